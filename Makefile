@@ -1,0 +1,58 @@
+# make demo   train a digit classifier, eagerly and compiled
+# make test   every check: ruff, import-linter, mypy, tests, the examples in the docs
+# make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
+# make lint   the checks that run no test
+#
+# Each makes the virtual environment that it needs; PYTHON=/path/to/python3 chooses the interpreter.
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+SUITES ?=
+QUICK ?=
+
+PIP_FLAGS := -qq --disable-pip-version-check --no-input
+VENV := .venv
+BENCH := .venv-bench
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.ready
+	$(VENV)/bin/python examples/digits.py
+
+test: lint
+	$(VENV)/bin/python -m pytest -n 2
+
+lint: $(VENV)/.ready
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/lint-imports --no-logo
+	$(VENV)/bin/mypy
+
+bench: $(BENCH)/.ready
+	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)
+
+$(VENV)/.ready: pyproject.toml
+	@$(call make_venv,$(VENV))
+	@echo "installing agnesi and its development tools into $(VENV)"
+	@$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[dev]'
+	@touch $@
+
+# torch comes first: once the pinned build is there, no other package can bring in a larger one.
+$(BENCH)/.ready: pyproject.toml
+	@$(call make_venv,$(BENCH))
+	@echo "installing agnesi and the peers (PyTorch, JAX, PyTensor, numexpr) into $(BENCH)"
+	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) '$(TORCH)'
+	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) --editable '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+
+# Debian and Ubuntu ship python3 without the module that puts pip into a new environment.
+define make_venv
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	|| { echo "agnesi needs Python 3.11 or newer; choose one with: make PYTHON=/path/to/python3" >&2; exit 1; }; \
+$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	|| { echo "this Python cannot make virtual environments; on Debian or Ubuntu run:" >&2; \
+	     echo "    sudo apt-get install python3-venv" >&2; exit 1; }; \
+test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+endef
