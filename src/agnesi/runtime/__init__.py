@@ -1,0 +1,1 @@
+"""Machine code and its disk cache, the native entry of compiled functions, buffers, threads."""

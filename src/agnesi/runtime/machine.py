@@ -1,0 +1,269 @@
+"""The machine at hand, and IR text to machine code through LLVM or the disk cache.
+
+LLVM (llvmlite) is imported only when something must really be compiled: the description of the
+processor that LLVM gives is itself kept in the disk cache, under what the kernel says about it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from agnesi.runtime import diskcache, elf
+
+_CPUINFO = "/proc/cpuinfo"
+_IDENTITY = re.compile(
+    r"^(vendor_id|cpu family|model|model name|stepping|flags|Features|CPU \w+)\s*:.*$", re.MULTILINE
+)
+_CACHES = "/sys/devices/system/cpu/cpu0/cache"
+_lock = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Target:
+    """What code is made for.
+
+    Attributes
+    ----------
+    cpu, features : str
+        LLVM's names: the processor, and ``+a,-b,...``.
+    vector_bits : int
+        Width of the vectors that kernels should use.
+    l1, l2, l3 : int
+        Bytes of the data caches seen by one core.
+    """
+
+    cpu: str
+    features: str
+    vector_bits: int
+    l1: int
+    l2: int
+    l3: int
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The features that are there, without signs."""
+        return frozenset(f[1:] for f in self.features.split(",") if f.startswith("+"))
+
+
+@functools.cache
+def target() -> Target:
+    """Describe this machine.
+
+    Examples
+    --------
+    >>> from agnesi.runtime.machine import target
+    >>> target().vector_bits in (128, 256, 512)
+    True
+    """
+    identity = _identity()
+    name = diskcache.key("target", identity, *_versions()) if identity else ""
+    known = diskcache.get(name) if name else None
+    if known is not None:
+        return Target(**json.loads(known))
+    found = _ask_llvm()
+    if name:
+        diskcache.put(name, json.dumps(asdict(found)).encode())
+    return found
+
+
+class Code:
+    """A loaded module: the addresses of its external symbols, and its texts on demand."""
+
+    def __init__(self, text: str, optimize: int, image: elf.Image | _Mcjit) -> None:
+        self.text = text
+        self.image = image
+        self._optimize = optimize
+
+    def address(self, symbol: str) -> int:
+        """Address of a function or variable that the module defines."""
+        try:
+            return self.image.symbols[symbol]
+        except KeyError:
+            raise KeyError(f"the module defines no external symbol {symbol!r}") from None
+
+    def ir(self) -> str:
+        """The IR after LLVM's passes."""
+        with _lock:
+            return str(_optimized(self.text, self._optimize))
+
+    def asm(self) -> str:
+        """The assembly text."""
+        with _lock:
+            return str(_machine().emit_assembly(_optimized(self.text, self._optimize)))
+
+
+def load(text: str, *, optimize: int = 1) -> Code:
+    """Machine code of a module, from the disk cache where it was compiled before.
+
+    Parameters
+    ----------
+    text : str
+        LLVM IR.  No address may be baked in.
+    optimize : int
+        0: code generation only (it schedules, hoists and allocates registers); 1: a short clean-up
+        before it; 2: LLVM's O2 without its vectorisers.
+
+    Examples
+    --------
+    >>> from agnesi.runtime.machine import load
+    >>> code = load("define i32 @answer() nounwind { ret i32 42 }")
+    >>> import ctypes
+    >>> ctypes.CFUNCTYPE(ctypes.c_int)(code.address("answer"))()
+    42
+    """
+    machine = target()
+    name = diskcache.key("object", text, str(optimize), machine.cpu, machine.features, *_versions())
+    data = diskcache.get(name)
+    if data is None:
+        with _lock:
+            data = compile_object(text, optimize)
+        diskcache.put(name, data)
+    try:
+        return Code(text, optimize, elf.load(data, _resolve))
+    except elf.Unsupported:
+        return Code(text, optimize, _Mcjit(data, text))
+
+
+def compile_object(text: str, optimize: int = 1) -> bytes:
+    """The relocatable object of a module, without the cache."""
+    with _lock:
+        return bytes(_machine().emit_object(_optimized(text, optimize)))
+
+
+def _versions() -> tuple[str, str, str]:
+    return _llvmlite_version(), sys.platform, platform.machine()
+
+
+@functools.cache
+def _llvmlite_version() -> str:
+    """The version of llvmlite, read from its files: importing it costs 45 ms."""
+    spec = PathFinder.find_spec("llvmlite")
+    if spec is None or spec.origin is None:
+        raise ImportError("compiling needs llvmlite; install it with `pip install llvmlite`")
+    file = Path(spec.origin).with_name("_version.py")
+    return file.read_text() if file.exists() else str(os.stat(spec.origin).st_mtime_ns)
+
+
+def _identity() -> str:
+    """What the kernel says about the first processor; empty where it says nothing."""
+    try:
+        with open(_CPUINFO) as file:
+            first = file.read(8192).split("\n\n")[0]
+    except OSError:
+        return ""
+    lines = [m[0] for m in _IDENTITY.finditer(first)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest() if len(lines) > 2 else ""
+
+
+def _ask_llvm() -> Target:
+    llvm = _llvm()
+    features = llvm.get_host_cpu_features()
+    flat = features.flatten()
+    if features.get("avx512f"):
+        flat += ",-prefer-256-bit"
+    l1, l2, l3 = _cache_sizes()
+    return Target(llvm.get_host_cpu_name(), flat, _vector_bits(features), l1, l2, l3)
+
+
+def _vector_bits(features: Any) -> int:
+    if all(features.get(f) for f in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
+        return 512
+    return 256 if features.get("avx2") and features.get("fma") else 128
+
+
+def _cache_sizes() -> tuple[int, int, int]:
+    """Data caches of the first core, with careful guesses where the system tells nothing."""
+    sizes = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}
+    for folder in sorted(Path(_CACHES).glob("index*")):
+        try:
+            if (folder / "type").read_text().strip() in ("Data", "Unified"):
+                level = int((folder / "level").read_text())
+                number, unit = re.fullmatch(
+                    r"(\d+)([KMG]?)", (folder / "size").read_text().strip()
+                ).groups()  # type: ignore[union-attr]
+                sizes[level] = int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
+        except (OSError, ValueError, AttributeError):
+            continue
+    return sizes[1], sizes[2], sizes[3]
+
+
+# -- LLVM --------------------------------------------------------------------------------------
+@functools.cache
+def _llvm() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@functools.cache
+def _machine() -> Any:
+    llvm, at = _llvm(), target()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=at.cpu, features=at.features, opt=2, reloc="pic", codemodel="small"
+    )
+
+
+def _optimized(text: str, optimize: int) -> Any:
+    llvm, machine = _llvm(), _machine()
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=min(optimize, 2))
+        options.loop_vectorization = options.slp_vectorization = False
+        options.loop_unrolling = options.loop_interleaving = False
+        builder = llvm.create_pass_builder(machine, options)
+        if optimize > 1:
+            manager = builder.getModulePassManager()
+        else:
+            manager = llvm.create_new_module_pass_manager()
+            manager.add_sroa_pass()
+            manager.add_instruction_combine_pass()
+            manager.add_simplify_cfg_pass()
+        manager.run(module, builder)
+    return module
+
+
+def _resolve(name: str) -> int:
+    """Address of a function of the C library, or of the compiler's own support library."""
+    for library in (None, "libgcc_s.so.1"):
+        try:
+            return ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value or 0
+        except (OSError, AttributeError):
+            continue
+    raise elf.Unsupported(f"no library of this process defines {name!r}")
+
+
+class _Mcjit:
+    """LLVM's own loader, for systems that :mod:`agnesi.runtime.elf` does not serve."""
+
+    def __init__(self, data: bytes, text: str) -> None:
+        llvm = _llvm()
+        empty = llvm.parse_assembly("")
+        self._machine = llvm.Target.from_default_triple().create_target_machine(
+            opt=2, jit=True
+        )
+        self._engine = llvm.create_mcjit_compiler(empty, self._machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+        names = re.findall(r"^(?:define (?!internal|private)[^@]*)@([\w.$]+)\(", text, re.MULTILINE)
+        names += re.findall(r"^@([\w.$]+) = (?:global|constant)", text, re.MULTILINE)
+        self.symbols = {n: self._engine.get_function_address(n) for n in names}
+
+
+if os.name == "nt":  # LLVM's loader looks up the C library in the process only
+    ctypes.CDLL("msvcrt")
