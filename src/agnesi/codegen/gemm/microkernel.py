@@ -1,0 +1,149 @@
+"""The register tile: ``rows x pieces`` accumulators, one broadcast of A per row, one row of B."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agnesi.codegen.builder import Builder, Value, const, i64, is_float, vector
+from agnesi.codegen.gemm.operands import lanes_from, load_strided
+from agnesi.codegen.gemm.tiling import Piece
+
+ReadRow = Callable[[Builder, Value], list[Value]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a kernel reads an operand: an address and the element strides from there."""
+
+    pointer: Value
+    row_stride: int
+    step: int  # elements from one k to the next
+    masked: bool = False  # whether the last piece must not be read whole
+
+
+def multiply_add(b: Builder, x: Value, y: Value, total: Value) -> Value:
+    """``total + x * y``, fused where the machine can."""
+    if is_float(total.type):
+        return b.intrinsic("fmuladd", x, y, total)
+    return b.add(b.mul(x, y), total)
+
+
+def zeros(type_: str, rows: int, pieces: Sequence[Piece]) -> list[Value]:
+    return [const(vector(type_, p.lanes), 0) for _ in range(rows) for p in pieces]
+
+
+def sum_products(
+    b: Builder,
+    type_: str,
+    rows: int,
+    pieces: Sequence[Piece],
+    a: Source,
+    source: Source | ReadRow,
+    start: Value,
+    stop: Value,
+    sums: list[Value],
+    chains: int = 1,
+) -> list[Value]:
+    """Add the products for k in [start, stop) to ``sums``; returns rows-major accumulators.
+
+    ``chains > 1`` keeps that many independent sums, so that a small tile does not wait for the
+    latency of its own additions; they are added in a fixed order.
+    """
+    if chains == 1:
+        return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1)
+    span = b.sub(stop, start)
+    whole = b.sub(span, b.op("urem", span, i64(chains)))
+    split = b.add(start, whole)
+    wide = [*sums, *(zeros(type_, rows, pieces) * (chains - 1))]
+    wide = _run(b, type_, rows, pieces, a, source, start, split, wide, chains)
+    size = len(sums)
+    sums = wide[:size]
+    for chain in range(1, chains):
+        add = b.fadd if is_float(type_) else b.add
+        sums = [add(s, w) for s, w in zip(sums, wide[chain * size :], strict=False)]
+    return _run(
+        b,
+        type_,
+        rows,
+        pieces,
+        _moved(b, type_, a, whole),
+        _moved(b, type_, source, whole),
+        split,
+        stop,
+        sums,
+        1,
+    )
+
+
+def _moved(b: Builder, type_: str, source: Source | ReadRow, turns: Value) -> Source | ReadRow:
+    if not isinstance(source, Source):
+        return source
+    at = b.gep(type_, source.pointer, b.mul(turns, i64(source.step)))
+    return Source(at, source.row_stride, source.step, source.masked)
+
+
+def _run(
+    b: Builder,
+    type_: str,
+    rows: int,
+    pieces: Sequence[Piece],
+    a: Source,
+    source: Source | ReadRow,
+    start: Value,
+    stop: Value,
+    sums: list[Value],
+    chains: int,
+) -> list[Value]:
+    """The loop over k; pointers are carried so that every load is base + constant."""
+    pointers = [a.pointer] + ([source.pointer] if isinstance(source, Source) else [])
+    with b.loop(start, stop, chains, [*pointers, *sums]) as loop:
+        pa, totals = loop.carried[0], loop.carried[len(pointers) :]
+        new: list[Value] = []
+        for chain in range(chains):
+            k = b.add(loop.index, i64(chain)) if chain else loop.index
+            mine = totals[chain * len(totals) // chains : (chain + 1) * len(totals) // chains]
+            if isinstance(source, Source):
+                row = _read(b, type_, loop.carried[1], source, chain, pieces)
+            else:
+                row = source(b, k)
+            new.extend(_turn(b, type_, rows, pieces, a, pa, chain, row, mine))
+        bumped = [b.gep(type_, pa, i64(a.step * chains))]
+        if isinstance(source, Source):
+            bumped.append(b.gep(type_, loop.carried[1], i64(source.step * chains)))
+        loop.carry(*bumped, *new)
+    return loop.results[len(pointers) :]
+
+
+def _read(
+    b: Builder, type_: str, pointer: Value, source: Source, turn: int, pieces: Sequence[Piece]
+) -> list[Value]:
+    found = []
+    for piece in pieces:
+        at = b.gep(type_, pointer, i64(turn * source.step + piece.offset))
+        mask = piece.mask if source.masked else None
+        found.append(load_strided(b, at, type_, 1, piece.lanes, mask))
+    return found
+
+
+def _turn(
+    b: Builder,
+    type_: str,
+    rows: int,
+    pieces: Sequence[Piece],
+    a: Source,
+    pointer: Value,
+    turn: int,
+    row: list[Value],
+    sums: list[Value],
+) -> list[Value]:
+    """One k: broadcast each row's element of A and multiply it into the row's accumulators."""
+    widest = max(p.lanes for p in pieces)
+    out = []
+    for r in range(rows):
+        at = b.gep(type_, pointer, i64(r * a.row_stride + turn * a.step))
+        wide = b.splat(load_strided(b, at, type_, 0, 1, None), widest)
+        for n, piece in enumerate(pieces):
+            x = lanes_from(b, wide, 0, piece.lanes)
+            out.append(multiply_add(b, x, row[n], sums[r * len(pieces) + n]))
+    return out

@@ -1,0 +1,65 @@
+"""What a matrix product is: sizes, accumulator type, strides, and who makes the operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_TYPES = {"float16": "half", "float32": "float", "float64": "double"}
+_BYTES = {"half": 2, "float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+
+
+@dataclass(frozen=True)
+class GemmSpec:
+    """``C[m, n] = sum over k of A[m, k] * B[k, n]``, once for each of ``batch`` members.
+
+    All sizes are known and at least 1.  Strides count elements, along (m, k) for A, (k, n) for B
+    and (m, n) for C; left empty they are those of a row-major matrix.  An operand that is not
+    *direct* has no memory: its callback computes it, and its strides only say along which axis
+    it is cheap to compute several neighbours (the one with stride 1).
+    """
+
+    m: int
+    n: int
+    k: int
+    batch: int = 1
+    dtype: str = "float32"
+    a_strides: tuple[int, ...] = ()
+    b_strides: tuple[int, ...] = ()
+    c_strides: tuple[int, ...] = ()
+    a_direct: bool = True
+    b_direct: bool = True
+
+    def __post_init__(self) -> None:
+        if min(self.m, self.n, self.k, self.batch) < 1:
+            raise ValueError(
+                f"gemm: sizes must be at least 1, got m={self.m}, n={self.n}, k={self.k}, "
+                f"batch={self.batch}; an empty product is the caller's to fill with zeros"
+            )
+        for name, pitch in (("a_strides", self.k), ("b_strides", self.n), ("c_strides", self.n)):
+            if not getattr(self, name):
+                object.__setattr__(self, name, (pitch, 1))
+
+    @property
+    def type(self) -> str:
+        """LLVM's name of the accumulator type."""
+        return _TYPES.get(self.dtype) or "i" + self.dtype.removeprefix("u").removeprefix("int")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return _BYTES[self.type]
+
+    def transposed(self) -> GemmSpec:
+        """The same product read as ``C' = B' A'``, all three matrices transposed."""
+        return GemmSpec(
+            self.n,
+            self.m,
+            self.k,
+            self.batch,
+            self.dtype,
+            a_strides=self.b_strides[::-1],
+            b_strides=self.a_strides[::-1],
+            c_strides=self.c_strides[::-1],
+            a_direct=self.b_direct,
+            b_direct=self.a_direct,
+        )

@@ -1,0 +1,81 @@
+"""How rows and columns are cut: balanced row tiles, and column panels made of vector pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.builder import lanes as lanes_of
+
+
+class Piece(NamedTuple):
+    """Some lanes of a panel: ``active`` of ``lanes`` lanes, from column ``offset`` on."""
+
+    offset: int
+    lanes: int
+    active: int
+
+    @property
+    def mask(self) -> Value | None:
+        """The lanes in use, or nothing when all are."""
+        if self.active == self.lanes:
+            return None
+        return lanes_of(vector("i1", self.lanes), [n < self.active for n in range(self.lanes)])
+
+
+@dataclass(frozen=True)
+class Rows:
+    """``total`` rows in ``tiles`` tiles: the first ``big`` have ``small_size + 1`` rows."""
+
+    total: int
+    tiles: int
+
+    @property
+    def small_size(self) -> int:
+        return self.total // self.tiles
+
+    @property
+    def big(self) -> int:
+        return self.total % self.tiles
+
+    @property
+    def largest(self) -> int:
+        return -(-self.total // self.tiles)
+
+    def start(self, b: Builder, tile: Value) -> Value:
+        """First row of a tile."""
+        if not self.big:
+            return b.mul(tile, i64(self.small_size))
+        extra = b.intrinsic("smin", tile, i64(self.big))
+        return b.add(b.mul(tile, i64(self.small_size)), extra)
+
+    @staticmethod
+    def at_most(total: int, size: int) -> Rows:
+        """As few tiles as hold ``size`` rows at most, balanced."""
+        return Rows(total, -(-total // size))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A kind of column panel: ``count`` of them from panel ``first`` on, each cut like this."""
+
+    first: int
+    count: int
+    pieces: tuple[Piece, ...]
+    rows: Rows
+
+    @property
+    def width(self) -> int:
+        """Elements of one packed row."""
+        last = self.pieces[-1]
+        return last.offset + last.lanes
+
+
+def pieces_of(columns: int, lanes: int) -> tuple[Piece, ...]:
+    """Full vectors, then one piece of the next power of two for what is left."""
+    found = [Piece(at, lanes, lanes) for at in range(0, columns - lanes + 1, lanes)]
+    rest = columns % lanes
+    if rest:
+        found.append(Piece(columns - rest, 1 << (rest - 1).bit_length(), rest))
+    return tuple(found)

@@ -1,0 +1,288 @@
+"""Generated matrix products against NumPy: shapes, layouts, widths, prologues, epilogues, splits."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+llvm = pytest.importorskip("llvmlite.binding")
+
+from agnesi.codegen.builder import Builder, Module, Value, const, i64  # noqa: E402
+from agnesi.codegen.gemm import (  # noqa: E402
+    GemmPlan,
+    GemmSpec,
+    Operand,
+    Operands,
+    direct,
+    emit_gemm,
+    plan,
+)
+from agnesi.codegen.gemm.operands import element_bytes, load_strided  # noqa: E402
+
+Compiled = tuple[GemmPlan, Callable[..., None]]
+_KEEP: list[object] = []
+
+
+def _native(text: str) -> Callable[..., None]:
+    """Compile a module whose function ``gemm`` takes four pointers, two counts and scratch."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1
+    )
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    _KEEP.append((engine, machine))
+    pointer, count = ctypes.c_void_p, ctypes.c_int64
+    kind = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer, count, count, pointer)
+    return kind(engine.get_function_address("gemm"))
+
+
+def _epilogue(c: Value, bias: Value, type_: str, spec: GemmSpec, kind: str):
+    """``C = acc``, ``C = relu(acc + bias[j])`` or ``C -= 0.5 * acc``."""
+    align = element_bytes(type_)
+
+    def load(b, at, type_, mask):
+        if mask is None:
+            return b.load(type_, at, align)
+        return b.masked_load(type_, at, mask, align, const(type_, 0))
+
+    def epilogue(b, acc, batch, i, j, lanes, mask, along):
+        at = b.add(b.mul(i, i64(spec.c_strides[0])), b.mul(j, i64(spec.c_strides[1])))
+        at = b.gep(type_, c, b.add(at, b.mul(batch, i64(spec.m * spec.n))))
+        assert lanes == 1 or spec.c_strides["mn".index(along)] == 1
+        if kind == "bias_relu":
+            if along == "n":
+                shift = load(b, b.gep(type_, bias, j), acc.type, mask)
+            else:
+                shift = b.splat(b.load(type_, b.gep(type_, bias, j)), lanes)
+            total = b.fadd(acc, shift)
+            acc = b.select(b.fcmp("ogt", total, const(acc.type, 0)), total, const(acc.type, 0))
+        elif kind == "update":
+            acc = b.fsub(load(b, at, acc.type, mask), b.fmul(acc, const(acc.type, 0.5)))
+        if mask is None:
+            b.store(acc, at, align)
+        else:
+            b.masked_store(acc, at, mask, align)
+
+    return epilogue
+
+
+def _produced(
+    pointer: Value, type_: str, strides: tuple[int, ...], axes: str, batch: int
+) -> Operand:
+    """An operand without memory of its own: twice the element plus one, masked lanes zero."""
+    plain = direct(pointer, type_, strides, axes, batch)
+
+    def load(b, at, row, column, lanes, mask, along):
+        value = plain.load(b, at, row, column, lanes, mask, along)
+        value = b.fadd(b.fmul(value, const(value.type, 2)), const(value.type, 1))
+        return value if mask is None else b.select(mask, value, const(value.type, 0))
+
+    return Operand(load)
+
+
+def _build(spec: GemmSpec, kind: str = "store", vector_bits: int = 512, **caches: int) -> Compiled:
+    chosen = plan(spec, vector_bits=vector_bits, **caches)
+    module = Module()
+    pointers = [("ptr noalias", name) for name in "abcx"]
+    b = Builder(
+        module,
+        "gemm",
+        [*pointers, ("i64", "begin"), ("i64", "end"), ("ptr noalias", "scratch")],
+        internal=False,
+    )
+    a, bb, c, bias, begin, end, scratch = b.parameters
+    make_a = direct if spec.a_direct else _produced
+    make_b = direct if spec.b_direct else _produced
+    operands = Operands(
+        make_a(a, spec.type, spec.a_strides, "mk", spec.m * spec.k),
+        make_b(bb, spec.type, spec.b_strides, "kn", spec.k * spec.n),
+        _epilogue(c, bias, spec.type, spec, kind),
+    )
+    emit_gemm(b, chosen, operands, begin, end, scratch)
+    b.ret()
+    b.finish()
+    return chosen, _native(str(module))
+
+
+def _guarded(values: np.ndarray) -> np.ndarray:
+    """A copy that starts right after, and ends right before, memory that must stay as it is."""
+    room = np.full(values.size + 64, 77, values.dtype)
+    room[32:-32] = values.ravel()
+    return room
+
+
+def _check(
+    spec: GemmSpec,
+    kind: str = "store",
+    cuts: tuple[float, ...] = (),
+    vector_bits: int = 512,
+    **caches: int,
+) -> None:
+    rng = np.random.default_rng(spec.m * 10007 + spec.n * 101 + spec.k)
+    dtype = np.dtype(spec.dtype)
+
+    def random(*shape: int) -> np.ndarray:
+        if dtype.kind == "f":
+            return rng.standard_normal(shape).astype(dtype)
+        return rng.integers(-9, 9, shape).astype(dtype)
+
+    def stored(values: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+        return np.swapaxes(values, 1, 2) if strides[0] == 1 != strides[1] else values
+
+    a, bb = random(spec.batch, spec.m, spec.k), random(spec.batch, spec.k, spec.n)
+    c, bias = random(spec.batch, spec.m, spec.n), random(spec.n)
+    left = 2 * a + 1 if not spec.a_direct else a
+    right = 2 * bb + 1 if not spec.b_direct else bb
+    exact = left.astype(np.float64) @ right.astype(np.float64)
+    expected = {
+        "store": lambda: exact,
+        "bias_relu": lambda: np.maximum(exact + bias, 0),
+        "update": lambda: c - 0.5 * exact,
+    }[kind]()
+    chosen, run = _build(spec, kind, vector_bits, **caches)
+    memory = [
+        _guarded(stored(a, spec.a_strides)),
+        _guarded(stored(bb, spec.b_strides)),
+        _guarded(stored(c, spec.c_strides)),
+        _guarded(bias),
+    ]
+    raw = np.zeros(chosen.scratch + 256, np.uint8)
+    start = -raw.ctypes.data % 64 + 64
+    raw[start + chosen.scratch :] = 99
+    pointers = [x.ctypes.data + 32 * dtype.itemsize for x in memory]
+    points = [0, *sorted(int(f * chosen.units) for f in cuts), chosen.units]
+    for begin, end in reversed(list(zip(points[:-1], points[1:], strict=True))):
+        run(*pointers, begin, end, raw.ctypes.data + start)
+    shape = stored(c, spec.c_strides).shape
+    got = stored(memory[2][32:-32].reshape(shape), spec.c_strides)
+    for room in memory:
+        assert (room[:32] == 77).all() and (room[-32:] == 77).all()
+    assert (raw[start + chosen.scratch :] == 99).all()
+    if dtype.kind == "f":
+        scale = np.sqrt(spec.k) * (8 if not (spec.a_direct and spec.b_direct) else 1) + 1
+        bound = 20 * np.finfo(dtype).eps * scale * max(1, np.sqrt(spec.k) / 8)
+        np.testing.assert_allclose(got, expected, rtol=0, atol=bound)
+    else:
+        np.testing.assert_array_equal(got, expected.astype(dtype))
+
+
+def _layout(m: int, n: int, k: int, ta: bool, tb: bool, **more) -> GemmSpec:
+    return GemmSpec(
+        m, n, k, a_strides=(1, m) if ta else (k, 1), b_strides=(1, k) if tb else (n, 1), **more
+    )
+
+
+_RNG = np.random.default_rng(5)
+_SIZES = [tuple(int(v) for v in _RNG.integers(1, 71, 3)) for _ in range(12)]
+
+
+@pytest.mark.parametrize("size", _SIZES, ids=str)
+def test_random_sizes_and_layouts(size: tuple[int, int, int]) -> None:
+    pick = sum(size)
+    kind = ("store", "bias_relu", "update")[pick % 3]
+    _check(_layout(*size, bool(pick & 1), bool(pick & 2)), kind, cuts=(0.3, 0.6))
+    _check(_layout(*size, bool(pick & 2), not pick & 1), kind, cuts=(0.5,))
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        (1, 1, 1),
+        (1, 500, 784),
+        (784, 1, 500),
+        (100, 40, 1),
+        (60, 10, 500),
+        (61, 97, 333),
+        (3, 200, 300),
+        (300, 3, 200),
+        (1, 1, 300),
+        (300, 2, 300),
+        (20, 300, 50),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+def test_edge_shapes(size: tuple[int, int, int], transposed: str) -> None:
+    _check(_layout(*size, "a" in transposed, "b" in transposed), "bias_relu", cuts=(0.4, 0.7))
+
+
+@pytest.mark.parametrize("vector_bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_types_and_widths(vector_bits: int, dtype: str) -> None:
+    _check(_layout(23, 41, 37, False, False, dtype=dtype), vector_bits=vector_bits, cuts=(0.5,))
+    _check(_layout(13, 35, 50, True, True, dtype=dtype), vector_bits=vector_bits, cuts=(0.2,))
+
+
+@pytest.mark.parametrize("a_direct", [True, False])
+@pytest.mark.parametrize("b_direct", [True, False])
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+def test_prologues(a_direct: bool, b_direct: bool, transposed: str) -> None:
+    for size in ((45, 35, 60), (2, 40, 70), (50, 1, 9)):
+        spec = _layout(
+            *size, "a" in transposed, "b" in transposed, a_direct=a_direct, b_direct=b_direct
+        )
+        _check(spec, "update", cuts=(0.35,))
+
+
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+@pytest.mark.parametrize("a_direct", [True, False])
+def test_blocks_of_k(transposed: str, a_direct: bool) -> None:
+    spec = _layout(70, 50, 600, "a" in transposed, "b" in transposed, a_direct=a_direct)
+    _check(spec, "bias_relu", cuts=(0.5,), l1=4096, l2=16384)
+    assert plan(spec, vector_bits=512, l1=4096, l2=16384).blocked
+
+
+def test_batches() -> None:
+    _check(_layout(7, 19, 11, False, False, batch=5), "update", cuts=(0.1, 0.5, 0.8))
+    _check(_layout(30, 40, 50, True, True, batch=3), "bias_relu", cuts=(0.4,))
+
+
+def test_transposed_result() -> None:
+    spec = GemmSpec(30, 40, 50, c_strides=(1, 30))
+    assert plan(spec, vector_bits=512).swapped
+    _check(spec, "bias_relu", cuts=(0.5,))
+
+
+def test_any_strides() -> None:
+    """Every second row and every third column of larger matrices."""
+    m, n, k = 21, 19, 17
+    rng = np.random.default_rng(0)
+    a, bb = (rng.standard_normal((2 * p, 3 * q)).astype("f") for p, q in ((m, k), (k, n)))
+    spec = GemmSpec(m, n, k, a_strides=(6 * k, 3), b_strides=(6 * n, 3))
+    chosen, run = _build(spec)
+    c = np.zeros((m, n), "f")
+    raw = np.zeros(chosen.scratch + 64, np.uint8)
+    scratch = raw.ctypes.data + -raw.ctypes.data % 64
+    run(a.ctypes.data, bb.ctypes.data, c.ctypes.data, 0, 0, chosen.units, scratch)
+    np.testing.assert_allclose(c, a[::2, ::3] @ bb[::2, ::3], atol=1e-4)
+
+
+def test_units_do_not_depend_on_the_split() -> None:
+    spec = GemmSpec(61, 97, 333)
+    chosen, run = _build(spec)
+    rng = np.random.default_rng(0)
+    a, bb = rng.standard_normal((61, 333)).astype("f"), rng.standard_normal((333, 97)).astype("f")
+    raw = np.zeros(chosen.scratch + 64, np.uint8)
+    scratch = raw.ctypes.data + -raw.ctypes.data % 64
+    results = []
+    for step in (1, 3, chosen.units):
+        c = np.zeros((61, 97), "f")
+        for begin in range(0, chosen.units, step):
+            end = min(begin + step, chosen.units)
+            run(a.ctypes.data, bb.ctypes.data, c.ctypes.data, 0, begin, end, scratch)
+        results.append(c)
+    assert chosen.units > 3
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+def test_empty_sizes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"sizes must be at least 1, got m=3, n=0, k=2, batch=1"):
+        GemmSpec(3, 0, 2)
