@@ -1,0 +1,1 @@
+"""Speed of agnesi beside its peers: `python -m benchmarks`, or `make bench`."""

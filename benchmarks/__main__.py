@@ -1,0 +1,125 @@
+"""Runs the suites, each in a process of its own for each number of threads, and reports.
+
+    python -m benchmarks [--quick] [--threads 1,2] [suite ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import peers, report, suites
+from benchmarks.harness import Result
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> int:
+    args = parse(sys.argv[1:])
+    machine = describe_machine()
+    print(f"{machine['cpu']}, {machine['cores']} cores")
+    print(", ".join(f"{name} {version}" for name, version in machine["libraries"].items()))
+    tables: list[tuple[str, list[Result]]] = []
+    limits: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for threads in args.threads:
+            limits.append(work("limits", threads, args.quick, Path(folder)))
+            print_limits(limits[-1])
+            for name in args.suites:
+                suite = suites.load(name)
+                if threads not in suite.THREADS:
+                    continue
+                rows = work(name, threads, args.quick, Path(folder))
+                tables.append((suite.TITLE, [Result(**row) for row in rows or []]))
+                if rows:
+                    print("\n" + report.suite_table(*tables[-1]), flush=True)
+    tables = [table for table in tables if table[1]]
+    print("\n" + report.summary(tables))
+    print(f"\nwritten to {write(machine, limits, tables, args.quick)}")
+    return 0
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="suite", help=", ".join(suites.NAMES))
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
+    parser.add_argument("--threads", help="such as 1 or 1,2; default: 1, and 2 where possible")
+    args = parser.parse_args(argv)
+    unknown = sorted(set(args.suites) - set(suites.NAMES))
+    if unknown:
+        parser.error(f"no such suite: {', '.join(unknown)}; there are {', '.join(suites.NAMES)}")
+    args.suites = args.suites or list(suites.NAMES)
+    chosen = args.threads or ("1,2" if (os.cpu_count() or 1) > 1 else "1")
+    args.threads = [int(number) for number in chosen.split(",")]
+    return args
+
+
+def work(suite: str, threads: int, quick: bool, folder: Path) -> Any:
+    """What a worker process measured, or None where it died (its own words are on stderr)."""
+    out, limits = folder / f"{suite}-{threads}.json", folder / f"limits-{threads}.json"
+    command = [sys.executable, "-m", "benchmarks.worker", suite, "--out", str(out)]
+    command += ["--limits", str(limits)] if limits.exists() else []
+    command += ["--quick"] if quick else []
+    started = time.perf_counter()
+    done = subprocess.run(command, env=peers.environment(threads), check=False)
+    if done.returncode:
+        print(f"\n{suite} with {threads} threads ended with status {done.returncode}")
+        return None
+    print(f"[{suite}, {threads} threads: {time.perf_counter() - started:.0f} s]", file=sys.stderr)
+    return json.loads(out.read_text())
+
+
+def print_limits(limits: dict[str, Any]) -> None:
+    """The peaks that `% of limit` refers to."""
+    flops = ", ".join(f"{d} {rate / 1e9:.0f} GFLOP/s" for d, rate in limits["flops"].items())
+    curve = [(int(size), rate) for size, rate in limits["bandwidth"].items()]
+    chosen = [curve[0], curve[len(curve) // 2], curve[-1]]
+    moves = ", ".join(f"{rate / 1e9:.0f} GB/s in {size >> 10} KiB" for size, rate in chosen)
+    print(f"\nmeasured limits, threads {limits['threads']}: {flops}; {moves}")
+
+
+def describe_machine() -> dict[str, Any]:
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "libraries": peers.versions(),
+    }
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def write(
+    machine: Any, limits: Any, tables: Sequence[tuple[str, list[Result]]], quick: bool
+) -> Path:
+    """Everything as JSON, for the record and for comparing runs."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    cases = [
+        {**vars(r), "title": title, "ratio": r.ratio, "best_peer": r.best_peer, "met": r.met}
+        for title, results in tables
+        for r in results
+    ]
+    content = {"machine": machine, "quick": quick, "limits": limits, "cases": cases}
+    path.write_text(json.dumps(content, indent=1))
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

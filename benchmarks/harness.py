@@ -1,0 +1,240 @@
+"""Timing of one workload by several libraries, in turn, each after its answer has been checked."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+OURS = "agnesi"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One library's way to do a workload: `fn(*args, **kwargs)` is what is timed.
+
+    `answer` gives the arrays to compare with the reference; without it, what a call returns.
+    """
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    answer: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One workload: who takes part, the right answer, what it must move and compute, the goal."""
+
+    name: str
+    expect: Callable[[], Any]
+    contenders: Mapping[str, Callable[[], Contender]]
+    rtol: float = 1e-5
+    atol: float = 1e-6
+    bytes: int = 0  # least traffic: every input read once, every output written once
+    flops: int = 0  # multiplications and additions of its matrix products
+    dtype: str = "float32"
+    goal: float | None = None  # best peer's time over ours, at least
+    limit: float | None = None  # seconds, at most
+    rivals: tuple[str, ...] | None = None  # the peers that the goal speaks of; None: all
+
+
+@dataclass
+class Result:
+    """What came out of a case: median seconds by library, and why a library has none."""
+
+    suite: str
+    case: str
+    threads: int
+    seconds: dict[str, float]
+    spread: dict[str, float]  # interquartile range over the median
+    absent: dict[str, str]
+    goal: float | None = None
+    limit: float | None = None
+    rivals: tuple[str, ...] | None = None
+    bound: float | None = None  # seconds that the machine needs at its measured peaks
+
+    @property
+    def ours(self) -> float | None:
+        return self.seconds.get(OURS)
+
+    @property
+    def best_peer(self) -> str | None:
+        """The fastest rival's name."""
+        peers = {
+            name: s
+            for name, s in self.seconds.items()
+            if not name.startswith(OURS) and (self.rivals is None or name in self.rivals)
+        }
+        return min(peers, key=peers.__getitem__) if peers else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Best peer's time over ours: above one, agnesi is faster."""
+        if self.ours is None or self.best_peer is None:
+            return None
+        return self.seconds[self.best_peer] / self.ours
+
+    @property
+    def met(self) -> bool | None:
+        """Whether every goal of the case is met; None where it was not measured."""
+        verdicts = []
+        if self.goal is not None:
+            verdicts.append(None if self.ratio is None else self.ratio >= self.goal)
+        if self.limit is not None:
+            verdicts.append(None if self.ours is None else self.ours <= self.limit)
+        if not verdicts or None in verdicts:
+            return None
+        return all(verdicts)
+
+
+@dataclass
+class Context:
+    """How to measure: filled by the worker process, handed to every suite."""
+
+    suite: str
+    threads: int
+    quick: bool
+    bound: Callable[[int, int, str], float | None] = lambda nbytes, flops, dtype: None
+    note: Callable[[str], None] = lambda text: None
+
+    def measure_all(self, cases: Iterable[Case]) -> list[Result]:
+        return [self.measure(case) for case in cases]
+
+    def measure(self, case: Case) -> Result:
+        """Build, check and time every contender of a case."""
+        self.note(case.name)
+        ready, absent = prepare(case)
+        seconds, spread = time_in_turn(ready, self.quick, cool=0.006 if self.threads > 1 else 0.0)
+        return Result(
+            self.suite, case.name, self.threads, seconds, spread, absent,
+            goal=case.goal, limit=case.limit, rivals=case.rivals,
+            bound=self.bound(case.bytes, case.flops, case.dtype),
+        )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- answers
+
+
+def to_numpy(value: Any) -> list[np.ndarray]:
+    """Results of any library, one array or several, as NumPy arrays."""
+    if isinstance(value, (list, tuple)):
+        return [array for item in value for array in to_numpy(item)]
+    if hasattr(value, "detach"):
+        value = value.detach()
+    return [np.asarray(value)]
+
+
+def check_answer(name: str, case: Case, contender: Contender) -> None:
+    """Raise ValueError where a contender does not compute what the reference computes."""
+    answer = contender.answer or (lambda: contender.fn(*contender.args, **contender.kwargs))
+    got, want = to_numpy(answer()), to_numpy(case.expect())
+    if len(got) != len(want):
+        raise ValueError(f"{name} gives {len(got)} arrays, the reference {len(want)}")
+    for g, w in zip(got, want, strict=True):
+        if g.shape != w.shape or g.dtype != w.dtype:
+            raise ValueError(
+                f"{name} gives {g.dtype}{g.shape}, the reference {w.dtype}{w.shape}"
+            )
+        if not np.allclose(g, w, rtol=case.rtol, atol=case.atol, equal_nan=True):
+            raise ValueError(f"{name} is off by up to {np.max(np.abs(g - w)):.3g}")
+
+
+def prepare(case: Case) -> tuple[dict[str, Contender], dict[str, str]]:
+    """The contenders that work, and for the others the reason why they do not take part."""
+    ready: dict[str, Contender] = {}
+    absent: dict[str, str] = {}
+    for name, build in case.contenders.items():
+        try:
+            contender = build()
+            check_answer(name, case, contender)
+            ready[name] = contender
+        except ImportError as error:
+            absent[name] = f"missing: {error}"
+        except ValueError as error:
+            absent[name] = f"wrong: {error}"
+        except Exception as error:  # a peer's own failure must not end the run; it is reported
+            absent[name] = f"failed: {type(error).__name__}: {str(error).strip()[:300]}"
+    return ready, absent
+
+
+# -------------------------------------------------------------------------------------- timing
+
+
+@cache
+def _loop(n_args: int, names: tuple[str, ...]) -> Callable[..., float]:
+    """A timing loop that calls the function directly, with no wrapper to pay for."""
+    args = [f"a{i}" for i in range(n_args)]
+    call = ", ".join([*args, *(f"{k}={k}" for k in names)])
+    source = (
+        f"def loop(count, clock, fn, {', '.join([*args, *names])}):\n"
+        "    turns = repeat(None, count)\n"
+        "    start = clock()\n"
+        "    for _ in turns:\n"
+        f"        fn({call})\n"
+        "    return clock() - start\n"
+    )
+    scope: dict[str, Any] = {"repeat": repeat}
+    exec(source, scope)
+    return scope["loop"]
+
+
+def timer(contender: Contender) -> Callable[[int], float]:
+    """Seconds that `count` calls take, as a function of `count`."""
+    loop = _loop(len(contender.args), tuple(contender.kwargs))
+    fn, args, kwargs = contender.fn, contender.args, contender.kwargs
+    return lambda count: loop(count, time.perf_counter, fn, *args, **kwargs)
+
+
+def calibrate(run: Callable[[int], float], slot: float) -> int:
+    """How many calls fill a slot of so many seconds (at least one)."""
+    count = 1
+    while True:
+        elapsed = run(count)
+        if elapsed >= slot / 4 or elapsed > 0.2:
+            return max(1, round(slot * count / elapsed))
+        count *= 4
+
+
+def time_in_turn(
+    ready: Mapping[str, Contender], quick: bool, cool: float = 0.0
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Median seconds a call and relative spread, the contenders taking turns.
+
+    Before each slot come a pause of `cool` seconds, in which the previous library's threads stop
+    spinning, and a few calls that do not count, in which this library's threads wake.
+    """
+    slot, rounds, budget = (0.0015, 9, 1.5) if quick else (0.004, 25, 12.0)
+    runs = {name: timer(contender) for name, contender in ready.items()}
+    gc.collect()
+    gc.disable()
+    try:
+        counts = {name: calibrate(run, slot) for name, run in runs.items()}
+        once = sum(run(counts[name]) for name, run in runs.items())
+        rounds = min(rounds, max(3, round(budget / max(once, 1e-9))))
+        samples: dict[str, list[float]] = {name: [] for name in runs}
+        for _ in range(rounds):
+            for name, run in runs.items():
+                if cool:
+                    time.sleep(cool)
+                run(max(1, counts[name] // 8))
+                samples[name].append(run(counts[name]) / counts[name])
+    finally:
+        gc.enable()
+    return (
+        {name: statistics.median(s) for name, s in samples.items()},
+        {name: relative_spread(s) for name, s in samples.items()},
+    )
+
+
+def relative_spread(samples: Sequence[float]) -> float:
+    """Interquartile range over the median."""
+    low, middle, high = statistics.quantiles(samples, n=4)
+    return (high - low) / middle

@@ -1,0 +1,100 @@
+"""The measurements as text: a table for each suite, and the issue's table of goals at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from benchmarks.harness import OURS, Result
+
+
+def seconds(value: float | None) -> str:
+    """A time in the unit that suits it."""
+    if value is None:
+        return "-"
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def suite_table(title: str, results: Sequence[Result]) -> str:
+    """One row a case: ours, the best peer, the ratio, the goal, the physical limit, all peers."""
+    peers = list(dict.fromkeys(n for r in results for n in r.seconds if n != OURS))
+    head = ["case", "agnesi", "ratio", "goal", "met", "best peer", "% of limit", *peers]
+    rows = [head, *(_row(r, peers) for r in results)]
+    threads = f"{results[0].threads} thread{'s' if results[0].threads > 1 else ''}"
+    return "\n".join([f"{title} ({threads})", *_aligned(rows), *_reasons(results)])
+
+
+def _row(result: Result, peers: Sequence[str]) -> list[str]:
+    fraction = result.bound / result.ours if result.bound and result.ours else None
+    return [
+        result.case,
+        seconds(result.ours),
+        "-" if result.ratio is None else f"{result.ratio:.2f}x",
+        goal_text(result),
+        {True: "yes", False: "NO", None: "-"}[result.met],
+        result.best_peer or "-",
+        "-" if fraction is None else f"{100 * fraction:.0f}",
+        *(seconds(result.seconds.get(name)) for name in peers),
+    ]
+
+
+def goal_text(result: Result) -> str:
+    parts = []
+    if result.goal is not None:
+        parts.append(f">={result.goal:g}x")
+    if result.limit is not None:
+        parts.append(f"<={seconds(result.limit)}")
+    return " ".join(parts) or "-"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        first = row[0].ljust(widths[0])
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([first, *rest]).rstrip())
+    lines.insert(1, "-" * max(map(len, lines)))
+    return lines
+
+
+def _reasons(results: Iterable[Result]) -> list[str]:
+    """Why a library has no figure, once for each library and reason."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        for name, reason in result.absent.items():
+            reasons.setdefault((name, reason), []).append(result.case)
+    return [
+        f"  {name}: {reason} [{cases[0]}{f' and {len(cases) - 1} more' if cases[1:] else ''}]"
+        for (name, reason), cases in reasons.items()
+    ]
+
+
+def summary(tables: Iterable[tuple[str, Sequence[Result]]]) -> str:
+    """One row a suite and thread count: goals met, the typical and the worst ratio."""
+    rows = [
+        ["workload", "threads", "goals met", "median ratio", "worst ratio", "worst case", "limit"]
+    ]
+    for title, results in tables:
+        ratios = sorted((r.ratio, r.case) for r in results if r.ratio is not None)
+        judged = [r.met for r in results if r.goal is not None or r.limit is not None]
+        shares = [r.bound / r.ours for r in results if r.bound and r.ours]
+        rows.append(
+            [
+                title,
+                str(results[0].threads),
+                f"{sum(m is True for m in judged)} of {len(judged)}",
+                f"{ratios[len(ratios) // 2][0]:.2f}x" if ratios else "-",
+                f"{ratios[0][0]:.2f}x" if ratios else "-",
+                ratios[0][1] if ratios else "-",
+                f"{100 * geometric_mean(shares):.0f} %" if shares else "-",
+            ]
+        )
+    return "\n".join(_aligned(rows))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))

@@ -1,0 +1,23 @@
+"""The suites by name, in the order of the report; each module offers TITLE, THREADS and run()."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+NAMES = (
+    "calls",
+    "elementwise",
+    "rows",
+    "matmul",
+    "mlp_jit",
+    "mlp_eager",
+    "compile",
+    "imports",
+    "eager_op",
+)
+
+
+def load(name: str) -> ModuleType:
+    """The module of a suite."""
+    return import_module(f"benchmarks.suites.{name}")

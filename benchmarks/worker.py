@@ -1,0 +1,49 @@
+"""One process, one suite, one number of threads: `python -m benchmarks.worker` writes JSON.
+
+Started by `benchmarks.__main__` with the environment that holds every library to its threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks import limits, peers, suites
+from benchmarks.harness import Context
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("suite", choices=[*suites.NAMES, "limits"])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--limits", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    threads = peers.thread_count()
+    if args.suite == "limits":
+        args.out.write_text(json.dumps(limits.measure(threads)))
+        return
+    context = Context(args.suite, threads, args.quick, note=note)
+    if args.limits:
+        known = json.loads(args.limits.read_text())
+        context.bound = lambda nbytes, flops, dtype: limits.bound(known, nbytes, flops, dtype)
+    results = suites.load(args.suite).run(context)
+    args.out.write_text(json.dumps([asdict(result) for result in results]))
+    note("")
+
+
+def note(text: str) -> None:
+    """Shows on a terminal what is being measured now."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K  {text}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
