@@ -1,0 +1,186 @@
+"""Reverse mode: cotangents flow from results to what they depend on, over records and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import Item, current
+from agnesi.core.errors import GradientError, at, location
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.expand import broadcast_to
+
+
+def _blocked(node: Node) -> bool:
+    return not node.requires_grad
+
+
+def _relevant(roots: Iterable[Node], wrt: Sequence[Node] | None) -> list[Node]:
+    """Nodes that carry gradient from ``roots`` (to ``wrt``, if given), inputs first."""
+    if wrt is None:
+        return [n for n in toposort(roots, _blocked) if n.requires_grad]
+    goals = {id(n) for n in wrt}
+    order = toposort(roots, lambda n: not n.requires_grad and id(n) not in goals)
+    reached = set(goals)
+    kept = []
+    for node in order:
+        if id(node) in goals or (
+            node.requires_grad and any(id(i) in reached for i in node.inputs)
+        ):
+            reached.add(id(node))
+            kept.append(node)
+    return kept
+
+
+def tensor_of(node: Node) -> Tensor:
+    """A tensor for a node, as the derivative rules see it: with its value where it was kept."""
+    if node.value is None:
+        return symbol(node)
+    if node.version is not None and node.version[0][0] != node.version[1]:
+        made = f"made by {node.op.name} at {location(node.where)}" if node.op else "a leaf"
+        raise GradientError(
+            at(
+                f"the gradient needs the value of {typed(node)} ({made}), but it was changed in "
+                "place afterwards; change a copy instead (x = x + 1 rather than x += 1)"
+            )
+        )
+    t = wrap(node.value)
+    t.node = node
+    t.requires_grad = node.requires_grad
+    t._version = node.version[0] if node.version is not None else None
+    return t
+
+
+def backprop(
+    seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None = None
+) -> dict[int, Tensor]:
+    """Cotangents by node id: of ``wrt``, or of all leaves and retained nodes.
+
+    ``seeds`` maps result nodes to their cotangents.
+    """
+    order = _relevant(seeds, wrt)
+    goals = None if wrt is None else {id(n) for n in wrt}
+    allowed = {id(n) for n in order}
+    grads: dict[int, Any] = {}
+    for node, g in seeds.items():
+        _add(grads, node, g)
+    results: dict[int, Tensor] = {}
+    for node in reversed(order):
+        g = grads.pop(id(node), None)
+        if g is None:
+            continue
+        if (goals is not None and id(node) in goals) or (goals is None and node.handle is not None):
+            results[id(node)] = g
+        if node.op is None:
+            continue
+        if type(node.op) is Item:
+            grads.setdefault(id(node.inputs[0]), [None] * node.inputs[0].op.outputs)[
+                node.op.index
+            ] = g
+            continue
+        for source, part in zip(node.inputs, _pullback(node, g), strict=True):
+            if part is not None and id(source) in allowed:
+                _add(grads, source, part)
+    return results
+
+
+def _add(grads: dict[int, Any], node: Node, g: Tensor) -> None:
+    before = grads.get(id(node))
+    grads[id(node)] = g if before is None else before + g
+
+
+def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
+    op = node.op
+    if op.vjp is None:
+        if not op.differentiable:
+            return (None,) * len(node.inputs)
+        raise NotImplementedError(
+            at(f"{op.name} has no reverse-mode derivative rule (vjp)", node.where)
+        )
+    xs = [tensor_of(n) for n in node.inputs]
+    y = tensor_of(node) if op.outputs == 1 else None
+    return op.vjp(g, y, *xs)
+
+
+def seed(y: Tensor, g: Any = None) -> Tensor:
+    """The cotangent to start from: one for a single element, else what the user gives."""
+    if g is None:
+        if y.shape != () and any(n != 1 for n in y.shape):
+            raise GradientError(
+                at(
+                    f"the gradient of {typed(y)}, which is not a scalar, needs a cotangent of that "
+                    "shape: reduce it first (y.sum()), or pass one (y.backward(grad))"
+                )
+            )
+        one = wrap(np.ones((), y.dtype))
+        return broadcast_to(one, y.shape) if y.shape else one
+    g = as_tensor(g, y.dtype)
+    if g.shape != y.shape:
+        raise GradientError(
+            at(f"the cotangent has shape {g.shape}, but the result has shape {y.shape}")
+        )
+    return g
+
+
+def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None:
+    """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
+
+    Parameters
+    ----------
+    y : Tensor
+        The result to differentiate, of one element unless ``grad`` is given.
+    grad : array_like, optional
+        Cotangent, of y's shape.
+    create_graph : bool
+        Record the gradient computation itself, so that it can be differentiated again.
+    """
+    if not y.requires_grad:
+        raise GradientError(
+            at(
+                f"{typed(y)} does not depend on anything that requires grad; make the parameters "
+                "with requires_grad=True and compute outside of no_grad()"
+            )
+        )
+    node = current(y)
+    before = STATE.recording
+    STATE.recording = create_graph
+    try:
+        found = backprop({node: seed(y, y._grad if grad is None and _has_seed(y) else grad)})
+        _accumulate(node, found)
+    finally:
+        STATE.recording = before
+
+
+def _has_seed(y: Tensor) -> bool:
+    """Whether the user put a cotangent into ``y.grad``, as in Chainer."""
+    return isinstance(y._grad, Tensor) and y.node is not None and y.node.op is not None
+
+
+def _accumulate(root: Node, found: dict[int, Tensor]) -> None:
+    owned: set[int] = set()
+    for node in toposort([root], _blocked):
+        g = found.get(id(node))
+        target = node.handle() if g is not None and node.handle is not None else None
+        if target is None or g is None:
+            continue
+        if g.data is not None:
+            g = _own(g, owned)
+        before = target.grad
+        target.grad = g if before is None else before + g
+
+
+def _own(g: Tensor, owned: set[int]) -> Tensor:
+    """The gradient in memory of its own, so that a later change in place stays local."""
+    data: Any = g.data
+    if data.base is not None or not data.flags.writeable or id(data) in owned:
+        copy = wrap(data.copy())
+        copy.node, copy.requires_grad = g.node, g.requires_grad
+        g, data = copy, copy.data
+    owned.add(id(data))
+    return g

@@ -1,0 +1,380 @@
+"""A small text builder for LLVM IR: typed operands, one method per need, loops as context managers.
+
+Text is written directly because it is several times faster to make than an object tree, and the
+text itself is the key of the compile cache.  Types are LLVM's own spelling (``"float"``, ``"i64"``,
+``"<16 x float>"``); pointers are opaque (``"ptr"``).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+_VECTOR = re.compile(r"<(\d+) x (.+)>")
+_FLOATS = ("half", "bfloat", "float", "double")
+_SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
+
+
+class Value(NamedTuple):
+    """An operand: its text (``%3``, ``7``, ``splat (float 0x...)``) and its LLVM type."""
+
+    ref: str
+    type: str
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.ref}"
+
+
+def width(type_: str) -> int:
+    """Number of lanes of a type; 1 for a scalar."""
+    found = _VECTOR.fullmatch(type_)
+    return int(found[1]) if found else 1
+
+
+def scalar(type_: str) -> str:
+    """Element type of a vector type, or the type itself."""
+    found = _VECTOR.fullmatch(type_)
+    return found[2] if found else type_
+
+
+def vector(type_: str, lanes: int) -> str:
+    """The vector type of ``lanes`` elements (the scalar type itself when ``lanes == 1``)."""
+    return type_ if lanes == 1 else f"<{lanes} x {type_}>"
+
+
+def is_float(type_: str) -> bool:
+    return scalar(type_) in _FLOATS
+
+
+def suffix(type_: str) -> str:
+    """Overload suffix of an intrinsic: ``v16f32``, ``f64``, ``v8i32``."""
+    element = scalar(type_)
+    lanes = width(type_)
+    short = _SHORT.get(element, element)
+    return short if lanes == 1 else f"v{lanes}{short}"
+
+
+def _literal(type_: str, value: float | int | bool) -> str:
+    if type_ == "double":
+        return f"0x{struct.unpack('>Q', struct.pack('>d', float(value)))[0]:016X}"
+    if type_ == "float":
+        single = struct.unpack(">f", struct.pack(">f", float(value)))[0]
+        return f"0x{struct.unpack('>Q', struct.pack('>d', single))[0]:016X}"
+    if type_ == "half":
+        return f"0xH{struct.unpack('>H', struct.pack('>e', float(value)))[0]:04X}"
+    if type_ == "i1":
+        return "true" if value else "false"
+    if type_ == "ptr":
+        return "null"
+    return str(int(value))
+
+
+def const(type_: str, value: float | int | bool) -> Value:
+    """A constant; for a vector type every lane holds ``value``."""
+    literal = _literal(scalar(type_), value)
+    if width(type_) == 1:
+        return Value(literal, type_)
+    return Value(f"splat ({scalar(type_)} {literal})", type_)
+
+
+def lanes(type_: str, values: Sequence[float | int | bool]) -> Value:
+    """A vector constant with one value per lane."""
+    element = scalar(type_)
+    return Value("<" + ", ".join(f"{element} {_literal(element, v)}" for v in values) + ">", type_)
+
+
+def i64(value: int) -> Value:
+    return Value(str(value), "i64")
+
+
+class Module:
+    """The text of one LLVM module: functions, declarations, read-only tables.
+
+    ``features`` are the target features (LLVM's names) that emitters may rely on.
+    """
+
+    def __init__(self, features: Iterable[str] = ()) -> None:
+        self.features = frozenset(features)
+        self._functions: dict[str, str] = {}
+        self._declarations: dict[str, str] = {}
+        self._globals: dict[str, str] = {}
+
+    def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
+        """Declare an external function once."""
+        self._declarations.setdefault(name, f"declare {result} @{name}({', '.join(parameters)})")
+
+    def table(self, element: str, values: Sequence[float | int]) -> Value:
+        """A private read-only array, shared by content; returns its address."""
+        body = ", ".join(f"{element} {_literal(element, v)}" for v in values)
+        text = f"private unnamed_addr constant [{len(values)} x {element}] [{body}], align 64"
+        name = self._globals.setdefault(text, f"@.t{len(self._globals)}")
+        return Value(name, "ptr")
+
+    def add(self, name: str, text: str) -> None:
+        self._functions[name] = text
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._functions
+
+    def __str__(self) -> str:
+        parts = [f"{name} = {text}" for text, name in self._globals.items()]
+        parts.extend(t for n, t in self._declarations.items() if n not in self._functions)
+        parts.extend(self._functions.values())
+        return "\n".join(parts) + "\n"
+
+
+class Loop:
+    """The handle that :meth:`Builder.loop` yields: the index, the carried values, their results."""
+
+    def __init__(self, index: Value, carried: list[Value]) -> None:
+        self.index = index
+        self.carried = carried
+        self.next: list[Value] = list(carried)
+        self.results: list[Value] = []
+
+    def carry(self, *values: Value) -> None:
+        """Set the values of the carried variables for the next turn."""
+        self.next = list(values)
+
+
+class Builder:
+    """Writes one function.  ``finish()`` puts it into its module."""
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        parameters: Sequence[tuple[str, str]],
+        result: str = "void",
+        *,
+        internal: bool = True,
+        attributes: str = "nounwind",
+    ) -> None:
+        """``parameters`` are pairs (type with attributes such as ``ptr noalias``, name)."""
+        self.module = module
+        self.name = name
+        self.result = result
+        self._lines: list[str] = []
+        self._count = 0
+        self._header = (
+            f"define {'internal ' if internal else ''}{result} @{name}("
+            + ", ".join(f"{type_} %{label}" for type_, label in parameters)
+            + f") {attributes} {{"
+        )
+        self.parameters = [Value(f"%{label}", type_.split()[0]) for type_, label in parameters]
+        self.block = ""
+        self.open_block("entry")
+
+    # -- blocks ---------------------------------------------------------------------------
+    def label(self, hint: str = "b") -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def open_block(self, label: str) -> None:
+        self._lines.append(f"{label}:")
+        self.block = label
+
+    def emit(self, text: str) -> None:
+        self._lines.append("  " + text)
+
+    def value(self, type_: str, text: str) -> Value:
+        """Emit an instruction that makes a value."""
+        self._count += 1
+        ref = f"%v{self._count}"
+        self._lines.append(f"  {ref} = {text}")
+        return Value(ref, type_)
+
+    def br(self, label: str) -> None:
+        self.emit(f"br label %{label}")
+
+    def cbr(self, condition: Value, yes: str, no: str, *, likely: bool | None = None) -> None:
+        self.emit(f"br i1 {condition.ref}, label %{yes}, label %{no}")
+
+    def ret(self, value: Value | None = None) -> None:
+        self.emit("ret void" if value is None else f"ret {value}")
+
+    def phi(self, type_: str, incoming: Sequence[tuple[Value, str]]) -> Value:
+        return self.value(type_, f"phi {type_} " + ", ".join(f"[{v.ref}, %{b}]" for v, b in incoming))
+
+    def finish(self) -> Value:
+        """Close the function, add it to the module and return its address."""
+        self.module.add(self.name, "\n".join([self._header, *self._lines, "}"]))
+        return Value(f"@{self.name}", "ptr")
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """Run the body only where the scalar ``condition`` holds."""
+        yes, after = self.label("then"), self.label("after")
+        self.cbr(condition, yes, after)
+        self.open_block(yes)
+        yield
+        self.br(after)
+        self.open_block(after)
+
+    @contextmanager
+    def loop(
+        self,
+        start: Value,
+        stop: Value,
+        step: int = 1,
+        carried: Sequence[Value] = (),
+        *,
+        nonempty: bool = False,
+        metadata: str = "",
+    ) -> Iterator[Loop]:
+        """Count ``start, start+step, ... < stop`` (i64), with carried values as phis.
+
+        ``nonempty=True`` promises at least one turn and saves the first test.  After the block,
+        ``loop.results`` holds the carried values' last state.
+        """
+        head, after, before = self.label("loop"), self.label("done"), self.block
+        if not nonempty:
+            first = self.icmp("slt", start, stop)
+            self.cbr(first, head, after)
+        else:
+            self.br(head)
+        mark = len(self._lines)
+        self.open_block(head)
+        self._count += 1
+        index = Value(f"%i{self._count}", "i64")
+        phis = []
+        for value in carried:
+            self._count += 1
+            phis.append(Value(f"%c{self._count}", value.type))
+        handle = Loop(index, phis)
+        yield handle
+        following = self.value("i64", f"add nsw i64 {index.ref}, {step}")
+        more = self.icmp("slt", following, stop)
+        self.emit(f"br i1 {more.ref}, label %{head}, label %{after}{metadata}")
+        latch = self.block
+        heads = [f"  {index.ref} = phi i64 [{start.ref}, %{before}], [{following.ref}, %{latch}]"]
+        for phi, value, new in zip(phis, carried, handle.next, strict=True):
+            heads.append(
+                f"  {phi.ref} = phi {value.type} [{value.ref}, %{before}], [{new.ref}, %{latch}]"
+            )
+        self._lines[mark + 1 : mark + 1] = heads
+        self.open_block(after)
+        if nonempty:
+            handle.results = list(handle.next)
+        else:
+            handle.results = [
+                self.phi(value.type, [(value, before), (new, latch)])
+                for value, new in zip(carried, handle.next, strict=True)
+            ]
+
+    # -- arithmetic -----------------------------------------------------------------------
+    def op(self, name: str, a: Value, b: Value) -> Value:
+        """A binary instruction by its LLVM name, flags included (``"fadd contract"``)."""
+        return self.value(a.type, f"{name} {a.type} {a.ref}, {b.ref}")
+
+    def fadd(self, a: Value, b: Value) -> Value:
+        return self.op("fadd contract", a, b)
+
+    def fsub(self, a: Value, b: Value) -> Value:
+        return self.op("fsub contract", a, b)
+
+    def fmul(self, a: Value, b: Value) -> Value:
+        return self.op("fmul contract", a, b)
+
+    def fdiv(self, a: Value, b: Value) -> Value:
+        return self.op("fdiv", a, b)
+
+    def fneg(self, a: Value) -> Value:
+        return self.value(a.type, f"fneg {a.type} {a.ref}")
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        return self.intrinsic("fma", a, b, c)
+
+    def add(self, a: Value, b: Value) -> Value:
+        return self.op("add", a, b)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return self.op("sub", a, b)
+
+    def mul(self, a: Value, b: Value) -> Value:
+        return self.op("mul", a, b)
+
+    def compare_type(self, type_: str) -> str:
+        return vector("i1", width(type_))
+
+    def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
+        return self.value(self.compare_type(a.type), f"fcmp {predicate} {a.type} {a.ref}, {b.ref}")
+
+    def icmp(self, predicate: str, a: Value, b: Value) -> Value:
+        return self.value(self.compare_type(a.type), f"icmp {predicate} {a.type} {a.ref}, {b.ref}")
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        return self.value(a.type, f"select {condition}, {a}, {b}")
+
+    def cast(self, name: str, value: Value, type_: str) -> Value:
+        """A conversion by its LLVM name (``sitofp``, ``fptrunc``, ``bitcast``, ``zext`` ...)."""
+        return self.value(type_, f"{name} {value} to {type_}")
+
+    def intrinsic(self, name: str, *args: Value, result: str | None = None) -> Value:
+        """Call an overloaded intrinsic, e.g. ``intrinsic("fma", a, b, c)``; overload = first type."""
+        return self.call(result or args[0].type, f"llvm.{name}.{suffix(args[0].type)}", *args)
+
+    def call(self, result: str, name: str, *args: Value) -> Value:
+        """Call a function by name (declared on the way)."""
+        self.module.declare(name, result, [a.type for a in args])
+        text = f"call {result} @{name}(" + ", ".join(str(a) for a in args) + ")"
+        if result == "void":
+            self.emit(text)
+            return Value("", "void")
+        return self.value(result, text)
+
+    def call_pointer(self, result: str, pointer: Value, *args: Value) -> Value:
+        """Call through an address."""
+        text = f"call {result} {pointer.ref}(" + ", ".join(str(a) for a in args) + ")"
+        if result == "void":
+            self.emit(text)
+            return Value("", "void")
+        return self.value(result, text)
+
+    # -- vectors --------------------------------------------------------------------------
+    def splat(self, value: Value, lanes_: int) -> Value:
+        """Broadcast a scalar to a vector."""
+        if lanes_ == 1:
+            return value
+        type_ = vector(value.type, lanes_)
+        one = self.value(type_, f"insertelement {type_} poison, {value}, i64 0")
+        return self.value(
+            type_, f"shufflevector {one}, {type_} poison, <{lanes_} x i32> zeroinitializer"
+        )
+
+    def shuffle(self, a: Value, b: Value | None, mask: Sequence[int]) -> Value:
+        type_ = vector(scalar(a.type), len(mask))
+        second = str(b) if b is not None else f"{a.type} poison"
+        indices = ", ".join(f"i32 {m}" for m in mask)
+        return self.value(type_, f"shufflevector {a}, {second}, <{len(mask)} x i32> <{indices}>")
+
+    def extract(self, value: Value, lane: int) -> Value:
+        return self.value(scalar(value.type), f"extractelement {value}, i64 {lane}")
+
+    # -- memory ---------------------------------------------------------------------------
+    def gep(self, element: str, pointer: Value, index: Value) -> Value:
+        return self.value("ptr", f"getelementptr inbounds {element}, {pointer}, {index}")
+
+    def load(self, type_: str, pointer: Value, align: int | None = None) -> Value:
+        tail = f", align {align}" if align else ""
+        return self.value(type_, f"load {type_}, {pointer}{tail}")
+
+    def store(self, value: Value, pointer: Value, align: int | None = None) -> None:
+        tail = f", align {align}" if align else ""
+        self.emit(f"store {value}, {pointer}{tail}")
+
+    def masked_load(self, type_: str, pointer: Value, mask: Value, align: int, other: Value) -> Value:
+        """Load the lanes where ``mask`` is set; the rest take ``other``."""
+        name = f"llvm.masked.load.{suffix(type_)}.p0"
+        return self.call(type_, name, pointer, Value(str(align), "i32"), mask, other)
+
+    def masked_store(self, value: Value, pointer: Value, mask: Value, align: int) -> None:
+        name = f"llvm.masked.store.{suffix(value.type)}.p0"
+        self.call("void", name, value, pointer, Value(str(align), "i32"), mask)
+
+    def alloca(self, type_: str, count: int, align: int = 64) -> Value:
+        """Stack memory; placed where it is called, so call it outside of loops."""
+        return self.value("ptr", f"alloca {type_}, i64 {count}, align {align}")

@@ -1,0 +1,118 @@
+"""Every setting of the library, typed, with its environment variable; the only reader of them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+
+def _flag(text: str) -> bool:
+    return text.lower() not in ("", "0", "false", "no", "off")
+
+
+_FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "default_float": ("AGNESI_DEFAULT_FLOAT", str),
+    "optimizer": ("AGNESI_OPTIMIZER", str),
+    "compile": ("AGNESI_COMPILE", _flag),
+    "cache": ("AGNESI_CACHE", _flag),
+    "cache_dir": ("AGNESI_CACHE_DIR", str),
+}
+_DEFAULTS: dict[str, Any] = {
+    "default_float": "float32",
+    "optimizer": "fast_run",
+    "compile": True,
+    "cache": True,
+    "cache_dir": "",
+}
+_CHOICES = {
+    "default_float": ("float16", "float32", "float64"),
+    "optimizer": ("None", "fast_compile", "fast_run"),
+}
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in _DEFAULTS:
+        raise AttributeError(f"config has no setting {name!r}; there are {sorted(_DEFAULTS)}")
+    if name == "default_float":
+        value = np.dtype(value).name
+    if name == "optimizer" and value is None:
+        value = "None"
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise ValueError(f"config.{name} must be one of {_CHOICES[name]}, not {value!r}")
+    return value
+
+
+class Config:
+    """Settings of the library; attributes can be set, or set for a block.
+
+    Attributes
+    ----------
+    default_float : str
+        dtype of Python floats and of creation functions ("float32"; also "float16", "float64").
+    optimizer : str
+        Rewrite preset of compiled functions: "fast_run", "fast_compile" or "None".
+    compile : bool
+        False runs every compiled function on the NumPy interpreter.
+    cache, cache_dir : bool, str
+        Use of the compile cache on disk, and its folder ("" means the platform's cache folder).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> with ag.config(default_float="float64"):
+    ...     print(ag.ones(2).dtype)
+    float64
+    """
+
+    def __init__(self) -> None:
+        values = dict(_DEFAULTS)
+        for name, (variable, parse) in _FIELDS.items():
+            if variable in os.environ:
+                values[name] = _checked(name, parse(os.environ[variable]))
+        self.__dict__["_values"] = values
+        self.__dict__["float_dtype"] = np.dtype(values["default_float"])
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_values"][name]
+        except KeyError:
+            raise AttributeError(
+                f"config has no setting {name!r}; there are {sorted(_DEFAULTS)}"
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__["_values"][name] = _checked(name, value)
+        self.__dict__["float_dtype"] = np.dtype(self.default_float)
+
+    @contextmanager
+    def __call__(self, **settings: Any) -> Iterator[Config]:
+        """Change settings for the length of a ``with`` block."""
+        before = {name: getattr(self, name) for name in settings}
+        try:
+            for name, value in settings.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return "config(" + ", ".join(f"{k}={v!r}" for k, v in self._values.items()) + ")"
+
+
+config = Config()
+
+
+class State(threading.local):
+    """What this thread is doing: recording for gradients, and the trace under way, if any."""
+
+    recording: bool = True
+    trace: Any = None
+
+
+STATE = State()

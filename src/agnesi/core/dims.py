@@ -1,0 +1,148 @@
+"""Unknown and named dimensions of symbolic tensors, with the arithmetic that shapes need."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agnesi.core.errors import TraceError, at
+
+_counter = itertools.count()
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2, "max": 3}
+
+
+class Dim:
+    """A size that is not known yet: a name, or an expression over other dimensions.
+
+    Equal expressions over the same dimensions are equal; anything else is different, and may
+    turn out to be the same size at run time.
+    """
+
+    __slots__ = ("args", "key", "op")
+
+    def __init__(self, name: str | None = None, *, op: str = "", args: tuple[Any, ...] = ()) -> None:
+        self.op = op
+        self.args = args if op else (name or f"d{next(_counter)}",)
+        self.key = (op, *self.args)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Dim) and self.key == other.key)
+
+    def __repr__(self) -> str:
+        if not self.op:
+            return str(self.args[0])
+        if self.op == "max":
+            return f"max({self.args[0]}, {self.args[1]})"
+        parts = [
+            f"({a})" if isinstance(a, Dim) and _PRECEDENCE.get(a.op, 9) < _PRECEDENCE[self.op]
+            else str(a)
+            for a in self.args
+        ]
+        return f" {self.op} ".join(parts)
+
+    def _no_number(self, use: str) -> Any:
+        raise TraceError(
+            at(
+                f"the size {self} is not known when the graph is written, so {use} cannot have it. "
+                "Give the size in the variable's shape, or use array functions instead of Python."
+            )
+        )
+
+    def __int__(self) -> int:
+        return self._no_number("int()")
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        return self._no_number("a Python condition")
+
+    def __add__(self, other: Any) -> Any:
+        return combine("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return combine("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return combine("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return combine("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return combine("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return combine("*", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return combine("//", self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return combine("%", self, other)
+
+
+Size = int | Dim
+Shape = tuple[Size, ...]
+
+_EVALUATE = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "max": max,
+}
+
+
+def combine(op: str, a: Any, b: Any) -> Any:
+    """``a op b`` for sizes; NotImplemented for anything but sizes."""
+    if not isinstance(a, (int, Dim)) or not isinstance(b, (int, Dim)):
+        return NotImplemented
+    if isinstance(a, int) and isinstance(b, int):
+        return _EVALUATE[op](a, b)
+    if (op in "+-" and b == 0 and isinstance(b, int)) or (op in ("*", "//") and b == 1):
+        return a
+    if (op == "+" and a == 0) or (op == "*" and a == 1):
+        return b
+    if op == "-" and a == b:
+        return 0
+    if op == "max" and a == b:
+        return a
+    if op == "//" and a == b:
+        return 1
+    if op == "//" and isinstance(a, Dim) and a.op == "*" and b in a.args:
+        return a.args[0] if a.args[1] == b else a.args[1]
+    if op == "-" and isinstance(a, Dim) and a.op == "+" and b in a.args:
+        return a.args[0] if a.args[1] == b else a.args[1]
+    return Dim(op=op, args=(a, b))
+
+
+def resolve(size: Size, known: Mapping[Dim, int]) -> int:
+    """The number behind a size, given the numbers of the named dimensions."""
+    if isinstance(size, int):
+        return size
+    if not size.op:
+        return known[size]
+    return _EVALUATE[size.op](*(resolve(a, known) for a in size.args))
+
+
+def is_static(shape: Sequence[Size]) -> bool:
+    """Whether every size is a number."""
+    return all(type(n) is int for n in shape)
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    """Product of sizes, numbers first so that equal shapes give equal products."""
+    number, result = 1, None
+    for n in sizes:
+        if isinstance(n, Dim):
+            result = n if result is None else result * n
+        else:
+            number *= n
+    if result is None:
+        return number
+    return number * result if number != 1 else result

@@ -1,0 +1,304 @@
+"""Run or record: the only place that asks which of the two an operation is to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.config import STATE
+from agnesi.core.errors import ShapeError, user_where
+from agnesi.core.node import Node
+from agnesi.core.op import Op, explain
+from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
+
+_new = Tensor.__new__
+_ndarray = np.ndarray
+_asarray = np.asarray
+
+
+def apply(op: Op, *xs: Tensor) -> Tensor:
+    """The result of an operation on tensors: computed at once, recorded, or put into a graph."""
+    if STATE.trace is not None:
+        return symbolic(op, xs)
+    arrays = []
+    recorded = False
+    for x in xs:
+        data = x.data
+        if data is None:
+            return symbolic(op, xs)
+        arrays.append(data)
+        if x.requires_grad:
+            recorded = True
+    try:
+        data = op.perform(*arrays)
+    except (ValueError, TypeError, IndexError) as error:
+        raise _why(op, xs, error) from None
+    if type(data) is not _ndarray:
+        data = _asarray(data)
+    t = _new(Tensor)
+    t.data = data
+    t.node = None
+    t.requires_grad = False
+    t._grad = None
+    t._view = None
+    t._version = None
+    t._name = None
+    if op.view:
+        _share(t, op, xs[0])
+    if recorded and STATE.recording and op.differentiable:
+        _record(t, op, xs)
+    return t
+
+
+def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
+    """Like :func:`apply` for operations with several results."""
+    if STATE.trace is not None or any(x.data is None for x in xs):
+        parent = make_node(op, xs)
+        return tuple(symbol(_item(parent, i)) for i in range(op.outputs))
+    try:
+        results = [wrap(np.asarray(r)) for r in op.perform(*(x.data for x in xs))]
+    except (ValueError, TypeError, IndexError) as error:
+        raise _why(op, xs, error) from None
+    if STATE.recording and op.differentiable and any(x.requires_grad for x in xs):
+        _record_many(results, op, xs)
+    return tuple(results)
+
+
+def _why(op: Op, xs: Any, error: Exception) -> Exception:
+    """The operation's own complaint about its operands, else NumPy's, with the user's line."""
+    try:
+        op.infer(*xs)
+    except (ValueError, TypeError, IndexError) as better:
+        error = better
+    return explain(error, op.name, xs)
+
+
+# -- eager record ---------------------------------------------------------------------------
+def _record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
+    data: Any = t.data
+    if data.dtype.kind not in "fc":
+        return
+    inputs = tuple([current(x) for x in xs])
+    t.node = Node(op, inputs, data.shape, data.dtype, False, True, user_where(3))
+    t.requires_grad = True
+    kept = op.keep_inputs
+    for i in range(len(xs)) if kept is None else kept:
+        keep(xs[i], inputs[i])
+    if op.keep_output:
+        keep(t, t.node)
+
+
+def _keep_inputs(op: Op, xs: tuple[Tensor, ...], inputs: tuple[Node, ...]) -> None:
+    kept = op.keep_inputs
+    for i in range(len(xs)) if kept is None else kept:
+        keep(xs[i], inputs[i])
+
+
+def _record_many(results: list[Tensor], op: Op, xs: tuple[Tensor, ...]) -> None:
+    inputs = tuple([current(x) for x in xs])
+    parent = Node(op, inputs, (), results[0].dtype, requires_grad=True, where=user_where(3))
+    parent.outputs = tuple((r.shape, r.dtype) for r in results)
+    _keep_inputs(op, xs, inputs)
+    for i, r in enumerate(results):
+        if r.dtype.kind in "fc":
+            r.node = _item(parent, i)
+            r.requires_grad = True
+            if op.keep_output:
+                keep(r, r.node)
+
+
+# -- views ----------------------------------------------------------------------------------
+class View:
+    """How a tensor looks into another: its base, the operation, and the base's version it saw."""
+
+    __slots__ = ("base", "op", "seen")
+
+    def __init__(self, base: Tensor, op: Op, seen: int) -> None:
+        self.base = base
+        self.op = op
+        self.seen = seen
+
+
+def _share(t: Tensor, op: Op, base: Tensor) -> None:
+    """Note that ``t`` may look into ``base``: changes of one then show in the other's record."""
+    counter = base._version
+    if counter is None:
+        counter = base._version = [0]
+    if base.data is not None and t.data is not None and not np.may_share_memory(t.data, base.data):
+        return
+    t._version = counter
+    t._view = View(base, op, counter[0])
+
+
+def current(x: Tensor) -> Node:
+    """The node for a tensor's present value, in the record, graph or trace under way."""
+    view = x._view
+    if view is None and x.node is not None and STATE.trace is None:
+        return x.node
+    if view is not None and view.seen != x._version[0]:  # type: ignore[index]
+        _refresh(x, view)
+    if STATE.trace is not None:
+        return STATE.trace.node_of(x)
+    return leaf_of(x)
+
+
+def _refresh(x: Tensor, view: View) -> None:
+    """Look again: the base was changed since ``x`` was taken from it."""
+    base_node = current(view.base)
+    view.seen = x._version[0]  # type: ignore[index]
+    if x.data is not None and STATE.trace is None and not base_node.requires_grad:
+        return
+    shape, dtype = view.op.infer(base_node)
+    x_node = Node(
+        view.op, (base_node,), shape, dtype,
+        requires_grad=base_node.requires_grad, where=user_where(3),
+    )
+    rebind(x, x_node)
+
+
+def rebind(x: Tensor, node: Node) -> None:
+    """Let a tensor stand for another node from now on."""
+    if STATE.trace is not None:
+        STATE.trace.rebind(x, node)
+        return
+    x.node = node
+    x.requires_grad = node.requires_grad
+
+
+# -- symbolic -------------------------------------------------------------------------------
+def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
+    """The result as a node of the graph under construction."""
+    if op.outputs > 1:
+        raise TypeError(f"{op.name} has {op.outputs} results: use apply_many")
+    t = symbol(make_node(op, xs))
+    if op.view:
+        _share(t, op, xs[0])
+    return t
+
+
+def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
+    """A checked node for an operation on tensors."""
+    try:
+        types = op.infer(*xs)
+    except (ValueError, TypeError, IndexError) as error:
+        raise explain(error, op.name, xs) from None
+    inputs = tuple([graph_node(x) for x in xs])
+    return node_of_type(op, inputs, types, user_where(3))
+
+
+def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:
+    """A node whose type is known."""
+    several = op.outputs > 1
+    shape, dtype = types[0] if several else types
+    flows = STATE.recording and op.differentiable and any(n.requires_grad for n in inputs)
+    node = Node(
+        op, inputs, shape, dtype,
+        weak=bool(inputs) and all(n.weak for n in inputs),
+        requires_grad=flows and (several or dtype.kind in "fc"),
+        where=where,
+    )
+    if several:
+        node.outputs = tuple(types)
+    return node
+
+
+def graph_node(x: Tensor) -> Node:
+    """The node of a tensor in a symbolic graph; a concrete tensor enters as a live leaf."""
+    if x.data is None or STATE.trace is not None or x.node is not None:
+        return current(x)
+    return Node(
+        None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,
+        handle=lambda: x, name=x._name,
+    )
+
+
+class Item(Op):
+    """One result of an operation that has several."""
+
+    name = "item"
+    keep_inputs = ()
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def label(self) -> str:
+        return f"item[{self.index}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Item) and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash(("item", self.index))
+
+    def infer(self, x: Any) -> Any:
+        return x.outputs[self.index]
+
+
+def _item(parent: Node, index: int) -> Node:
+    shape, dtype = parent.outputs[index]  # type: ignore[index]
+    return Node(
+        Item(index), (parent,), shape, dtype, where=parent.where,
+        requires_grad=parent.requires_grad and dtype.kind in "fc",
+    )
+
+
+# -- in place -------------------------------------------------------------------------------
+def assign(target: Tensor, value: Tensor) -> Tensor:
+    """``target[...] = value`` in place; ``value`` has target's shape and dtype already."""
+    if value.shape != target.shape:
+        raise ShapeError(
+            f"the value has shape {value.shape}, the target changed in place has {target.shape}"
+        )
+    traced = STATE.trace is not None
+    if traced or target.data is None or value.data is None:
+        _assign_node(target, graph_node(value))
+        return target
+    flows = STATE.recording and (value.requires_grad or target.requires_grad)
+    if flows:
+        _refuse_leaf(target)
+        node = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
+    if value.data is not target.data:
+        np.copyto(target.data, value.data)
+    if flows:
+        _assign_node(target, node)
+    else:
+        touch(target)
+    return target
+
+
+def _refuse_leaf(target: Tensor) -> None:
+    root = target
+    while root._view is not None:
+        root = root._view.base
+    if root.requires_grad and (root.node is None or root.node.op is None):
+        raise RuntimeError(
+            "a tensor that requires grad and was not computed cannot be changed in place while "
+            "operations are recorded; wrap the change in `with ag.no_grad():`"
+        )
+
+
+def touch(target: Tensor) -> int:
+    """Count a change of the tensor's memory, so that records which need the old value notice."""
+    counter = target._version
+    if counter is None:
+        counter = target._version = [0]
+    counter[0] += 1
+    return counter[0]
+
+
+def _assign_node(target: Tensor, node: Node) -> None:
+    """Let ``target`` and what it looks into stand for the new value."""
+    from_view = target._view
+    if from_view is not None:
+        base = from_view.base
+        old = current(base)
+        put = from_view.op.put  # type: ignore[attr-defined]
+        changed = node_of_type(
+            put, (old, node), (old.shape, old.dtype), user_where(3)
+        )
+        _assign_node(base, changed)
+        from_view.seen = target._version[0]  # type: ignore[index]
+    else:
+        touch(target)
+    rebind(target, node)

@@ -1,0 +1,103 @@
+"""Data types and promotion: NumPy's dtype objects under the array API's rules.
+
+Where the array API leaves mixed kinds open, a float (or complex) operand decides over an integer
+one, as in PyTorch and JAX: ``int64 + float32`` is ``float32``.  Python scalars are weak.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.config import config
+from agnesi.core.errors import DTypeError
+
+DType = np.dtype
+
+bool_ = np.dtype("bool")
+int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
+
+FLOATS = (float16, float32, float64)
+COMPLEX = (complex64, complex128)
+INTEGERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
+ALL = (bool_, *INTEGERS, *FLOATS, *COMPLEX)
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_PYTHON_RANK = {bool: 0, int: 1, float: 2, complex: 3}
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """A supported dtype from a dtype, its name, a Python type or a NumPy scalar type."""
+    if dtype is float:
+        return config.float_dtype
+    if dtype is complex:
+        return complex_of(config.float_dtype)
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found not in ALL:
+        names = ", ".join(d.name for d in ALL)
+        raise DTypeError(f"unsupported dtype {dtype!r}; choose one of {names}")
+    return found.newbyteorder("=")
+
+
+def complex_of(dtype: np.dtype) -> np.dtype:
+    """The complex dtype with parts of a float dtype."""
+    return complex128 if dtype == float64 else complex64
+
+
+def real_of(dtype: np.dtype) -> np.dtype:
+    """The float dtype of the parts of a complex dtype; other dtypes as they are."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
+def is_inexact(dtype: np.dtype) -> bool:
+    """Whether values of this dtype carry gradients: float or complex."""
+    return dtype.kind in "fc"
+
+
+_PROMOTED: dict[tuple[np.dtype, np.dtype], np.dtype] = {}
+
+
+def promote(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The common dtype of two arrays."""
+    if a is b:
+        return a
+    key = (a, b)
+    found = _PROMOTED.get(key)
+    if found is None:
+        found = _PROMOTED[key] = _promote(a, b)
+    return found
+
+
+def _promote(a: np.dtype, b: np.dtype) -> np.dtype:
+    low, high = sorted((a, b), key=lambda d: _RANK[d.kind])
+    if high.kind == "c" and low.kind == "f":
+        return np.result_type(low, high)
+    if _RANK[low.kind] < _RANK[high.kind]:
+        return high
+    return np.result_type(a, b)
+
+
+def promote_scalar(dtype: np.dtype, scalar: Any) -> np.dtype:
+    """The dtype of an operation between an array of ``dtype`` and a weak Python scalar."""
+    rank = _PYTHON_RANK[type(scalar)]
+    if rank <= _RANK[dtype.kind]:
+        return dtype
+    if rank == 1:
+        return int64
+    return config.float_dtype if rank == 2 else complex_of(floating(dtype))
+
+
+def floating(dtype: np.dtype) -> np.dtype:
+    """The dtype itself if float or complex, else the default float."""
+    return dtype if dtype.kind in "fc" else config.float_dtype
+
+
+def of_scalar(scalar: Any) -> np.dtype:
+    """The dtype that a Python scalar takes on its own."""
+    return promote_scalar(bool_, scalar)

@@ -1,0 +1,61 @@
+"""Error classes and the user's line.
+
+Every class derives from the built-in error that a NumPy user would expect.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+from typing import Any
+
+PACKAGE = __name__.partition(".")[0]
+_ROOT = __file__.rpartition("core")[0]
+
+Where = tuple[CodeType, int] | None
+
+
+class ShapeError(ValueError):
+    """Shapes do not fit the operation."""
+
+
+class DTypeError(TypeError):
+    """Data types do not fit the operation."""
+
+
+class GradientError(RuntimeError):
+    """A gradient cannot be computed as asked."""
+
+
+class TraceError(TypeError):
+    """A traced (symbolic) value was used where Python needs a number."""
+
+
+class MissingInputError(ValueError):
+    """A compiled function depends on a variable that nobody gives it."""
+
+
+def user_where(depth: int = 2) -> Where:
+    """Code object and instruction of the innermost caller outside of this package."""
+    frame: Any = sys._getframe(depth)
+    while frame is not None and frame.f_code.co_filename.startswith(_ROOT):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def location(where: Where) -> str:
+    """``file.py:12`` of a place kept by :func:`user_where` ("unknown line" without one)."""
+    if where is None:
+        return "unknown line"
+    code, instruction = where
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            line = number
+    return f"{code.co_filename}:{line}"
+
+
+def at(message: str, where: Where = None) -> str:
+    """The message followed by the user's line."""
+    place = location(where if where is not None else user_where(2))
+    return f"{message}\n  at {place}"

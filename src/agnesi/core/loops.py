@@ -1,0 +1,274 @@
+"""The scalar loop language that operations are lowered to: what is one element of the result?
+
+An expression is built over loop axes: loads at affine indices, scalar operations by the names of
+the elementwise table, casts, and reductions that bind axes of their own.  Expressions are interned,
+so equal ones are the same object and sharing is visible to the compiler.  Nothing here knows a
+target: the CPU renderer lives in ``codegen``.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+BOOL_RESULTS = frozenset(
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
+    "logical_not isnan isinf isfinite signbit".split()
+)
+
+
+class Axis:
+    """A loop variable that runs over [0, extent).  ``slot`` tells loops of one nest apart."""
+
+    __slots__ = ("__weakref__", "extent", "slot")
+    _known: weakref.WeakValueDictionary[tuple[int, int], Axis] = weakref.WeakValueDictionary()
+
+    extent: int
+    slot: int
+
+    def __new__(cls, slot: int, extent: int) -> Axis:
+        found = cls._known.get((slot, extent))
+        if found is None:
+            found = object.__new__(cls)
+            found.slot, found.extent = slot, extent
+            cls._known[slot, extent] = found
+        return found
+
+    def __repr__(self) -> str:
+        return f"i{self.slot}<{self.extent}>"
+
+
+class Expr:
+    """A scalar value: operation name, arguments, dtype name, parameter, free axes."""
+
+    __slots__ = ("__weakref__", "args", "dtype", "free", "op", "param")
+
+    op: str
+    args: tuple[Expr, ...]
+    dtype: str
+    param: Any
+    free: frozenset[Axis]
+
+    def __repr__(self) -> str:
+        if self.op == "load":
+            return f"{self.param[0]}[{self.param[1]}]"
+        if self.op == "const":
+            return str(self.param)
+        if self.op == "index":
+            return str(self.param)
+        if self.op == "reduce":
+            return f"{self.param[0]}{list(self.param[1])}({self.args[0]})"
+        return f"{self.op}({', '.join(map(repr, self.args))})"
+
+
+_interned: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
+
+
+def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
+         free: frozenset[Axis] | None = None) -> Expr:
+    """The expression with these parts (one object for equal parts)."""
+    key = (op, args, dtype, param)
+    found = _interned.get(key)
+    if found is None:
+        found = Expr()
+        found.op, found.args, found.dtype, found.param = op, args, dtype, param
+        if free is None:
+            free = frozenset().union(*(a.free for a in args)) if args else frozenset()
+        found.free = free
+        _interned[key] = found
+    return found
+
+
+class Affine:
+    """``const + sum(coefficient * atom)``; an atom is an Axis or an integer expression."""
+
+    __slots__ = ("const", "terms")
+
+    def __init__(self, const: int = 0, terms: Mapping[Any, int] | None = None) -> None:
+        self.const = const
+        self.terms = {a: c for a, c in (terms or {}).items() if c}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Affine) and self.const == other.const and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash((self.const, frozenset(self.terms.items())))
+
+    def __add__(self, other: Affine | int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.const + other, self.terms)
+        terms = dict(self.terms)
+        for atom, c in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + c
+        return Affine(self.const + other.const, terms)
+
+    def __mul__(self, factor: int) -> Affine:
+        return Affine(self.const * factor, {a: c * factor for a, c in self.terms.items()})
+
+    def __repr__(self) -> str:
+        parts = [f"{a}" if c == 1 else f"{c}*{a}" for a, c in self.terms.items()]
+        if self.const or not parts:
+            parts.append(str(self.const))
+        return " + ".join(parts)
+
+    @property
+    def atoms(self) -> tuple[Expr, ...]:
+        """The terms that are not loop axes."""
+        return tuple(a for a in self.terms if isinstance(a, Expr))
+
+    @property
+    def free(self) -> frozenset[Axis]:
+        """Axes that the index depends on."""
+        axes = {a for a in self.terms if isinstance(a, Axis)}
+        for atom in self.atoms:
+            axes |= atom.free
+        return frozenset(axes)
+
+    def bounds(self) -> tuple[int, int] | None:
+        """Least and greatest value, where the atoms are axes only."""
+        low = high = self.const
+        for atom, c in self.terms.items():
+            if not isinstance(atom, Axis):
+                return None
+            span = c * (atom.extent - 1)
+            low, high = low + min(span, 0), high + max(span, 0)
+        return low, high
+
+    def divmod(self, n: int) -> tuple[Affine, Affine]:
+        """Quotient and remainder by a positive number, affine where that is exact."""
+        if n == 1:
+            return self, Affine()
+        whole = Affine(self.const // n, {a: c // n for a, c in self.terms.items() if c % n == 0})
+        rest = Affine(self.const % n, {a: c for a, c in self.terms.items() if c % n})
+        bounds = rest.bounds()
+        if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
+            return whole, rest
+        value, by = index(rest), const(n, "int64")
+        quotient = call("floor_divide", value, by)
+        return whole + Affine(0, {quotient: 1}), Affine(0, {call("remainder", value, by): 1})
+
+
+At = tuple[Affine, ...]
+
+
+def index(at: Affine) -> Expr:
+    """An index as an int64 value."""
+    return make("index", at.atoms, "int64", at, at.free)
+
+
+def atom_of(value: Expr) -> Affine:
+    """An integer value as an index."""
+    if value.op == "index":
+        return value.param
+    if value.op == "const":
+        return Affine(int(value.param))
+    return Affine(0, {cast(value, "int64"): 1})
+
+
+def const(value: Any, dtype: str) -> Expr:
+    """A constant.  Zero keeps its sign; NaN is fine."""
+    if dtype.startswith("float"):
+        value = float(value)
+        return make("const", (), dtype, value if value == value and value != 0 else _Bits(value))
+    return make("const", (), dtype, bool(value) if dtype == "bool" else int(value))
+
+
+class _Bits(float):
+    """A float that is equal to itself bit for bit: tells -0.0 from 0.0 and keeps NaN."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Bits) and self.hex() == other.hex()
+
+    def __hash__(self) -> int:
+        return hash(self.hex())
+
+
+def call(name: str, *args: Expr) -> Expr:
+    """A scalar operation by its name in the elementwise table; operands share one dtype."""
+    if name in BOOL_RESULTS:
+        dtype = "bool"
+    else:
+        dtype = args[1].dtype if name == "where" else args[0].dtype
+    return make(name, args, dtype)
+
+
+def where(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """``a`` where the condition holds, else ``b``."""
+    return call("where", condition, a, b)
+
+
+def cast(value: Expr, dtype: str) -> Expr:
+    """Conversion with NumPy's meaning."""
+    if value.dtype == dtype:
+        return value
+    if value.op == "const":
+        return const(np.asarray(value.param).astype(dtype)[()], dtype)
+    return make("cast", (value,), dtype)
+
+
+def load(buffer: Any, dtype: str, offset: Affine) -> Expr:
+    """An element of a buffer, at an offset counted in elements."""
+    return make("load", offset.atoms, dtype, (buffer, offset), offset.free)
+
+
+def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: Iterable[Axis],
+            slots: Sequence[int]) -> Expr:
+    """Reduction of ``body(*axes)`` over fresh axes of the given sizes.
+
+    ``kind`` is a scalar operation: add, multiply, maximum, minimum, logical_and, logical_or.
+    Axes take the preferred ``slots`` unless that axis is in ``avoid``, so that reductions and the
+    loops around them share axes wherever they run over the same thing.
+    """
+    taken = set(avoid)
+    axes = []
+    for size, slot in zip(sizes, slots, strict=True):
+        axis = Axis(slot, size)
+        while axis in taken:
+            slot += 16
+            axis = Axis(slot, size)
+        taken.add(axis)
+        axes.append(axis)
+    inner = body(*(Affine(0, {a: 1}) for a in axes))
+    bound = tuple(axes)
+    return make("reduce", (inner,), inner.dtype, (kind, bound), inner.free - set(bound))
+
+
+class Read:
+    """Access to an operand while lowering: ``read(*at)`` is the element there."""
+
+    __slots__ = ("dtype", "function", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: str, function: Callable[[At], Expr]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.function = function
+
+    def __call__(self, *at: Affine) -> Expr:
+        return self.function(tuple(at))
+
+    def broadcast(self, at: At) -> Expr:
+        """The element that broadcasting puts at ``at``."""
+        own = at[len(at) - len(self.shape):]
+        return self.function(
+            tuple(Affine() if n == 1 else i for n, i in zip(self.shape, own, strict=True))
+        )
+
+
+def unravel(flat: Affine, shape: Sequence[int]) -> At:
+    """Indices of the element at row-major position ``flat``."""
+    result: list[Affine] = []
+    for n in reversed(shape[1:]):
+        flat, rest = flat.divmod(n)
+        result.append(rest)
+    return (flat, *reversed(result)) if shape else ()
+
+
+def ravel(at: At, shape: Sequence[int]) -> Affine:
+    """Row-major position of an element."""
+    flat = Affine()
+    for i, n in zip(at, shape, strict=True):
+        flat = flat * n + i
+    return flat

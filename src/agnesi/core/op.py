@@ -1,0 +1,104 @@
+"""What an operation declares.  One operation, one place: see the files under ``ops/``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from agnesi.core.dims import Shape
+from agnesi.core.errors import location, user_where
+
+Type = tuple[Shape, np.dtype]
+
+
+class Op:
+    """Base of all operations.  Operations are immutable; their parameters are dataclass fields.
+
+    A subclass gives ``infer`` and ``perform``, and the rules that make sense for it:
+
+    - ``infer(*xs) -> (shape, dtype)``: xs have ``shape`` and ``dtype``; raises ShapeError/DTypeError.
+    - ``perform(*arrays) -> ndarray``: the reference, in NumPy.
+    - ``vjp(g, y, *xs) -> tuple``: cotangents of the inputs (Tensors or None), in public operations.
+    - ``jvp(ts, y, *xs) -> Tensor``: tangent of the output; ts holds Tensors or None.
+    - ``lower(at, *reads) -> Expr``: one output element in the loop language (``core.loops``).
+    - ``decompose(*xs) -> Tensor``: the same in simpler operations, used when compiling.
+    - ``resolve(known) -> Op``: parameters with unknown sizes replaced by numbers.
+    """
+
+    name: ClassVar[str] = ""
+    #: Inputs whose values the gradient rules read; None means all of them.
+    keep_inputs: ClassVar[tuple[int, ...] | None] = None
+    #: Whether the gradient rules read the output's value.
+    keep_output: ClassVar[bool] = False
+    #: Whether the result may share the first input's memory.
+    view: ClassVar[bool] = False
+    differentiable: ClassVar[bool] = True
+    #: Results per call; with more than one, ``infer`` and ``perform`` give tuples.
+    outputs: ClassVar[int] = 1
+
+    infer: Callable[..., Any]
+    perform: Callable[..., Any]
+    vjp: Callable[..., tuple[Any, ...]] | None = None
+    jvp: Callable[..., Any] | None = None
+    lower: Callable[..., Any] | None = None
+    decompose: Callable[..., Any] | None = None
+
+    def label(self) -> str:
+        """Name and parameters, for people."""
+        if not is_dataclass(self) or not fields(self):
+            return self.name
+        parts = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
+        return f"{self.name}[{parts}]"
+
+    def resolve(self, known: Any) -> Op:
+        return self
+
+    def __repr__(self) -> str:
+        return self.label()
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def typed(x: Any) -> str:
+    """``float32(3, 4)`` for anything with dtype and shape; ``repr`` otherwise."""
+    if hasattr(x, "dtype") and hasattr(x, "shape"):
+        return f"{x.dtype}({', '.join(map(str, x.shape))})"
+    text = repr(x)
+    return text if len(text) < 40 else text[:37] + "..."
+
+
+def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = None) -> Exception:
+    """The error with the operation, its operands' types and the user's line in its text.
+
+    ``where`` is the user's line as kept by a node; by default the caller's.  An error that
+    already tells its line is returned as it is.
+    """
+    if getattr(error, "located", False):
+        return error
+    operands = ", ".join(typed(a) for a in args)
+    place = location(where if where is not None else user_where(2))
+    message = error.args[0] if error.args else str(error)
+    told = type(error)(f"{name}({operands}): {message}\n  at {place}")
+    told.located = True  # type: ignore[attr-defined]
+    return told
+
+
+def public(function: F) -> F:
+    """Errors of a public function tell its name, the operands' types and the user's line."""
+    name = function.__name__.rstrip("_")
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except (ValueError, TypeError, IndexError) as error:
+            if getattr(error, "located", False):
+                raise error.with_traceback(None) from None
+            raise explain(error, name, args) from None
+
+    return call  # type: ignore[return-value]

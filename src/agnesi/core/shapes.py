@@ -1,0 +1,65 @@
+"""Shape arithmetic shared by all operations: broadcasting, axes, reductions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.errors import ShapeError
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """Common shape of operands after NumPy's rules; unknown sizes are taken to fit."""
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
+    return tuple(_common(sizes, axis - ndim, shapes) for axis, sizes in enumerate(zip(*padded, strict=True)))
+
+
+def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Size:
+    result: Size = 1
+    for n in sizes:
+        if n == 1 and not isinstance(n, Dim):
+            continue
+        if (result == 1 and not isinstance(result, Dim)) or (isinstance(result, Dim) and not isinstance(n, Dim)):
+            result = n
+        elif not isinstance(n, Dim) and n != result:
+            raise ShapeError(
+                f"sizes {result} and {n} differ on axis {axis} and neither is 1: "
+                f"shapes {' and '.join(map(str, shapes))} do not broadcast"
+            )
+    return result
+
+
+def axis_of(axis: Any, ndim: int) -> int:
+    """A valid axis as a number in [0, ndim)."""
+    try:
+        number = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis must be an integer, not {axis!r}") from None
+    if not -ndim <= number < ndim:
+        raise IndexError(f"axis {number} is out of range for {ndim} dimensions")
+    return number % ndim
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes as a sorted tuple without repetition; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, (tuple, list)):
+        axes = [axis_of(a, ndim) for a in axis]
+        if len(set(axes)) != len(axes):
+            raise ValueError(f"axis {tuple(axis)} names an axis twice")
+        return tuple(sorted(axes))
+    return (axis_of(axis, ndim),)
+
+
+def reduced(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+    """Shape after reduction over ``axes``."""
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)

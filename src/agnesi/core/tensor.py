@@ -1,0 +1,176 @@
+"""The one array type that users meet: a value, or a node of a graph, or both."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.config import STATE
+from agnesi.core.dims import Shape
+from agnesi.core.errors import GradientError, at
+from agnesi.core.node import Node
+
+
+class Tensor:
+    """An n-dimensional array that can be differentiated.
+
+    A tensor holds a value (``data``, a NumPy array), or stands for a value to come (``node`` only,
+    in symbolic programs and inside ``jit``).  Make one with :func:`agnesi.tensor`.
+
+    Attributes
+    ----------
+    data : numpy.ndarray or None
+        The value; None for a symbolic tensor.
+    requires_grad : bool
+        Whether operations on it are recorded so that gradients can flow to it.
+    grad : Tensor or None
+        What ``backward`` accumulated.
+    name : str or None
+        A name for printing.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4., 6.])
+    """
+
+    __slots__ = (
+        "__weakref__", "_grad", "_name", "_version", "_view", "data", "node", "requires_grad",
+    )
+
+    # NumPy's operators give way to ours: `ndarray + Tensor` is a Tensor.
+    __array_priority__ = 1000
+    __array_ufunc__: Any = None
+
+    data: np.ndarray | None
+    node: Node | None
+    requires_grad: bool
+    _grad: Any
+    _view: Any
+    _version: list[int] | None
+    _name: str | None
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes of the axes."""
+        data = self.data
+        return data.shape if data is not None else self.node.shape  # type: ignore[union-attr]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the elements."""
+        data = self.data
+        return data.dtype if data is not None else self.node.dtype  # type: ignore[union-attr]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def weak(self) -> bool:
+        """Whether it came from Python scalars only and does not decide over dtypes."""
+        return self.data is None and self.node.weak  # type: ignore[union-attr]
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What ``backward`` accumulated for this tensor; None before."""
+        if STATE.trace is not None:
+            return STATE.trace.read_grad(self)
+        if self._grad is CONSUMED:
+            raise GradientError(
+                at(
+                    "this gradient was made and used up inside a jit-compiled step and does not "
+                    "exist outside of it; compile the step with ag.jit(keep_grads=True) to keep it"
+                )
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if grad is not None:
+            _check_grad(self, grad)
+        if STATE.trace is not None:
+            STATE.trace.write_grad(self, grad)
+        else:
+            self._grad = grad
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self._name = name
+
+
+class _Consumed:
+    """Stands in ``_grad`` for a gradient that lived inside a compiled step only."""
+
+
+CONSUMED = _Consumed()
+_new = Tensor.__new__
+
+
+def _check_grad(t: Tensor, grad: Any) -> None:
+    if not isinstance(grad, Tensor):
+        raise TypeError(at(f"grad must be a Tensor or None, not {type(grad).__name__}"))
+    if grad.shape != t.shape or grad.dtype != t.dtype:
+        raise ValueError(
+            at(
+                f"grad has {grad.dtype}{list(grad.shape)}, but the tensor has "
+                f"{t.dtype}{list(t.shape)}; both must agree"
+            )
+        )
+
+
+def wrap(data: np.ndarray) -> Tensor:
+    """A concrete tensor around an array, without a copy and without a record."""
+    t = _new(Tensor)
+    t.data = data
+    t.node = None
+    t.requires_grad = False
+    t._grad = None
+    t._view = None
+    t._version = None
+    t._name = None
+    return t
+
+
+def symbol(node: Node) -> Tensor:
+    """A symbolic tensor that stands for a node."""
+    t = _new(Tensor)
+    t.data = None
+    t.node = node
+    t.requires_grad = node.requires_grad
+    t._grad = None
+    t._view = None
+    t._version = None
+    t._name = node.name
+    return t
+
+
+def leaf_of(t: Tensor) -> Node:
+    """The node of a concrete tensor in an eager record; a leaf is made at first use."""
+    node = t.node
+    if node is None:
+        data: Any = t.data
+        node = t.node = Node(
+            None, (), data.shape, data.dtype, requires_grad=t.requires_grad,
+            value=data, handle=weakref.ref(t), name=t._name,
+        )
+    return node
+
+
+def keep(t: Tensor, node: Node) -> None:
+    """Keep a value for the gradient rules of a recorded node, with its version."""
+    counter = t._version
+    if counter is None:
+        counter = t._version = [0]
+    node.value = t.data
+    node.version = (counter, counter[0])

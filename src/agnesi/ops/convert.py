@@ -1,0 +1,188 @@
+"""Operands: what may stand beside a tensor, and the common dtype of several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor, symbol, wrap
+
+SCALARS = (bool, int, float, complex)
+
+
+class Cast(Op):
+    """Conversion of dtype, NumPy's ``astype``."""
+
+    name = "astype"
+    keep_inputs = ()
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+
+    def label(self) -> str:
+        return f"astype[{self.dtype}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cast) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(("astype", self.dtype))
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, self.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        if x.dtype.kind == "c" and self.dtype.kind != "c":
+            x = x.real
+        with np.errstate(all="ignore"):
+            return x.astype(self.dtype)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (cast(g, x.dtype),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return cast(ts[0], self.dtype) if dtypes.is_inexact(self.dtype) else None
+
+    def lower(self, at: Any, x: Any) -> Any:
+        from agnesi.core.loops import cast as convert
+
+        return convert(x(*at), self.dtype.name)
+
+
+def cast(x: Tensor, dtype: np.dtype) -> Tensor:
+    """``x`` as another dtype; the same tensor where it already has it."""
+    return x if x.dtype == dtype and not x.weak else apply(Cast(dtype), x)
+
+
+class Size(Op):
+    """A size of a symbolic shape, as a number."""
+
+    name = "size"
+    differentiable = False
+
+    def __init__(self, size: Any) -> None:
+        self.size = size
+
+    def label(self) -> str:
+        return f"size[{self.size}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.size == other.size
+
+    def __hash__(self) -> int:
+        return hash(("size", self.size))
+
+    def infer(self) -> Any:
+        return (), dtypes.int64
+
+    def perform(self) -> np.ndarray:
+        return np.asarray(self.size, dtypes.int64)
+
+    def resolve(self, known: Any) -> Op:
+        return Size(known(self.size))
+
+    def lower(self, at: Any) -> Any:
+        from agnesi.core.loops import const
+
+        return const(self.size, "int64")
+
+
+def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
+    """A tensor from a tensor, array, number, size or nested list, without a copy where possible."""
+    if isinstance(x, Tensor):
+        return x if dtype is None else cast(x, dtype)
+    if isinstance(x, Dim):
+        node = Node(Size(x), (), (), dtypes.int64, weak=True)
+        return symbol(node) if dtype is None else cast(symbol(node), dtype)
+    if type(x) in SCALARS:
+        return wrap(np.asarray(x, dtypes.of_scalar(x) if dtype is None else dtype))
+    return wrap(as_array(x, dtype))
+
+
+def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
+    """A NumPy array of a supported dtype from anything array-like.
+
+    Python floats take the default float dtype; arrays keep theirs.
+    """
+    if isinstance(x, (list, tuple)) and any(isinstance(v, Tensor) for v in x):
+        x = [v.data if isinstance(v, Tensor) else v for v in x]
+    array = np.asarray(x)
+    if dtype is None:
+        dtype = array.dtype
+        if isinstance(x, (list, tuple)) and not _has_array(x):
+            dtype = {"f": dtypes.config.float_dtype, "i": dtypes.int64, "u": dtypes.int64}.get(
+                dtype.kind, dtype
+            )
+            if dtype.kind == "c":
+                dtype = dtypes.complex_of(dtypes.config.float_dtype)
+    if array.dtype.kind not in "biufc":
+        raise DTypeError(
+            f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
+            "tensors hold bool, integer, float and complex numbers"
+        )
+    return array.astype(dtypes.as_dtype(dtype), copy=False)
+
+
+def _has_array(x: Any) -> bool:
+    while isinstance(x, (list, tuple)) and x:
+        x = x[0]
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors of their common dtype; Python scalars give way."""
+    if type(b) in SCALARS and isinstance(a, Tensor):
+        return _beside(a, b)
+    if type(a) in SCALARS and isinstance(b, Tensor):
+        second, first = _beside(b, a)
+        return first, second
+    a, b = as_tensor(a), as_tensor(b)
+    if a.weak is not b.weak:
+        return _weakly(a, b)
+    dtype = dtypes.promote(a.dtype, b.dtype)
+    return _to(a, dtype), _to(b, dtype)
+
+
+def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
+    dtype = dtypes.promote_scalar(x.dtype, scalar)
+    if x.weak:
+        node = Node(None, (), (), dtype, weak=True, value=np.asarray(scalar, dtype))
+        return _to(x, dtype), symbol(node)
+    try:
+        array = np.asarray(scalar, dtype)
+    except OverflowError:
+        raise DTypeError(f"the Python integer {scalar} does not fit into {dtype}") from None
+    return _to(x, dtype), wrap(array)
+
+
+def _weakly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    weak, strong = (a, b) if a.weak else (b, a)
+    scalar = {"b": False, "i": 0, "f": 0.0, "c": 0j}[weak.dtype.kind]
+    dtype = dtypes.promote_scalar(strong.dtype, scalar)
+    return cast(a, dtype), cast(b, dtype)
+
+
+def _to(x: Tensor, dtype: np.dtype) -> Tensor:
+    return x if x.dtype == dtype else apply(Cast(dtype), x)
+
+
+def common(*xs: Any) -> tuple[Tensor, ...]:
+    """Operands as tensors of their common dtype."""
+    tensors = [x for x in xs if type(x) not in SCALARS]
+    if not tensors:
+        tensors = [as_tensor(xs[0])]
+    first = as_tensor(tensors[0])
+    for x in tensors[1:]:
+        first, _ = pair(first, x)
+    for x in xs:
+        if type(x) in SCALARS:
+            first, _ = pair(first, x)
+    dtype = first.dtype
+    return tuple(as_tensor(x, dtype) if type(x) in SCALARS else cast(as_tensor(x), dtype) for x in xs)
