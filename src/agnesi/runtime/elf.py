@@ -3,7 +3,7 @@
 It exists so that a process which finds its code in the disk cache never loads LLVM.  Sections are
 copied into one anonymous mapping (code and constants first, then writable data), the relocations
 that LLVM emits for position-independent small-model code are applied, and the code becomes
-executable and read-only.  Whatever else an object contains raises :class:`Unsupported`.
+executable and read-only.  Whatever else an object contains raises :class:`UnsupportedError`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 SUPPORTED = (
-    sys.platform == "linux" and platform.machine() == "x86_64" and ctypes.sizeof(ctypes.c_void_p) == 8
+    sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
 )
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -31,7 +31,7 @@ _STUB = 16
 _UNWIND = (".eh_frame", ".rela.eh_frame")
 
 
-class Unsupported(Exception):
+class UnsupportedError(Exception):
     """The object needs something that this loader does not do."""
 
 
@@ -58,7 +58,7 @@ class Image:
 def load(data: bytes, resolve: Callable[[str], int]) -> Image:
     """Load an object; ``resolve`` gives the addresses of symbols that it does not define."""
     if not SUPPORTED or data[:6] != b"\x7fELF\x02\x01" or data[16:20] != b"\x01\x00\x3e\x00":
-        raise Unsupported("not a relocatable x86-64 ELF object on x86-64 Linux")
+        raise UnsupportedError("not a relocatable x86-64 ELF object on x86-64 Linux")
     return _Loader(data, resolve).run()
 
 
@@ -87,7 +87,7 @@ class _Loader:
             if section.type == _RELA_TYPE and section.info in self.places:
                 self._relocate(section)
         if _mprotect(self.base, writable, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise Unsupported("this system forbids making memory executable")
+            raise UnsupportedError("this system forbids making memory executable")
         return Image(self.memory, self.base, symbols)
 
     def _read_sections(self) -> list[Section]:
@@ -110,7 +110,7 @@ class _Loader:
             if s.flags & _ALLOC and s.name not in _UNWIND and s.size
         ]
         if any(s.flags & 0x400 for _, s in kept):
-            raise Unsupported("thread-local storage")
+            raise UnsupportedError("thread-local storage")
         at = 0
         for index, section in kept:
             if not section.flags & _WRITE:
@@ -188,9 +188,9 @@ class _Loader:
                 pack64(memory, at, (target + addend - place) % (1 << 64))
                 continue
             else:
-                raise Unsupported(f"relocation type {kind} in {section.name}")
+                raise UnsupportedError(f"relocation type {kind} in {section.name}")
             if not -(1 << 31) <= value < 1 << 31:
-                raise Unsupported(f"relocation out of reach in {section.name}")
+                raise UnsupportedError(f"relocation out of reach in {section.name}")
             pack32(memory, at, value)
 
 

@@ -27,6 +27,8 @@ _IDENTITY = re.compile(
     r"^(vendor_id|cpu family|model|model name|stepping|flags|Features|CPU \w+)\s*:.*$", re.MULTILINE
 )
 _CACHES = "/sys/devices/system/cpu/cpu0/cache"
+_QUOTAS = ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+MAX_THREADS = 512
 _lock = threading.RLock()
 
 
@@ -132,7 +134,7 @@ def load(text: str, *, optimize: int = 1) -> Code:
         diskcache.put(name, data)
     try:
         return Code(text, optimize, elf.load(data, _resolve))
-    except elf.Unsupported:
+    except elf.UnsupportedError:
         return Code(text, optimize, _Mcjit(data, text))
 
 
@@ -199,6 +201,34 @@ def _cache_sizes() -> tuple[int, int, int]:
     return sizes[1], sizes[2], sizes[3]
 
 
+def cores(bound: str | None = None) -> int:
+    """Cores that this process may use; ``bound`` is the text of ``OMP_NUM_THREADS``."""
+    if hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    limits = [count, MAX_THREADS, _quota(count)]
+    first = (bound or "").split(",")[0].strip()
+    if first.isdigit() and int(first) > 0:
+        limits.append(int(first))
+    return max(1, min(limits))
+
+
+def _quota(count: int) -> int:
+    """Cores that the control group grants, rounded up; ``count`` where there is no quota."""
+    try:
+        quota, period = Path(_QUOTAS[0]).read_text().split()[:2]
+    except (OSError, ValueError):
+        try:
+            quota = Path(_QUOTAS[1]).read_text().strip()
+            period = Path(_QUOTAS[1]).with_name("cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return count
+    if not quota.isdigit() or not int(period):
+        return count
+    return max(1, -(-int(quota) // int(period)))
+
+
 # -- LLVM --------------------------------------------------------------------------------------
 @functools.cache
 def _llvm() -> Any:
@@ -245,7 +275,7 @@ def _resolve(name: str) -> int:
             return ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value or 0
         except (OSError, AttributeError):
             continue
-    raise elf.Unsupported(f"no library of this process defines {name!r}")
+    raise elf.UnsupportedError(f"no library of this process defines {name!r}")
 
 
 class _Mcjit:

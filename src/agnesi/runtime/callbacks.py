@@ -1,0 +1,100 @@
+"""Calls from compiled code back into Python."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Signature = tuple[tuple[str, tuple[int, ...]], ...]
+_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A Python function that compiled code calls.
+
+    Attributes
+    ----------
+    function : callable
+        Takes one ndarray per input and returns one per output (a tuple unless there is one).
+    inputs, outputs : tuple of (dtype, shape)
+        What lies behind the addresses that the code passes, inputs first.
+    copy : bool
+        Whether inputs are copied.  Without it they are read-only views which must not outlive the
+        call.
+    """
+
+    function: Callable[..., Any]
+    inputs: Signature
+    outputs: Signature
+    copy: bool = True
+
+
+class Callbacks:
+    """The Python functions of one compiled function; ``address`` is slot 1 of its table.
+
+    An exception is kept, per thread, until :meth:`failed` raises it again.
+    """
+
+    def __init__(self, table: Sequence[Callback]) -> None:
+        self._table = tuple(table)
+        self._errors = threading.local()
+        self._native = _TYPE(self._run)
+        self.address: int = ctypes.cast(self._native, ctypes.c_void_p).value or 0
+
+    def failed(self, code: int) -> Any:
+        """Raise what a callback raised; the ``failed`` argument of :func:`entry.bind`."""
+        error = self._errors.__dict__.pop("error", None)
+        if error is None:
+            raise RuntimeError(f"compiled code stopped with code {code}")
+        raise error
+
+    def _run(self, index: int, bufs: int) -> int:
+        try:
+            _call(self._table[index], bufs)
+        except BaseException as error:  # whatever it is, it belongs to the caller
+            self._errors.error = error
+            return 1
+        return 0
+
+
+def _call(callback: Callback, bufs: int) -> None:
+    count = len(callback.inputs) + len(callback.outputs)
+    places = (ctypes.c_void_p * count).from_address(bufs)
+    views = [
+        _view(place or 0, dtype, shape)
+        for place, (dtype, shape) in zip(places, callback.inputs + callback.outputs, strict=True)
+    ]
+    given = views[: len(callback.inputs)]
+    for view in given:
+        view.flags.writeable = False
+    results = callback.function(*([v.copy() for v in given] if callback.copy else given))
+    targets = views[len(callback.inputs) :]
+    if len(targets) == 1 and not isinstance(results, tuple | list):
+        results = (results,)
+    if len(targets) != len(results or ()):
+        raise ValueError(
+            f"a callback returned {len(results or ())} arrays where {len(targets)} were declared"
+        )
+    for target, result in zip(targets, results or (), strict=True):
+        value = np.asarray(result)
+        if value.shape != target.shape:
+            raise ValueError(
+                f"a callback returned shape {value.shape} where {target.shape} was declared"
+            )
+        target[...] = value
+
+
+def _view(place: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    kind = np.dtype(dtype)
+    size = kind.itemsize
+    for n in shape:
+        size *= n
+    if not size:
+        return np.empty(shape, kind)
+    return np.ndarray(shape, kind, (ctypes.c_char * size).from_address(place))

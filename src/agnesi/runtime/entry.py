@@ -1,0 +1,345 @@
+"""From a compiled body to a Python function: what its arguments must be, what it returns.
+
+The function is a builtin whose native code (``native/entry.ll``) walks a table; this module writes
+the table.  The body is ``i32 @body(ptr bufs, ptr rt)``.  ``bufs`` holds, in this order, one address
+per array or number argument, per state, per constant, per output, and the scratch memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from agnesi.runtime import support
+from agnesi.runtime.machine import Code
+
+Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
+_KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
+_RESULTS = {"none": 0, "single": 1, "tuple": 2}
+_RT_SLOTS = 8
+_OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
+
+
+@dataclass(frozen=True)
+class Arg:
+    """One positional argument.
+
+    ``array``: an exact ndarray, or a wrapper that holds one, of this dtype and shape, C-contiguous
+    and aligned.  ``float``: a float or an int, as a double.  ``int``: as an i64.  ``bool``: as an
+    i64 of 0 or 1.  ``identity``: this very ``object``.  ``ignore``: anything.
+    The last two have no buffer.
+    """
+
+    kind: Kind
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    object: Any = None
+
+
+@dataclass(frozen=True)
+class Out:
+    """One output: a new array, inside a new wrapper if ``wrap``."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    wrap: bool = False
+
+
+@dataclass(frozen=True)
+class EntrySpec:
+    """Everything about the call that is known before any state is bound.
+
+    Attributes
+    ----------
+    arguments, outputs : tuple
+        What comes in and what goes out.
+    result : {"none", "single", "tuple"}
+        What the function returns.
+    arena_bytes : int
+        Scratch memory of one call, 64-byte aligned.
+    release_gil : bool
+        Whether other Python threads may run while the body works.
+    """
+
+    arguments: tuple[Arg, ...] = ()
+    outputs: tuple[Out, ...] = ()
+    result: Literal["none", "single", "tuple"] = "tuple"
+    arena_bytes: int = 0
+    release_gil: bool = True
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A class with slots whose instances hold an ndarray.
+
+    Attributes
+    ----------
+    type : type
+        The class; instances of subclasses are accepted as arguments too.
+    data : str
+        The slot of the ndarray.
+    required : mapping
+        Slots of an argument that must hold exactly these objects.
+    fresh : mapping
+        Slots of a new instance and the objects that they get.
+    """
+
+    type: type
+    data: str
+    required: Mapping[str, Any] = field(default_factory=dict)
+    fresh: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class State:
+    """An array that the body reads or writes; ``owner.slot`` must still hold it at every call."""
+
+    array: np.ndarray
+    owner: Any = None
+    slot: str = ""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """``owner.slot`` must hold this very object, or the slow path is taken."""
+
+    owner: Any
+    slot: str
+    value: Any
+
+
+class _Argument(ctypes.Structure):
+    _fields_ = (
+        ("kind", ctypes.c_int64),
+        ("types", ctypes.c_uint64),
+        ("nd", ctypes.c_int64),
+        ("dims", ctypes.c_void_p),
+        ("object", ctypes.c_void_p),
+        ("buffer", ctypes.c_int64),
+    )
+
+
+class _Guard(ctypes.Structure):
+    _fields_ = (("object", ctypes.c_void_p), ("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
+
+
+class _Field(ctypes.Structure):
+    _fields_ = (("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
+
+
+class _Output(ctypes.Structure):
+    _fields_ = (
+        ("descr", ctypes.c_void_p),
+        ("nd", ctypes.c_int64),
+        ("dims", ctypes.c_void_p),
+        ("bytes", ctypes.c_int64),
+        ("wrap", ctypes.c_int64),
+    )
+
+
+class Context(ctypes.Structure):
+    """``%Context`` of entry.ll; its Python attributes keep alive what it points to."""
+
+    _fields_ = (
+        ("rt", ctypes.c_void_p * _RT_SLOTS),
+        ("body", ctypes.c_void_p),
+        ("argument_count", ctypes.c_int64),
+        ("arguments", ctypes.c_void_p),
+        ("guard_count", ctypes.c_int64),
+        ("guards", ctypes.c_void_p),
+        ("output_count", ctypes.c_int64),
+        ("outputs", ctypes.c_void_p),
+        ("buffer_count", ctypes.c_int64),
+        ("buffers", ctypes.c_void_p),
+        ("first_output", ctypes.c_int64),
+        ("arena_bytes", ctypes.c_int64),
+        ("release_gil", ctypes.c_int64),
+        ("python_runs", ctypes.c_int64),
+        ("result", ctypes.c_int64),
+        ("wrapper", ctypes.c_void_p),
+        ("data_offset", ctypes.c_int64),
+        ("required_count", ctypes.c_int64),
+        ("required", ctypes.c_void_p),
+        ("fresh_count", ctypes.c_int64),
+        ("fresh", ctypes.c_void_p),
+        ("slow", ctypes.c_void_p),
+        ("failed", ctypes.c_void_p),
+    )
+
+
+def bind(
+    code: Code,
+    spec: EntrySpec,
+    *,
+    slow: Callable[..., Any],
+    failed: Callable[[int], Any],
+    states: Sequence[State] = (),
+    constants: Sequence[np.ndarray] = (),
+    guards: Sequence[Guard] = (),
+    wrapper: Wrapper | None = None,
+    callback: Any = None,
+    body: str = "body",
+    name: str = "compiled",
+) -> Any:
+    """A builtin function that checks its arguments, runs ``body`` and makes the result.
+
+    Parameters
+    ----------
+    slow : callable
+        Called with the same arguments when they, a state or a guard do not match.
+    failed : callable
+        Called with the body's code when that is not 0; its result or exception is the call's.
+    callback : optional
+        A :class:`agnesi.runtime.callbacks.Callbacks`, for bodies that call back into Python.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.runtime import entry, machine
+    >>> code = machine.load("define i32 @body(ptr %bufs, ptr %rt) { ret i32 0 }")
+    >>> spec = entry.EntrySpec(arguments=(entry.Arg("float"),), result="none")
+    >>> f = entry.bind(code, spec, slow=lambda *a: "slow", failed=print)
+    >>> f(1.0), f("text")
+    (None, 'slow')
+    """
+    table = Context()
+    keep: list[Any] = [code, slow, failed, callback]
+    _fill_rt(table, callback)
+    table.body = code.address(body)
+    _fill_arguments(table, spec.arguments, keep)
+    _fill_outputs(table, spec, keep)
+    _fill_buffers(table, spec, states, constants, keep)
+    bound = [Guard(s.owner, s.slot, s.array) for s in states if s.slot]
+    _fill_guards(table, [*bound, *guards], keep)
+    if wrapper is not None:
+        _fill_wrapper(table, wrapper, keep)
+    table.release_gil = spec.release_gil
+    table.python_runs = spec.release_gil or callback is not None
+    table.slow, table.failed = id(slow), id(failed)
+    table.keep = tuple(keep)  # type: ignore[attr-defined]
+    return support.builtin(name, support.native().address("entry"), table)
+
+
+def call_body(code: Code, bufs: Sequence[Any], *, callback: Any = None, body: str = "body") -> int:
+    """Run a body directly on arrays or addresses; for tests and measurements."""
+    table = Context()
+    _fill_rt(table, callback)
+    places = [b.ctypes.data if isinstance(b, np.ndarray) else b for b in bufs]
+    array = (ctypes.c_void_p * max(len(places), 1))(*places)
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.address(body))
+    return int(run(ctypes.addressof(array), ctypes.addressof(table)))
+
+
+def slot_offset(owner: type, slot: str) -> int:
+    """Where instances hold a slot of their class, in bytes from the start of the object."""
+    for base in owner.__mro__:
+        if slot in base.__dict__:
+            member = base.__dict__[slot]
+            break
+    else:
+        raise AttributeError(f"{owner.__name__} has no slot {slot!r}")
+    if type(member).__name__ != "member_descriptor":
+        raise TypeError(f"{owner.__name__}.{slot} is a {type(member).__name__}, not a slot")
+    definition = ctypes.c_void_p.from_address(id(member) + 40).value or 0
+    kind = ctypes.c_int.from_address(definition + 8).value
+    if kind not in _OBJECT_SLOTS:
+        raise TypeError(f"{owner.__name__}.{slot} does not hold an object")
+    return ctypes.c_int64.from_address(definition + 16).value
+
+
+def _array(kind: Any, items: Sequence[Any], keep: list[Any]) -> int:
+    """The address of a C array of ``items``, which ``keep`` keeps."""
+    array = (kind * len(items))(*items)
+    keep.append(array)
+    return ctypes.addressof(array)
+
+
+def _fill_rt(table: Context, callback: Any) -> None:
+    code = support.native()
+    for slot, name in ((0, "parallel_for"), (2, "thread_count"), (3, "pool_alloc"), (4, "pool_free")):
+        table.rt[slot] = code.address(name)
+    if callback is not None:
+        table.rt[1] = callback.address
+
+
+def _fill_arguments(table: Context, arguments: Sequence[Arg], keep: list[Any]) -> None:
+    records, buffer = [], 0
+    for a in arguments:
+        types = _type_numbers(a.dtype) if a.kind == "array" else 0
+        dims = _array(ctypes.c_int64, a.shape, keep)
+        records.append(_Argument(_KINDS[a.kind], types, len(a.shape), dims, id(a.object), buffer))
+        keep.append(a.object)
+        buffer += a.kind not in ("identity", "ignore")
+    table.argument_count = len(records)
+    table.arguments = _array(_Argument, records, keep)
+    table.first_output = buffer
+
+
+def _type_numbers(dtype: str) -> int:
+    """A bit per NumPy type number that means ``dtype`` (``long`` and ``long long`` may be one)."""
+    wanted = np.dtype(dtype)
+    found = 0
+    for char in "?bBhHiIlLqQefdgFDG":
+        if np.dtype(char) == wanted:
+            found |= 1 << np.dtype(char).num
+    return found
+
+
+def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
+    records = []
+    for out in spec.outputs:
+        dtype = np.dtype(out.dtype)
+        size = dtype.itemsize
+        for n in out.shape:
+            size *= n
+        dims = _array(ctypes.c_int64, out.shape, keep)
+        records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap))
+        keep.append(dtype)
+    if spec.result == "single" and len(records) != 1:
+        raise ValueError(f"a single result needs one output, not {len(records)}")
+    table.output_count = len(records)
+    table.outputs = _array(_Output, records, keep)
+    table.result = _RESULTS[spec.result]
+    table.arena_bytes = spec.arena_bytes
+
+
+def _fill_buffers(
+    table: Context,
+    spec: EntrySpec,
+    states: Sequence[State],
+    constants: Sequence[np.ndarray],
+    keep: list[Any],
+) -> None:
+    fixed = [s.array for s in states] + list(constants)
+    keep.extend(fixed)
+    places = [0] * table.first_output + [a.ctypes.data for a in fixed]
+    table.first_output = len(places)
+    places += [0] * (len(spec.outputs) + 1)
+    table.buffer_count = len(places)
+    table.buffers = _array(ctypes.c_void_p, places, keep)
+
+
+def _fill_guards(table: Context, guards: Sequence[Guard], keep: list[Any]) -> None:
+    records = []
+    for guard in guards:
+        offset = slot_offset(type(guard.owner), guard.slot)
+        records.append(_Guard(id(guard.owner), offset, id(guard.value)))
+        keep.append(guard)
+    table.guard_count = len(records)
+    table.guards = _array(_Guard, records, keep)
+
+
+def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:
+    def fields(slots: Mapping[str, Any]) -> int:
+        records = [_Field(slot_offset(wrapper.type, s), id(v)) for s, v in slots.items()]
+        return _array(_Field, records, keep)
+
+    table.wrapper = id(wrapper.type)
+    table.data_offset = slot_offset(wrapper.type, wrapper.data)
+    table.required_count, table.required = len(wrapper.required), fields(wrapper.required)
+    table.fresh_count, table.fresh = len(wrapper.fresh), fields(wrapper.fresh)
+    keep.append(wrapper)

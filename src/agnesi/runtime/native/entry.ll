@@ -1,0 +1,734 @@
+; The entry of every compiled function: a METH_FASTCALL function that is driven by a table.
+;
+; The builtin's self object holds, 16 bytes in (ctypes' b_ptr), the address of a %Context.  All
+; checks come first and leave nothing to undo; any mismatch calls the slow path with the same
+; arguments.  Object layouts used here are the same in CPython 3.11 to 3.14 and in NumPy 2:
+;   object: refcount 0, type 8       float: value 16            tuple: items 24
+;   ndarray: data 16, nd 24, dims 32, descr 56, flags 64, mem_handler 88
+;   descr: kind 24, byteorder 26, type_num 28, elsize 40
+
+%Context = type {
+  [8 x ptr],            ; 0  the run-time table that the body gets
+  ptr,                  ; 1  body: i32 (ptr bufs, ptr rt)
+  i64, ptr,             ; 2  arguments
+  i64, ptr,             ; 4  guards
+  i64, ptr,             ; 6  outputs
+  i64, ptr,             ; 8  buffers, prefilled with states and constants
+  i64,                  ; 10 buffer number of the first output
+  i64,                  ; 11 bytes of scratch memory
+  i64,                  ; 12 whether other threads may run meanwhile (the GIL is released)
+  i64,                  ; 13 whether Python code may run meanwhile
+  i64,                  ; 14 result: 0 None, 1 the one output, 2 a tuple
+  ptr, i64,             ; 15 wrapper type (or null), offset of its array
+  i64, ptr,             ; 17 fields that a wrapper argument must have
+  i64, ptr,             ; 19 fields that a new wrapper gets
+  ptr, ptr              ; 21 slow path, failure handler
+}
+%Argument = type {i64, i64, i64, ptr, ptr, i64}   ; kind, type numbers, nd, dims, object, buffer
+%Guard = type {ptr, i64, ptr}                     ; object, offset, what must be there
+%Field = type {i64, ptr}                          ; offset, object
+%Output = type {ptr, i64, ptr, i64, i64}          ; descr, nd, dims, bytes, wrap
+
+; Filled when the module is loaded; see `API` in support.py for the order.
+@api = global [24 x ptr] zeroinitializer, align 64
+
+define internal ptr @api_get(i64 %i) nounwind alwaysinline {
+  %at = getelementptr ptr, ptr @api, i64 %i
+  %f = load ptr, ptr %at
+  ret ptr %f
+}
+
+define internal void @incref(ptr %object) nounwind alwaysinline {
+  %f = call ptr @api_get(i64 0)
+  call void %f(ptr %object)
+  ret void
+}
+
+define internal void @decref(ptr %object) nounwind alwaysinline {
+  %f = call ptr @api_get(i64 1)
+  call void %f(ptr %object)
+  ret void
+}
+
+define internal ptr @field(ptr %object, i64 %offset) nounwind alwaysinline {
+  %at = getelementptr i8, ptr %object, i64 %offset
+  %value = load ptr, ptr %at
+  ret ptr %value
+}
+
+; A new array: small ones as NumPy makes them, large ones in a block of the pool, which the array
+; gives back through the memory handler that it carries.
+define internal ptr @new_array(ptr %descr, i32 %nd, ptr %dims, i64 %bytes) nounwind {
+entry:
+  %type = call ptr @api_get(i64 2)
+  %make = call ptr @api_get(i64 3)
+  %large = icmp uge i64 %bytes, {pooled}
+  br i1 %large, label %pool, label %plain
+plain:
+  call void @incref(ptr %descr)
+  %small = call ptr %make(ptr %type, ptr %descr, i32 %nd, ptr %dims, ptr null, ptr null, i32 0, ptr null)
+  ret ptr %small
+pool:
+  %data = call ptr @pool_alloc(i64 %bytes)
+  %none = icmp eq ptr %data, null
+  br i1 %none, label %memory, label %wrap
+memory:
+  %raise = call ptr @api_get(i64 4)
+  %ignored = call ptr %raise()
+  ret ptr null
+wrap:
+  call void @incref(ptr %descr)
+  %array = call ptr %make(ptr %type, ptr %descr, i32 %nd, ptr %dims, ptr null, ptr %data, i32 1281, ptr null)
+  %bad = icmp eq ptr %array, null
+  br i1 %bad, label %undo, label %own
+undo:
+  call void @pool_free(ptr %data)
+  ret ptr null
+own:
+  %handler = call ptr @api_get(i64 5)
+  call void @incref(ptr %handler)
+  %handler.at = getelementptr i8, ptr %array, i64 88
+  store ptr %handler, ptr %handler.at
+  %flags.at = getelementptr i8, ptr %array, i64 64
+  %flags = load i32, ptr %flags.at
+  %owned = or i32 %flags, 4
+  store i32 %owned, ptr %flags.at
+  ret ptr %array
+}
+
+; The ndarray inside an argument: itself, or what a wrapper in the right state holds; or null.
+define internal ptr @array_of(ptr %context, ptr %object) nounwind {
+entry:
+  %ndarray = call ptr @api_get(i64 2)
+  %type.at = getelementptr i8, ptr %object, i64 8
+  %type = load ptr, ptr %type.at
+  %plain = icmp eq ptr %type, %ndarray
+  br i1 %plain, label %self, label %other
+self:
+  ret ptr %object
+other:
+  %wrapper.at = getelementptr %Context, ptr %context, i64 0, i32 15
+  %wrapper = load ptr, ptr %wrapper.at
+  %exact = icmp eq ptr %type, %wrapper
+  br i1 %exact, label %held, label %inherit
+inherit:
+  %unused = icmp eq ptr %wrapper, null
+  br i1 %unused, label %no, label %ask
+ask:
+  %subtype = call ptr @api_get(i64 6)
+  %answer = call i32 %subtype(ptr %type, ptr %wrapper)
+  %stranger = icmp eq i32 %answer, 0
+  br i1 %stranger, label %no, label %held
+held:
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 17
+  %count = load i64, ptr %count.at
+  %fields.at = getelementptr %Context, ptr %context, i64 0, i32 18
+  %fields = load ptr, ptr %fields.at
+  br label %test
+test:
+  %i = phi i64 [0, %held], [%i1, %right]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %inside
+look:
+  %offset.at = getelementptr %Field, ptr %fields, i64 %i, i32 0
+  %offset = load i64, ptr %offset.at
+  %wanted.at = getelementptr %Field, ptr %fields, i64 %i, i32 1
+  %wanted = load ptr, ptr %wanted.at
+  %have = call ptr @field(ptr %object, i64 %offset)
+  %equal = icmp eq ptr %have, %wanted
+  br i1 %equal, label %right, label %no
+right:
+  %i1 = add i64 %i, 1
+  br label %test
+inside:
+  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 16
+  %slot = load i64, ptr %slot.at
+  %array = call ptr @field(ptr %object, i64 %slot)
+  %empty = icmp eq ptr %array, null
+  br i1 %empty, label %no, label %kind
+kind:
+  %inner.at = getelementptr i8, ptr %array, i64 8
+  %inner = load ptr, ptr %inner.at
+  %good = icmp eq ptr %inner, %ndarray
+  br i1 %good, label %yes, label %no
+yes:
+  ret ptr %array
+no:
+  ret ptr null
+}
+
+; Whether an ndarray has the dtype and shape of %argument and lies C-contiguous and aligned.
+define internal i1 @fits(ptr %argument, ptr %array) nounwind {
+entry:
+  %descr = call ptr @field(ptr %array, i64 56)
+  %num.at = getelementptr i8, ptr %descr, i64 28
+  %num = load i32, ptr %num.at
+  %wide = zext i32 %num to i64
+  %known = icmp ult i64 %wide, 64
+  br i1 %known, label %type, label %no
+type:
+  %mask.at = getelementptr %Argument, ptr %argument, i64 0, i32 1
+  %mask = load i64, ptr %mask.at
+  %bits = lshr i64 %mask, %wide
+  %bit = trunc i64 %bits to i1
+  br i1 %bit, label %order, label %no
+order:
+  %order.at = getelementptr i8, ptr %descr, i64 26
+  %order.is = load i8, ptr %order.at
+  %swapped = icmp eq i8 %order.is, {swapped}
+  br i1 %swapped, label %no, label %flags
+flags:
+  %flags.at = getelementptr i8, ptr %array, i64 64
+  %flags.are = load i32, ptr %flags.at
+  %needed = and i32 %flags.are, 257
+  %laid = icmp eq i32 %needed, 257
+  br i1 %laid, label %rank, label %no
+rank:
+  %nd.at = getelementptr i8, ptr %array, i64 24
+  %nd32 = load i32, ptr %nd.at
+  %nd = zext i32 %nd32 to i64
+  %wanted.at = getelementptr %Argument, ptr %argument, i64 0, i32 2
+  %wanted = load i64, ptr %wanted.at
+  %same = icmp eq i64 %nd, %wanted
+  br i1 %same, label %shape, label %no
+shape:
+  %dims = call ptr @field(ptr %array, i64 32)
+  %expect.at = getelementptr %Argument, ptr %argument, i64 0, i32 3
+  %expect = load ptr, ptr %expect.at
+  br label %dim
+dim:
+  %i = phi i64 [0, %shape], [%i1, %next]
+  %more = icmp ult i64 %i, %nd
+  br i1 %more, label %compare, label %yes
+compare:
+  %a.at = getelementptr i64, ptr %dims, i64 %i
+  %a = load i64, ptr %a.at
+  %b.at = getelementptr i64, ptr %expect, i64 %i
+  %b = load i64, ptr %b.at
+  %match = icmp eq i64 %a, %b
+  br i1 %match, label %next, label %no
+next:
+  %i1 = add i64 %i, 1
+  br label %dim
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Convert a Python number to 8 bytes at %place; false if the object is not of the kind.
+define internal i1 @number(i64 %kind, ptr %object, ptr %place) nounwind {
+entry:
+  %type.at = getelementptr i8, ptr %object, i64 8
+  %type = load ptr, ptr %type.at
+  %int = call ptr @api_get(i64 8)
+  %whole = icmp eq ptr %type, %int
+  switch i64 %kind, label %truth [ i64 1, label %real
+                                   i64 2, label %integer ]
+real:
+  %float = call ptr @api_get(i64 7)
+  %exact = icmp eq ptr %type, %float
+  br i1 %exact, label %copy, label %convert
+copy:
+  %value.at = getelementptr i8, ptr %object, i64 16
+  %value = load double, ptr %value.at
+  store double %value, ptr %place
+  ret i1 true
+convert:
+  br i1 %whole, label %widen, label %no
+widen:
+  %as.double = call ptr @api_get(i64 9)
+  %widened = call double %as.double(ptr %object)
+  store double %widened, ptr %place
+  %odd = fcmp oeq double %widened, -1.0
+  br i1 %odd, label %error, label %yes
+integer:
+  br i1 %whole, label %narrow, label %no
+narrow:
+  %as.long = call ptr @api_get(i64 10)
+  %narrowed = call i64 %as.long(ptr %object)
+  store i64 %narrowed, ptr %place
+  %odd2 = icmp eq i64 %narrowed, -1
+  br i1 %odd2, label %error, label %yes
+error:
+  %occurred = call ptr @api_get(i64 11)
+  %pending = call ptr %occurred()
+  %fine = icmp eq ptr %pending, null
+  br i1 %fine, label %yes, label %forget
+forget:
+  %clear = call ptr @api_get(i64 12)
+  call void %clear()
+  br label %no
+truth:
+  %true = call ptr @api_get(i64 13)
+  %false = call ptr @api_get(i64 14)
+  %is.true = icmp eq ptr %object, %true
+  %is.false = icmp eq ptr %object, %false
+  %bit = zext i1 %is.true to i64
+  store i64 %bit, ptr %place
+  %boolean = or i1 %is.true, %is.false
+  ret i1 %boolean
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Check one argument; put its data address (or its value's) into %bufs, the ndarray into %held.
+define internal i1 @take(ptr %context, ptr %argument, ptr %object, ptr %bufs, ptr %scalar, ptr %held) nounwind {
+entry:
+  %kind = load i64, ptr %argument
+  %number.at = getelementptr %Argument, ptr %argument, i64 0, i32 5
+  %number = load i64, ptr %number.at
+  %buf = getelementptr ptr, ptr %bufs, i64 %number
+  store ptr null, ptr %held
+  switch i64 %kind, label %scalar.kind [ i64 0, label %array.kind
+                                         i64 4, label %identity
+                                         i64 5, label %yes ]
+array.kind:
+  %array = call ptr @array_of(ptr %context, ptr %object)
+  %none = icmp eq ptr %array, null
+  br i1 %none, label %no, label %check
+check:
+  %good = call i1 @fits(ptr %argument, ptr %array)
+  %data = call ptr @field(ptr %array, i64 16)
+  store ptr %data, ptr %buf
+  store ptr %array, ptr %held
+  ret i1 %good
+identity:
+  %wanted.at = getelementptr %Argument, ptr %argument, i64 0, i32 4
+  %wanted = load ptr, ptr %wanted.at
+  %same = icmp eq ptr %object, %wanted
+  ret i1 %same
+scalar.kind:
+  store ptr %scalar, ptr %buf
+  %numeric = call i1 @number(i64 %kind, ptr %object, ptr %scalar)
+  ret i1 %numeric
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether everything that the code was specialised on is as it was.
+define internal i1 @guarded(ptr %context) nounwind {
+entry:
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 4
+  %count = load i64, ptr %count.at
+  %guards.at = getelementptr %Context, ptr %context, i64 0, i32 5
+  %guards = load ptr, ptr %guards.at
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %look]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %yes
+look:
+  %object.at = getelementptr %Guard, ptr %guards, i64 %i, i32 0
+  %object = load ptr, ptr %object.at
+  %offset.at = getelementptr %Guard, ptr %guards, i64 %i, i32 1
+  %offset = load i64, ptr %offset.at
+  %wanted.at = getelementptr %Guard, ptr %guards, i64 %i, i32 2
+  %wanted = load ptr, ptr %wanted.at
+  %have = call ptr @field(ptr %object, i64 %offset)
+  %equal = icmp eq ptr %have, %wanted
+  %i1 = add i64 %i, 1
+  br i1 %equal, label %test, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Drop the references in %list, skipping nulls.
+define internal void @release(ptr %list, i64 %count) nounwind {
+entry:
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %next]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %done
+look:
+  %at = getelementptr ptr, ptr %list, i64 %i
+  %object = load ptr, ptr %at
+  %none = icmp eq ptr %object, null
+  br i1 %none, label %next, label %drop
+drop:
+  call void @decref(ptr %object)
+  br label %next
+next:
+  %i1 = add i64 %i, 1
+  br label %test
+done:
+  ret void
+}
+
+define internal void @hold(ptr %list, i64 %count) nounwind {
+entry:
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %next]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %done
+look:
+  %at = getelementptr ptr, ptr %list, i64 %i
+  %object = load ptr, ptr %at
+  %none = icmp eq ptr %object, null
+  br i1 %none, label %next, label %keep
+keep:
+  call void @incref(ptr %object)
+  br label %next
+next:
+  %i1 = add i64 %i, 1
+  br label %test
+done:
+  ret void
+}
+
+; Make the output arrays; returns how many were made (fewer than asked: an error is set).
+define internal i64 @make_outputs(ptr %context, ptr %made, ptr %bufs) nounwind {
+entry:
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 6
+  %count = load i64, ptr %count.at
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 7
+  %list = load ptr, ptr %list.at
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %good]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %make, label %done
+make:
+  %output = getelementptr %Output, ptr %list, i64 %i
+  %descr = load ptr, ptr %output
+  %nd.at = getelementptr %Output, ptr %output, i64 0, i32 1
+  %nd = load i64, ptr %nd.at
+  %nd32 = trunc i64 %nd to i32
+  %dims.at = getelementptr %Output, ptr %output, i64 0, i32 2
+  %dims = load ptr, ptr %dims.at
+  %bytes.at = getelementptr %Output, ptr %output, i64 0, i32 3
+  %bytes = load i64, ptr %bytes.at
+  %array = call ptr @new_array(ptr %descr, i32 %nd32, ptr %dims, i64 %bytes)
+  %bad = icmp eq ptr %array, null
+  br i1 %bad, label %done, label %good
+good:
+  %made.at = getelementptr ptr, ptr %made, i64 %i
+  store ptr %array, ptr %made.at
+  %data = call ptr @field(ptr %array, i64 16)
+  %buf = getelementptr ptr, ptr %bufs, i64 %i
+  store ptr %data, ptr %buf
+  %i1 = add i64 %i, 1
+  br label %test
+done:
+  ret i64 %i
+}
+
+; Put an array into a new wrapper, which takes over the reference; null if that fails.
+define internal ptr @wrap(ptr %context, ptr %array) nounwind {
+entry:
+  %type.at = getelementptr %Context, ptr %context, i64 0, i32 15
+  %type = load ptr, ptr %type.at
+  %make = call ptr @api_get(i64 15)
+  %object = call ptr %make(ptr %type, i64 0)
+  %bad = icmp eq ptr %object, null
+  br i1 %bad, label %no, label %fill
+fill:
+  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 16
+  %slot = load i64, ptr %slot.at
+  %place = getelementptr i8, ptr %object, i64 %slot
+  store ptr %array, ptr %place
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 19
+  %count = load i64, ptr %count.at
+  %fields.at = getelementptr %Context, ptr %context, i64 0, i32 20
+  %fields = load ptr, ptr %fields.at
+  br label %test
+test:
+  %i = phi i64 [0, %fill], [%i1, %set]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %set, label %yes
+set:
+  %offset.at = getelementptr %Field, ptr %fields, i64 %i, i32 0
+  %offset = load i64, ptr %offset.at
+  %value.at = getelementptr %Field, ptr %fields, i64 %i, i32 1
+  %value = load ptr, ptr %value.at
+  call void @incref(ptr %value)
+  %at = getelementptr i8, ptr %object, i64 %offset
+  store ptr %value, ptr %at
+  %i1 = add i64 %i, 1
+  br label %test
+yes:
+  ret ptr %object
+no:
+  ret ptr null
+}
+
+; The result object, which takes over the references in %made; null if that fails.
+define internal ptr @result(ptr %context, ptr %made, i64 %count) nounwind {
+entry:
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 7
+  %list = load ptr, ptr %list.at
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %next]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %shape
+look:
+  %wrap.at = getelementptr %Output, ptr %list, i64 %i, i32 4
+  %wrap = load i64, ptr %wrap.at
+  %plain = icmp eq i64 %wrap, 0
+  br i1 %plain, label %next, label %dress
+dress:
+  %made.at = getelementptr ptr, ptr %made, i64 %i
+  %array = load ptr, ptr %made.at
+  %object = call ptr @wrap(ptr %context, ptr %array)
+  %bad = icmp eq ptr %object, null
+  br i1 %bad, label %fail, label %put
+put:
+  store ptr %object, ptr %made.at
+  br label %next
+next:
+  %i1 = add i64 %i, 1
+  br label %test
+shape:
+  %kind.at = getelementptr %Context, ptr %context, i64 0, i32 14
+  %kind = load i64, ptr %kind.at
+  switch i64 %kind, label %tuple [ i64 0, label %nothing
+                                   i64 1, label %single ]
+nothing:
+  %none = call ptr @api_get(i64 16)
+  call void @incref(ptr %none)
+  call void @release(ptr %made, i64 %count)
+  ret ptr %none
+single:
+  %one = load ptr, ptr %made
+  ret ptr %one
+tuple:
+  %make = call ptr @api_get(i64 17)
+  %all = call ptr %make(i64 %count)
+  %short = icmp eq ptr %all, null
+  br i1 %short, label %fail, label %fill
+fill:
+  %items = getelementptr i8, ptr %all, i64 24
+  %bytes = shl i64 %count, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %made, i64 %bytes, i1 false)
+  ret ptr %all
+fail:
+  call void @release(ptr %made, i64 %count)
+  ret ptr null
+}
+
+; Call the body, without the GIL if the context says so.
+define internal i32 @run_body(ptr %context, ptr %bufs) nounwind {
+entry:
+  %body.at = getelementptr %Context, ptr %context, i64 0, i32 1
+  %body = load ptr, ptr %body.at
+  %free.at = getelementptr %Context, ptr %context, i64 0, i32 12
+  %free = load i64, ptr %free.at
+  %locked = icmp eq i64 %free, 0
+  br i1 %locked, label %direct, label %freely
+direct:
+  %code = call i32 %body(ptr %bufs, ptr %context)
+  ret i32 %code
+freely:
+  %save = call ptr @api_get(i64 18)
+  %state = call ptr %save()
+  %code2 = call i32 %body(ptr %bufs, ptr %context)
+  %restore = call ptr @api_get(i64 19)
+  call void %restore(ptr %state)
+  ret i32 %code2
+}
+
+; Scratch memory, body, and the result or what the failure handler makes of a failure.
+define internal ptr @execute(ptr %context, ptr %bufs, ptr %made) nounwind {
+entry:
+  %first.at = getelementptr %Context, ptr %context, i64 0, i32 10
+  %first = load i64, ptr %first.at
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 6
+  %count = load i64, ptr %count.at
+  %outs = getelementptr ptr, ptr %bufs, i64 %first
+  %got = call i64 @make_outputs(ptr %context, ptr %made, ptr %outs)
+  %all = icmp eq i64 %got, %count
+  br i1 %all, label %scratch, label %undo
+scratch:
+  %size.at = getelementptr %Context, ptr %context, i64 0, i32 11
+  %size = load i64, ptr %size.at
+  %arena.at = getelementptr ptr, ptr %outs, i64 %count
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %bare, label %get
+get:
+  %arena = call ptr @pool_alloc(i64 %size)
+  store ptr %arena, ptr %arena.at
+  %short = icmp eq ptr %arena, null
+  br i1 %short, label %memory, label %work
+memory:
+  %raise = call ptr @api_get(i64 4)
+  %ignored = call ptr %raise()
+  br label %undo
+work:
+  %code1 = call i32 @run_body(ptr %context, ptr %bufs)
+  call void @pool_free(ptr %arena)
+  br label %judge
+bare:
+  %code2 = call i32 @run_body(ptr %context, ptr %bufs)
+  br label %judge
+judge:
+  %code = phi i32 [%code1, %work], [%code2, %bare]
+  %good = icmp eq i32 %code, 0
+  br i1 %good, label %finish, label %failed
+finish:
+  %result = call ptr @result(ptr %context, ptr %made, i64 %count)
+  ret ptr %result
+failed:
+  call void @release(ptr %made, i64 %count)
+  %box = call ptr @api_get(i64 20)
+  %wide = sext i32 %code to i64
+  %boxed = call ptr %box(i64 %wide)
+  %boxless = icmp eq ptr %boxed, null
+  br i1 %boxless, label %no, label %report
+report:
+  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 22
+  %handler = load ptr, ptr %handler.at
+  %call = call ptr @api_get(i64 21)
+  %answer = call ptr %call(ptr %handler, ptr %boxed)
+  call void @decref(ptr %boxed)
+  ret ptr %answer
+undo:
+  call void @release(ptr %made, i64 %got)
+  br label %no
+no:
+  ret ptr null
+}
+
+define ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind {
+entry:
+  %context = call ptr @field(ptr %self, i64 16)
+  %wanted.at = getelementptr %Context, ptr %context, i64 0, i32 2
+  %wanted = load i64, ptr %wanted.at
+  %complete = icmp eq i64 %nargs, %wanted
+  br i1 %complete, label %prepare, label %slow
+prepare:
+  %arguments.at = getelementptr %Context, ptr %context, i64 0, i32 3
+  %arguments = load ptr, ptr %arguments.at
+  %nbufs.at = getelementptr %Context, ptr %context, i64 0, i32 8
+  %nbufs = load i64, ptr %nbufs.at
+  %nouts.at = getelementptr %Context, ptr %context, i64 0, i32 6
+  %nouts = load i64, ptr %nouts.at
+  %room1 = add i64 %nbufs, %nouts
+  %room2 = shl i64 %nargs, 1
+  %room = add i64 %room1, %room2
+  %bufs = alloca ptr, i64 %room
+  %made = getelementptr ptr, ptr %bufs, i64 %nbufs
+  %scalars = getelementptr ptr, ptr %made, i64 %nouts
+  %held = getelementptr ptr, ptr %scalars, i64 %nargs
+  %template.at = getelementptr %Context, ptr %context, i64 0, i32 9
+  %template = load ptr, ptr %template.at
+  %bytes = shl i64 %nbufs, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %bufs, ptr %template, i64 %bytes, i1 false)
+  br label %test
+test:
+  %i = phi i64 [0, %prepare], [%i1, %look]
+  %more = icmp ult i64 %i, %nargs
+  br i1 %more, label %look, label %guards
+look:
+  %argument = getelementptr %Argument, ptr %arguments, i64 %i
+  %object.at = getelementptr ptr, ptr %args, i64 %i
+  %object = load ptr, ptr %object.at
+  %scalar = getelementptr i64, ptr %scalars, i64 %i
+  %held.at = getelementptr ptr, ptr %held, i64 %i
+  %good = call i1 @take(ptr %context, ptr %argument, ptr %object, ptr %bufs, ptr %scalar, ptr %held.at)
+  %i1 = add i64 %i, 1
+  br i1 %good, label %test, label %slow
+guards:
+  %same = call i1 @guarded(ptr %context)
+  br i1 %same, label %go, label %slow
+go:
+  %python.at = getelementptr %Context, ptr %context, i64 0, i32 13
+  %python = load i64, ptr %python.at
+  %alone = icmp eq i64 %python, 0
+  br i1 %alone, label %simply, label %carefully
+simply:
+  %fast = call ptr @execute(ptr %context, ptr %bufs, ptr %made)
+  ret ptr %fast
+carefully:
+  ; Other code runs meanwhile and may drop the arrays out of their wrappers.
+  call void @hold(ptr %held, i64 %nargs)
+  %safe = call ptr @execute(ptr %context, ptr %bufs, ptr %made)
+  call void @release(ptr %held, i64 %nargs)
+  ret ptr %safe
+slow:
+  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 21
+  %handler = load ptr, ptr %handler.at
+  %call = call ptr @api_get(i64 22)
+  %answer = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr null)
+  ret ptr %answer
+}
+
+; The builtin `empty(shape, dtype)`: exact tuple and dtype here, everything else in Python.
+define ptr @empty(ptr %self, ptr %args, i64 %nargs) nounwind {
+entry:
+  %dims = alloca [64 x i64]
+  %two = icmp eq i64 %nargs, 2
+  br i1 %two, label %types, label %slow
+types:
+  %shape = load ptr, ptr %args
+  %descr.at = getelementptr ptr, ptr %args, i64 1
+  %descr = load ptr, ptr %descr.at
+  %tuple = call ptr @api_get(i64 23)
+  %shape.type = call ptr @field(ptr %shape, i64 8)
+  %is.tuple = icmp eq ptr %shape.type, %tuple
+  br i1 %is.tuple, label %dtype, label %slow
+dtype:
+  ; A dtype object of a plain number is an instance of a subtype of numpy.dtype with kind in "biufc".
+  %dtype.base = call ptr @field(ptr %self, i64 16)
+  %dtype.class = load ptr, ptr %dtype.base
+  %descr.type = call ptr @field(ptr %descr, i64 8)
+  %subtype = call ptr @api_get(i64 6)
+  %answer = call i32 %subtype(ptr %descr.type, ptr %dtype.class)
+  %is.dtype = icmp ne i32 %answer, 0
+  br i1 %is.dtype, label %number, label %slow
+number:
+  %num.at = getelementptr i8, ptr %descr, i64 28
+  %num = load i32, ptr %num.at
+  %plain1 = icmp ult i32 %num, 17
+  %plain2 = icmp eq i32 %num, 23
+  %plain = or i1 %plain1, %plain2
+  br i1 %plain, label %rank, label %slow
+rank:
+  %size.at = getelementptr i8, ptr %descr, i64 40
+  %each = load i64, ptr %size.at
+  %nd.at = getelementptr i8, ptr %shape, i64 16
+  %nd = load i64, ptr %nd.at
+  %items = getelementptr i8, ptr %shape, i64 24
+  %low = icmp ule i64 %nd, 64
+  br i1 %low, label %test, label %slow
+test:
+  %i = phi i64 [0, %rank], [%i1, %multiply]
+  %bytes = phi i64 [%each, %rank], [%product, %multiply]
+  %more = icmp ult i64 %i, %nd
+  br i1 %more, label %item, label %make
+item:
+  %item.at = getelementptr ptr, ptr %items, i64 %i
+  %object = load ptr, ptr %item.at
+  %dim.at = getelementptr i64, ptr %dims, i64 %i
+  %ok = call i1 @number(i64 2, ptr %object, ptr %dim.at)
+  br i1 %ok, label %sign, label %slow
+sign:
+  %dim = load i64, ptr %dim.at
+  %negative = icmp slt i64 %dim, 0
+  br i1 %negative, label %slow, label %multiply
+multiply:
+  %i1 = add i64 %i, 1
+  %pair = call {i64, i1} @llvm.umul.with.overflow.i64(i64 %bytes, i64 %dim)
+  %product = extractvalue {i64, i1} %pair, 0
+  %over = extractvalue {i64, i1} %pair, 1
+  br i1 %over, label %slow, label %test
+make:
+  %wide = trunc i64 %nd to i32
+  %array = call ptr @new_array(ptr %descr, i32 %wide, ptr %dims, i64 %bytes)
+  ret ptr %array
+slow:
+  %base = call ptr @field(ptr %self, i64 16)
+  %handler.at = getelementptr ptr, ptr %base, i64 1
+  %handler = load ptr, ptr %handler.at
+  %call = call ptr @api_get(i64 22)
+  %result = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr null)
+  ret ptr %result
+}

@@ -1,0 +1,67 @@
+; What the runtime needs of Linux.
+
+declare i32 @posix_memalign(ptr, i64, i64)
+declare void @free(ptr)
+declare i32 @madvise(ptr, i64, i32)
+declare i32 @sched_yield()
+declare i64 @syscall(i64, ...)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
+
+define internal ptr @system_alloc(i64 %size) nounwind {
+  %place = alloca ptr
+  %big = icmp uge i64 %size, 4194304
+  %align = select i1 %big, i64 2097152, i64 64
+  %failed = call i32 @posix_memalign(ptr %place, i64 %align, i64 %size)
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %nothing, label %got
+nothing:
+  ret ptr null
+got:
+  %memory = load ptr, ptr %place
+  br i1 %big, label %huge, label %done
+huge:
+  ; MADV_HUGEPAGE; a kernel without it changes nothing.
+  %advised = call i32 @madvise(ptr %memory, i64 %size, i32 14)
+  br label %done
+done:
+  ret ptr %memory
+}
+
+define internal void @system_free(ptr %memory) nounwind {
+  call void @free(ptr %memory)
+  ret void
+}
+
+define internal void @give_core() nounwind {
+  %ignored = call i32 @sched_yield()
+  ret void
+}
+
+; FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET, private to the process.
+define internal void @wait(ptr %word, i32 %value, i32 %mask) nounwind {
+  %r = call i64 (i64, ...) @syscall(i64 {futex}, ptr %word, i32 137, i32 %value, ptr null, ptr null, i32 %mask)
+  ret void
+}
+
+define internal void @wake(ptr %word, i32 %mask) nounwind {
+  %r = call i64 (i64, ...) @syscall(i64 {futex}, ptr %word, i32 138, i32 2147483647, ptr null, ptr null, i32 %mask)
+  ret void
+}
+
+define internal i32 @spawn(ptr %start, ptr %argument) nounwind {
+  %place = alloca i64
+  %failed = call i32 @pthread_create(ptr %place, ptr null, ptr %start, ptr %argument)
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %done, label %detach
+detach:
+  %thread = load i64, ptr %place
+  %ignored = call i32 @pthread_detach(i64 %thread)
+  br label %done
+done:
+  ret i32 %failed
+}
+
+define void @platform_reset() nounwind {
+  ret void
+}

@@ -1,0 +1,228 @@
+; Buffers of data that are kept when they are freed, so that no call page-faults twice.
+;
+; A block is a 64-byte header and, right after it, 64-byte aligned data.  Sizes come in four steps
+; per power of two, each with its own list of free blocks.  The header says all that freeing needs.
+
+%Header = type {i64, i64, ptr, ptr}           ; class, bytes of the block, next free, start of memory
+%Pool = type {i64, i64, i64, i64, i64, i64}   ; lock, kept, limit, hits, misses, live (bytes)
+
+@pool = global %Pool {i64 0, i64 0, i64 1073741824, i64 0, i64 0, i64 0}, align 64
+@free_blocks = internal global [256 x ptr] zeroinitializer, align 64
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.umax.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
+
+define internal void @pool_lock() nounwind {
+entry:
+  br label %try
+try:
+  %pair = cmpxchg ptr @pool, i64 0, i64 1 acquire monotonic
+  %mine = extractvalue {i64, i1} %pair, 1
+  br i1 %mine, label %done, label %give
+give:
+  call void @give_core()
+  br label %try
+done:
+  ret void
+}
+
+define internal void @pool_unlock() nounwind {
+  store atomic i64 0, ptr @pool release, align 8
+  ret void
+}
+
+define internal void @pool_add(i64 %field, i64 %amount) nounwind alwaysinline {
+  %place = getelementptr i64, ptr @pool, i64 %field
+  %old = load i64, ptr %place
+  %new = add i64 %old, %amount
+  store i64 %new, ptr %place
+  ret void
+}
+
+; 64-byte aligned memory, not initialised; null when there is none.
+define ptr @pool_alloc(i64 %size) nounwind {
+entry:
+  %with = add i64 %size, 64
+  %huge = icmp ult i64 %with, %size
+  br i1 %huge, label %nothing, label %fits
+fits:
+  %want = call i64 @llvm.umax.i64(i64 %with, i64 1024)
+  %less = sub i64 %want, 1
+  %zeros = call i64 @llvm.ctlz.i64(i64 %less, i1 true)
+  %power = sub i64 63, %zeros
+  %shift = sub i64 %power, 2
+  %steps = lshr i64 %less, %shift
+  %up = add i64 %steps, 1
+  %bytes = shl i64 %up, %shift
+  %quarter = and i64 %steps, 3
+  %four = shl i64 %power, 2
+  %class = or i64 %four, %quarter
+  %head = getelementptr ptr, ptr @free_blocks, i64 %class
+  call void @pool_lock()
+  call void @pool_add(i64 5, i64 %bytes)
+  %found = load ptr, ptr %head
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %miss, label %hit
+hit:
+  %next.at = getelementptr %Header, ptr %found, i64 0, i32 2
+  %next = load ptr, ptr %next.at
+  store ptr %next, ptr %head
+  %gone = sub i64 0, %bytes
+  call void @pool_add(i64 1, i64 %gone)
+  call void @pool_add(i64 3, i64 1)
+  call void @pool_unlock()
+  %data = getelementptr i8, ptr %found, i64 64
+  ret ptr %data
+miss:
+  call void @pool_add(i64 4, i64 1)
+  call void @pool_unlock()
+  %memory = call ptr @system_alloc(i64 %bytes)
+  %failed = icmp eq ptr %memory, null
+  br i1 %failed, label %undo, label %fresh
+fresh:
+  store i64 %class, ptr %memory
+  %bytes.at = getelementptr %Header, ptr %memory, i64 0, i32 1
+  store i64 %bytes, ptr %bytes.at
+  %start.at = getelementptr %Header, ptr %memory, i64 0, i32 3
+  store ptr %memory, ptr %start.at
+  %new = getelementptr i8, ptr %memory, i64 64
+  ret ptr %new
+undo:
+  call void @pool_lock()
+  %minus = sub i64 0, %bytes
+  call void @pool_add(i64 5, i64 %minus)
+  call void @pool_unlock()
+  br label %nothing
+nothing:
+  ret ptr null
+}
+
+define void @pool_free(ptr %data) nounwind {
+entry:
+  %block = getelementptr i8, ptr %data, i64 -64
+  %class = load i64, ptr %block
+  %bytes.at = getelementptr %Header, ptr %block, i64 0, i32 1
+  %bytes = load i64, ptr %bytes.at
+  %head = getelementptr ptr, ptr @free_blocks, i64 %class
+  call void @pool_lock()
+  %minus = sub i64 0, %bytes
+  call void @pool_add(i64 5, i64 %minus)
+  %kept = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 1)
+  %limit = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 2)
+  %after = add i64 %kept, %bytes
+  %over = icmp ugt i64 %after, %limit
+  br i1 %over, label %drop, label %keep
+keep:
+  store i64 %after, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 1)
+  %first = load ptr, ptr %head
+  %next.at = getelementptr %Header, ptr %block, i64 0, i32 2
+  store ptr %first, ptr %next.at
+  store ptr %block, ptr %head
+  call void @pool_unlock()
+  ret void
+drop:
+  call void @pool_unlock()
+  %start.at = getelementptr %Header, ptr %block, i64 0, i32 3
+  %start = load ptr, ptr %start.at
+  call void @system_free(ptr %start)
+  ret void
+}
+
+; Give all kept blocks back to the system.
+define void @pool_trim() nounwind {
+entry:
+  br label %class
+class:
+  %i = phi i64 [0, %entry], [%i1, %end]
+  %head = getelementptr ptr, ptr @free_blocks, i64 %i
+  br label %block
+block:
+  call void @pool_lock()
+  %found = load ptr, ptr %head
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %end, label %take
+take:
+  %next.at = getelementptr %Header, ptr %found, i64 0, i32 2
+  %next = load ptr, ptr %next.at
+  store ptr %next, ptr %head
+  %bytes.at = getelementptr %Header, ptr %found, i64 0, i32 1
+  %bytes = load i64, ptr %bytes.at
+  %minus = sub i64 0, %bytes
+  call void @pool_add(i64 1, i64 %minus)
+  call void @pool_unlock()
+  %start.at = getelementptr %Header, ptr %found, i64 0, i32 3
+  %start = load ptr, ptr %start.at
+  call void @system_free(ptr %start)
+  br label %block
+end:
+  call void @pool_unlock()
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i1, 256
+  br i1 %more, label %class, label %done
+done:
+  ret void
+}
+
+; In the child of a fork, whoever held the lock is gone.
+define void @pool_reset() nounwind {
+  store atomic i64 0, ptr @pool release, align 8
+  ret void
+}
+
+; The functions of a NumPy memory handler (NEP 49).
+define ptr @handler_malloc(ptr %context, i64 %size) nounwind {
+  %data = call ptr @pool_alloc(i64 %size)
+  ret ptr %data
+}
+
+define ptr @handler_calloc(ptr %context, i64 %count, i64 %each) nounwind {
+entry:
+  %pair = call {i64, i1} @llvm.umul.with.overflow.i64(i64 %count, i64 %each)
+  %size = extractvalue {i64, i1} %pair, 0
+  %over = extractvalue {i64, i1} %pair, 1
+  br i1 %over, label %nothing, label %get
+get:
+  %data = call ptr @pool_alloc(i64 %size)
+  %none = icmp eq ptr %data, null
+  br i1 %none, label %nothing, label %fill
+fill:
+  call void @llvm.memset.p0.i64(ptr %data, i8 0, i64 %size, i1 false)
+  ret ptr %data
+nothing:
+  ret ptr null
+}
+
+define ptr @handler_realloc(ptr %context, ptr %old, i64 %size) nounwind {
+entry:
+  %data = call ptr @pool_alloc(i64 %size)
+  %none = icmp eq ptr %data, null
+  %first = icmp eq ptr %old, null
+  %nothing = or i1 %none, %first
+  br i1 %nothing, label %done, label %copy
+copy:
+  %block = getelementptr i8, ptr %old, i64 -64
+  %bytes.at = getelementptr %Header, ptr %block, i64 0, i32 1
+  %bytes = load i64, ptr %bytes.at
+  %room = sub i64 %bytes, 64
+  %length = call i64 @llvm.umin.i64(i64 %room, i64 %size)
+  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %old, i64 %length, i1 false)
+  call void @pool_free(ptr %old)
+  br label %done
+done:
+  ret ptr %data
+}
+
+define void @handler_free(ptr %context, ptr %data, i64 %size) nounwind {
+  %none = icmp eq ptr %data, null
+  br i1 %none, label %done, label %free
+free:
+  call void @pool_free(ptr %data)
+  br label %done
+done:
+  ret void
+}
+
+declare {i64, i1} @llvm.umul.with.overflow.i64(i64, i64)

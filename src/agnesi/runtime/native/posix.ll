@@ -1,0 +1,74 @@
+; What the runtime needs of a POSIX system other than Linux: waiting goes through one condition.
+
+@mutex = internal global [128 x i8] zeroinitializer, align 64
+@condition = internal global [128 x i8] zeroinitializer, align 64
+
+declare i32 @posix_memalign(ptr, i64, i64)
+declare void @free(ptr)
+declare i32 @sched_yield()
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+
+define internal ptr @system_alloc(i64 %size) nounwind {
+  %place = alloca ptr
+  %failed = call i32 @posix_memalign(ptr %place, i64 64, i64 %size)
+  %bad = icmp ne i32 %failed, 0
+  %memory = load ptr, ptr %place
+  %result = select i1 %bad, ptr null, ptr %memory
+  ret ptr %result
+}
+
+define internal void @system_free(ptr %memory) nounwind {
+  call void @free(ptr %memory)
+  ret void
+}
+
+define internal void @give_core() nounwind {
+  %ignored = call i32 @sched_yield()
+  ret void
+}
+
+define internal void @wait(ptr %word, i32 %value, i32 %mask) nounwind {
+  %a = call i32 @pthread_mutex_lock(ptr @mutex)
+  %now = load atomic i32, ptr %word seq_cst, align 4
+  %same = icmp eq i32 %now, %value
+  br i1 %same, label %block, label %leave
+block:
+  %b = call i32 @pthread_cond_wait(ptr @condition, ptr @mutex)
+  br label %leave
+leave:
+  %c = call i32 @pthread_mutex_unlock(ptr @mutex)
+  ret void
+}
+
+define internal void @wake(ptr %word, i32 %mask) nounwind {
+  %a = call i32 @pthread_mutex_lock(ptr @mutex)
+  %b = call i32 @pthread_cond_broadcast(ptr @condition)
+  %c = call i32 @pthread_mutex_unlock(ptr @mutex)
+  ret void
+}
+
+define internal i32 @spawn(ptr %start, ptr %argument) nounwind {
+  %place = alloca i64
+  %failed = call i32 @pthread_create(ptr %place, ptr null, ptr %start, ptr %argument)
+  %bad = icmp ne i32 %failed, 0
+  br i1 %bad, label %done, label %detach
+detach:
+  %thread = load i64, ptr %place
+  %ignored = call i32 @pthread_detach(i64 %thread)
+  br label %done
+done:
+  ret i32 %failed
+}
+
+define void @platform_reset() nounwind {
+  %a = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
+  %b = call i32 @pthread_cond_init(ptr @condition, ptr null)
+  ret void
+}

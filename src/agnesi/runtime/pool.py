@@ -1,0 +1,84 @@
+"""Buffers that are kept when they are freed: arrays whose memory does not page-fault twice."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.runtime import support
+
+_KEPT, _LIMIT, _HITS, _MISSES, _LIVE = range(1, 6)
+
+
+class _Empty(ctypes.Structure):
+    _fields_ = (("dtype", ctypes.c_void_p), ("slow", ctypes.c_void_p))
+
+
+@functools.cache
+def allocator() -> Any:
+    """The native ``empty(shape, dtype)``; keep it where many arrays are made."""
+    context = _Empty(id(np.dtype), id(_empty))
+    context.keep = _empty
+    return support.builtin("empty", support.native().address("empty"), context)
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """A new array, not initialised, whose memory returns to the pool with it.
+
+    Examples
+    --------
+    >>> from agnesi.runtime import pool
+    >>> pool.empty((2, 3), "float32").shape
+    (2, 3)
+    """
+    array: np.ndarray = allocator()(shape, dtype)
+    return array
+
+
+def stats() -> dict[str, int]:
+    """Bytes handed out and kept, the limit of the latter, and how requests were served.
+
+    Examples
+    --------
+    >>> from agnesi.runtime import pool
+    >>> sorted(pool.stats())
+    ['hits', 'kept', 'limit', 'live', 'misses']
+    """
+    places = {"kept": _KEPT, "limit": _LIMIT, "hits": _HITS, "misses": _MISSES, "live": _LIVE}
+    return {name: support.variable("pool", at).value for name, at in places.items()}
+
+
+def trim() -> None:
+    """Give all kept memory back to the system.
+
+    Examples
+    --------
+    >>> from agnesi.runtime import pool
+    >>> pool.trim()
+    >>> pool.stats()["kept"]
+    0
+    """
+    support.call("pool_trim")
+
+
+def set_limit(size: int) -> None:
+    """Keep at most ``size`` bytes that nobody uses (1 GiB unless set)."""
+    if size < 0:
+        raise ValueError(f"set_limit: the limit must be at least 0 bytes, not {size}")
+    support.variable("pool", _LIMIT).value = size
+
+
+def _empty(shape: Any, dtype: Any) -> np.ndarray:
+    """Any other spelling of shape and dtype; what cannot be pooled is NumPy's."""
+    dtype = np.dtype(dtype)
+    sizes = (shape,) if not hasattr(shape, "__iter__") else shape
+    plain = tuple(int(n) for n in sizes)
+    fits = all(n >= 0 for n in plain) and math.prod(plain) * dtype.itemsize < 1 << 62
+    if dtype.kind not in "biufc" or not fits or (plain == shape and type(shape) is tuple):
+        return np.empty(plain, dtype)
+    array: np.ndarray = allocator()(plain, dtype)
+    return array

@@ -1,0 +1,210 @@
+"""The native part of the runtime: one module of LLVM IR, loaded at first use and never unloaded.
+
+Its sources are the ``.ll`` files of ``native/``.  Their code is the same for every compiled
+function, so it comes from the disk cache, and no compiled function pays for an entry of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agnesi.runtime import machine
+
+SUPPORTED = (
+    sys.implementation.name == "cpython"
+    and sys.byteorder == "little"
+    and sys.maxsize > 1 << 32
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
+POOLED_BYTES = 16384
+"""Arrays of at least this size live in the buffer pool."""
+
+_SPINS, _YIELDS = 200, 400
+_FUTEX = {"x86_64": 202, "aarch64": 98}
+_RELAX = {
+    "x86_64": "llvm.x86.sse2.pause()",
+    "AMD64": "llvm.x86.sse2.pause()",
+    "aarch64": "llvm.aarch64.hint(i32 1)",
+    "arm64": "llvm.aarch64.hint(i32 1)",
+}
+_METH_FASTCALL = 0x80
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class _Handler(ctypes.Structure):
+    """``PyDataMem_Handler`` of NumPy."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("context", ctypes.c_void_p),
+        ("malloc", ctypes.c_void_p),
+        ("calloc", ctypes.c_void_p),
+        ("realloc", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+    )
+
+
+@functools.cache
+def native() -> machine.Code:
+    """The loaded module."""
+    if not SUPPORTED:
+        raise RuntimeError(
+            "compiled functions need CPython with the GIL on a 64-bit little-endian machine"
+        )
+    code = machine.load(source())
+    table = _api(code)
+    place = (ctypes.c_void_p * len(table)).from_address(code.address("api"))
+    place[:] = table
+    _call(code, "platform_reset")
+    cores = machine.cores(os.environ.get("OMP_NUM_THREADS"))
+    ctypes.c_int64.from_address(code.address("thread_count")).value = cores
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=functools.partial(_after_fork, code))
+    _immortal(code)
+    return code
+
+
+def source(waiting: str = "") -> str:
+    """The IR text; ``waiting`` names another file than this platform's own to wait with."""
+    kind = platform.machine()
+    if not waiting:
+        known = sys.platform == "linux" and kind in _FUTEX
+        waiting = "linux" if known else "windows" if sys.platform == "win32" else "posix"
+    values = {
+        "spins": str(_SPINS),
+        "yields": str(_YIELDS),
+        "pooled": str(POOLED_BYTES),
+        "swapped": str(ord(">")),
+        "futex": str(_FUTEX.get(kind, 0)),
+    }
+    folder = Path(__file__).parent / "native"
+    text = "\n".join(
+        (folder / f"{name}.ll").read_text() for name in (waiting, "pool", "threads", "entry")
+    )
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text + _relax(kind)
+
+
+def builtin(name: str, function: int, context: ctypes.Structure) -> Any:
+    """A builtin function on native code; ``context`` is its self object and lives as long."""
+    text = name.encode()
+    definition = _MethodDef(text, function, _METH_FASTCALL, None)
+    context.definition = (definition, text)  # type: ignore[attr-defined]
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    return make(ctypes.addressof(definition), context, "agnesi")
+
+
+def variable(name: str, index: int = 0) -> ctypes.c_int64:
+    """A 64-bit variable of the native module, to read and to set."""
+    return ctypes.c_int64.from_address(native().address(name) + 8 * index)
+
+
+def call(name: str) -> None:
+    """Run a native function without arguments."""
+    _call(native(), name)
+
+
+def _call(code: machine.Code, name: str) -> None:
+    ctypes.CFUNCTYPE(None)(code.address(name))()
+
+
+def _after_fork(code: machine.Code) -> None:
+    for name in ("platform_reset", "threads_reset", "pool_reset"):
+        _call(code, name)
+
+
+def _immortal(thing: object) -> None:
+    """Keep for ever: workers sleep in this code, arrays free through it, even at exit."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _relax(kind: str) -> str:
+    """The function that tells the core that a loop is waiting."""
+    intrinsic = _RELAX.get(kind)
+    if intrinsic is None:
+        return "\ndefine internal void @relax() nounwind {\n  ret void\n}\n"
+    name, parameter = intrinsic.split("(")
+    declared = parameter.rstrip(")").split(" ")[0]
+    return (
+        f"\ndeclare void @{name}({declared})\n"
+        f"define internal void @relax() nounwind alwaysinline {{\n  call void @{intrinsic}\n"
+        "  ret void\n}\n"
+    )
+
+
+def _api(code: machine.Code) -> list[int]:
+    """The addresses behind ``@api`` of entry.ll, in its order."""
+    python = ctypes.pythonapi
+
+    def c(name: str) -> int:
+        return ctypes.cast(getattr(python, name), ctypes.c_void_p).value or 0
+
+    return [
+        c("Py_IncRef"),
+        c("Py_DecRef"),
+        id(np.ndarray),
+        _numpy_api()[94],  # PyArray_NewFromDescr
+        c("PyErr_NoMemory"),
+        id(_handler(code)),
+        c("PyType_IsSubtype"),
+        id(float),
+        id(int),
+        c("PyLong_AsDouble"),
+        c("PyLong_AsLongLong"),
+        c("PyErr_Occurred"),
+        c("PyErr_Clear"),
+        id(True),
+        id(False),
+        c("PyType_GenericAlloc"),
+        id(None),
+        c("PyTuple_New"),
+        c("PyEval_SaveThread"),
+        c("PyEval_RestoreThread"),
+        c("PyLong_FromLongLong"),
+        c("PyObject_CallOneArg"),
+        c("PyObject_Vectorcall"),
+        id(tuple),
+    ]
+
+
+def _numpy_api() -> Any:
+    """NumPy's table of C functions."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    from numpy._core import _multiarray_umath
+
+    return ctypes.cast(get(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def _handler(code: machine.Code) -> Any:
+    """The capsule that arrays of the pool carry as their memory handler (NEP 49)."""
+    functions = [code.address(f"handler_{n}") for n in ("malloc", "calloc", "realloc", "free")]
+    handler = _Handler(b"agnesi_pool", 1, None, *functions)
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    label = ctypes.create_string_buffer(b"mem_handler")
+    capsule = make(ctypes.addressof(handler), ctypes.cast(label, ctypes.c_char_p), None)
+    for thing in (handler, label, capsule):
+        _immortal(thing)
+    return capsule

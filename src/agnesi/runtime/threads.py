@@ -1,0 +1,28 @@
+"""How many threads compiled code uses.  The threads themselves are in ``native/threads.ll``."""
+
+from __future__ import annotations
+
+from agnesi.runtime import support
+from agnesi.runtime.machine import MAX_THREADS
+
+
+def set_num_threads(count: int) -> None:
+    """Let compiled functions use ``count`` threads, from the next call on.
+
+    Results do not depend on it.
+
+    Examples
+    --------
+    >>> from agnesi.runtime import threads
+    >>> threads.set_num_threads(1)
+    >>> threads.get_num_threads()
+    1
+    """
+    if not 1 <= count <= MAX_THREADS:
+        raise ValueError(f"set_num_threads: need 1 to {MAX_THREADS} threads, not {count}")
+    support.variable("thread_count").value = count
+
+
+def get_num_threads() -> int:
+    """Number of threads that compiled functions use."""
+    return support.variable("thread_count").value
