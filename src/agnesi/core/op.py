@@ -40,12 +40,19 @@ class Op:
     #: Results per call; with more than one, ``infer`` and ``perform`` give tuples.
     outputs: ClassVar[int] = 1
 
+    #: Whether the result has the first input's elements in the same row-major order.
+    flat: ClassVar[bool] = False
+    #: Name of the compiler's own template ("matmul"), if there is one.
+    template: ClassVar[str] = ""
+
     infer: Callable[..., Any]
     perform: Callable[..., Any]
     vjp: Callable[..., tuple[Any, ...]] | None = None
     jvp: Callable[..., Any] | None = None
     lower: Callable[..., Any] | None = None
     decompose: Callable[..., Any] | None = None
+    #: ``parts(*reads)``: the result as regions written one after another (``core.loops.Part``).
+    parts: Callable[..., Any] | None = None
 
     def label(self) -> str:
         """Name and parameters, for people."""
@@ -56,6 +63,10 @@ class Op:
 
     def resolve(self, known: Any) -> Op:
         return self
+
+    def reduction(self, *xs: Any) -> tuple[int, ...]:
+        """Axes of the first operand that ``lower`` reduces over."""
+        return ()
 
     def __repr__(self) -> str:
         return self.label()

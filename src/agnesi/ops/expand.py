@@ -63,6 +63,9 @@ class SumTo(Op):
             extra + i for i, n in enumerate(self.shape) if n == 1 and shape[extra + i] != 1
         ))
 
+    def reduction(self, x: Any) -> tuple[int, ...]:
+        return self.axes(x.shape)
+
     def perform(self, x: np.ndarray) -> np.ndarray:
         axes = self.axes(x.shape)
         if not axes:

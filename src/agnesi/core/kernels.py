@@ -1,0 +1,173 @@
+"""What a graph becomes before it becomes machine code: buffers, and kernels that fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.loops import Affine, Axis, Expr
+from agnesi.core.node import Node
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a contiguous array, in elements."""
+    strides: list[int] = []
+    step = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+class Buffer:
+    """Memory that kernels read and write.
+
+    ``role`` is "argument", "state", "constant", "output", "temporary" or "sum" (the running sum of
+    a matrix product, which has no memory).  The memory plan sets ``slot`` (place in the table of
+    pointers) and ``offset`` (bytes from there); buffers may share memory.
+    """
+
+    __slots__ = ("dtype", "name", "node", "offset", "role", "shape", "slot", "strides")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, role: str, *,
+                 node: Node | None = None, strides: tuple[int, ...] | None = None,
+                 name: str = "") -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.role = role
+        self.node = node
+        self.strides = row_major(shape) if strides is None else strides
+        self.slot = -1
+        self.offset = 0
+        self.name = name or role[0]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for s in self.shape:
+            n *= s
+        return n
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def contiguous(self) -> bool:
+        return self.strides == row_major(self.shape)
+
+    def place(self, at: Sequence[Affine]) -> Affine:
+        """Offset of an element, counted in elements."""
+        total = Affine()
+        for i, stride, n in zip(at, self.strides, self.shape, strict=True):
+            if n != 1:
+                total = total + i * stride
+        return total
+
+    def __repr__(self) -> str:
+        return f"{self.name}{self.slot if self.slot >= 0 else ''}"
+
+
+@dataclass
+class Store:
+    """``buffer[offset] = value`` for every point of the axes that the offset depends on."""
+
+    buffer: Buffer
+    offset: Affine
+    value: Expr
+
+
+@dataclass
+class Kernel:
+    """Base of kernels: the graph nodes that it computes, for printing and errors."""
+
+    nodes: list[Node] = field(default_factory=list)
+
+    def stores(self) -> list[Store]:
+        return []
+
+    def reads(self) -> list[Buffer]:
+        return []
+
+    def writes(self) -> list[Buffer]:
+        return [s.buffer for s in self.stores()]
+
+
+@dataclass
+class Nest(Kernel):
+    """A loop nest: for all points of ``axes``, evaluate and store."""
+
+    axes: tuple[Axis, ...] = ()
+    body: list[Store] = field(default_factory=list)
+
+    def stores(self) -> list[Store]:
+        return self.body
+
+    def reads(self) -> list[Buffer]:
+        return buffers_of(s.value for s in self.body)
+
+
+@dataclass
+class Matrix:
+    """An operand of a product: a buffer with a base offset and strides over (batch, row, column)."""
+
+    buffer: Buffer
+    offset: int
+    strides: tuple[int, int, int]
+
+
+@dataclass
+class Product(Kernel):
+    """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over axes (b, i, j)."""
+
+    sizes: tuple[int, int, int, int] = (1, 1, 1, 1)  # batch, m, n, k
+    a: Matrix = None  # type: ignore[assignment]
+    b: Matrix = None  # type: ignore[assignment]
+    axes: tuple[Axis | None, Axis | None, Axis | None] = (None, None, None)
+    total: Buffer = None  # type: ignore[assignment]
+    body: list[Store] = field(default_factory=list)
+
+    def stores(self) -> list[Store]:
+        return self.body
+
+    def reads(self) -> list[Buffer]:
+        seen = buffers_of(s.value for s in self.body)
+        return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
+
+
+@dataclass
+class Callback(Kernel):
+    """An operation without a lowering: Python evaluates it on views of the buffers."""
+
+    op: Any = None
+    inputs: list[Buffer] = field(default_factory=list)
+    results: list[Buffer] = field(default_factory=list)
+
+    def reads(self) -> list[Buffer]:
+        return self.inputs
+
+    def writes(self) -> list[Buffer]:
+        return self.results
+
+
+def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
+    """All expressions below ``values``, each once, arguments first."""
+    done: set[int] = set()
+    stack = [(v, False) for v in values]
+    while stack:
+        value, ready = stack.pop()
+        if ready:
+            yield value
+        elif id(value) not in done:
+            done.add(id(value))
+            stack.append((value, True))
+            stack.extend((a, False) for a in value.args)
+
+
+def buffers_of(values: Any) -> list[Buffer]:
+    """Buffers that expressions load from, each once."""
+    return list(dict.fromkeys(v.param[0] for v in walk(list(values)) if v.op == "load"))
