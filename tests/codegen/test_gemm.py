@@ -1,9 +1,10 @@
-"""Generated matrix products against NumPy: shapes, layouts, widths, prologues, epilogues, splits."""
+"""Generated matrix products against NumPy: shapes, layouts, widths, fusion, splits."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from agnesi.codegen.gemm import (  # noqa: E402
     emit_gemm,
     plan,
 )
-from agnesi.codegen.gemm.operands import element_bytes, load_strided  # noqa: E402
+from agnesi.codegen.gemm.operands import element_bytes  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]
 _KEEP: list[object] = []
@@ -158,7 +159,7 @@ def _check(
     raw[start + chosen.scratch :] = 99
     pointers = [x.ctypes.data + 32 * dtype.itemsize for x in memory]
     points = [0, *sorted(int(f * chosen.units) for f in cuts), chosen.units]
-    for begin, end in reversed(list(zip(points[:-1], points[1:], strict=True))):
+    for begin, end in reversed(list(pairwise(points))):
         run(*pointers, begin, end, raw.ctypes.data + start)
     shape = stored(c, spec.c_strides).shape
     got = stored(memory[2][32:-32].reshape(shape), spec.c_strides)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.gemm.microkernel import ReadRow, Source, sum_products, zeros
 from agnesi.codegen.gemm.operands import Operands, element_bytes, transposed
-from agnesi.codegen.gemm.pack import pack_columns, pack_panel, pack_panel_transposed, pack_rows
-from agnesi.codegen.gemm.plan import GemmPlan
+from agnesi.codegen.gemm.pack import Read, copy_lines, copy_pieces, copy_turned
+from agnesi.codegen.gemm.planner import GemmPlan
 from agnesi.codegen.gemm.tiling import Panel
 
 
@@ -89,24 +89,7 @@ class _Unit:
         """Add the products of k .. k+count to all sums of the unit."""
         b, plan = self.b, self.plan
         if plan.pack_a:
-            pack, pitch = (
-                (pack_rows, plan.k_block)
-                if plan.spec.a_strides[1] == 1
-                else (pack_columns, plan.chunk_rows)
-            )
-            pack(
-                b,
-                self.type,
-                self.operands.a.load,
-                self.batch,
-                self.row,
-                self.rows,
-                k,
-                count,
-                self.packed_a,
-                pitch,
-                plan.lanes,
-            )
+            self._pack_a(k, count)
         for kind, panel in enumerate(plan.panels):
             with self._panels(panel) as index:
                 if plan.pack_b:
@@ -129,22 +112,60 @@ class _Unit:
     def _column(self, index: Value) -> Value:
         return self.b.mul(index, i64(self.plan.panel_columns))
 
+    def _pack_a(self, k: Value, count: Value) -> None:
+        """The rows of this unit, in the order in which their callback makes them best."""
+        b, plan, load = self.b, self.plan, self.operands.a.load
+        if plan.spec.a_strides[1] == 1:
+            copy_lines(
+                b,
+                self.type,
+                self.rows,
+                count,
+                lambda b, i, kk, lanes, mask: load(
+                    b, self.batch, b.add(self.row, i), b.add(k, kk), lanes, mask, "k"
+                ),
+                self.packed_a,
+                plan.k_block,
+                plan.lanes,
+            )
+        else:
+            copy_lines(
+                b,
+                self.type,
+                count,
+                self.rows,
+                lambda b, kk, i, lanes, mask: load(
+                    b, self.batch, b.add(self.row, i), b.add(k, kk), lanes, mask, "m"
+                ),
+                self.packed_a,
+                plan.chunk_rows,
+                plan.lanes,
+            )
+
     def _pack_b(self, panel: Panel, index: Value, k: Value, count: Value) -> None:
-        spec = self.plan.spec
-        along_k = spec.b_strides[0] == 1 and spec.b_strides[1] != 1 and self.plan.lanes > 1
-        pack = pack_panel_transposed if along_k else pack_panel
-        pack(
-            self.b,
-            self.type,
-            self.operands.b.load,
-            self.batch,
-            k,
-            count,
-            self._column(index),
-            panel.pieces,
-            self.packed_b,
-            self.plan.lanes,
-        )
+        """One column panel, k by k, whichever way its memory runs."""
+        b, spec, load, j = self.b, self.plan.spec, self.operands.b.load, self._column(index)
+
+        def read(axis: str) -> Read:
+            return lambda b, x, kk, lanes, mask: load(
+                b, self.batch, b.add(k, kk), b.add(j, x), lanes, mask, axis
+            )
+
+        if spec.b_strides[0] == 1 != spec.b_strides[1]:
+            copy_turned(
+                b, self.type, count, panel.pieces, read("k"), read("n"), self.packed_b, panel.width
+            )
+        else:
+            across = read("n")
+            copy_pieces(
+                b,
+                self.type,
+                count,
+                panel.pieces,
+                lambda b, kk, x, lanes, mask: across(b, x, kk, lanes, mask),
+                self.packed_b,
+                panel.width,
+            )
 
     def _row_tiles(self, kind: int, panel: Panel, index: Value, k: Value, count: Value) -> None:
         b, rows = self.b, panel.rows

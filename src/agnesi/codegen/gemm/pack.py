@@ -1,164 +1,153 @@
-"""Copy operands into scratch in the order in which the register tile reads them."""
+"""Copy operands into scratch in the order in which the kernels read them.
+
+``Read`` callbacks take the builder, the two places, a lane count and a mask.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
-from agnesi.codegen.gemm.operands import Load, element_bytes, lanes_from
+from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Piece
 
-Read = Callable[[Value, int], Value]
+Read = Callable[[Builder, Value, Value, int, Value | None], Value]
 
 
-def pack_rows(
+def copy_lines(
     b: Builder,
     type_: str,
-    load: Load,
-    batch: Value,
-    row: Value,
-    rows: Value,
-    k: Value,
+    lines: Value,
     count: Value,
+    read: Read,
     target: Value,
     pitch: int,
     lanes: int,
 ) -> None:
-    """Write A[row : row+rows, k : k+count] row after row, ``pitch`` elements apart."""
-    with b.loop(i64(0), rows) as loop:
-        i = b.add(row, loop.index)
-        line = b.gep(type_, target, b.mul(loop.index, i64(pitch)))
-        copy_line(
-            b,
-            type_,
-            count,
-            lanes,
-            line,
-            lambda at, n: load(b, batch, i, b.add(k, at), n, None, "k"),
-        )
-
-
-def pack_columns(
-    b: Builder,
-    type_: str,
-    load: Load,
-    batch: Value,
-    row: Value,
-    rows: Value,
-    k: Value,
-    count: Value,
-    target: Value,
-    pitch: int,
-    lanes: int,
-) -> None:
-    """Write A[row : row+rows, k : k+count] one k after the other, ``pitch`` elements apart."""
-    with b.loop(i64(0), count) as loop:
-        kk = b.add(k, loop.index)
-        line = b.gep(type_, target, b.mul(loop.index, i64(pitch)))
-        copy_line(
-            b,
-            type_,
-            rows,
-            lanes,
-            line,
-            lambda at, n: load(b, batch, b.add(row, at), kk, n, None, "m"),
-        )
-
-
-def copy_line(b: Builder, type_: str, count: Value, lanes: int, target: Value, read: Read) -> None:
-    """Copy ``count`` neighbours, in vectors and then one by one."""
-    start = i64(0)
-    if lanes > 1:
-        start = b.sub(count, b.op("urem", count, i64(lanes)))
-        with b.loop(i64(0), start, lanes) as loop:
-            b.store(read(loop.index, lanes), b.gep(type_, target, loop.index), element_bytes(type_))
-    with b.loop(start, count) as loop:
-        b.store(read(loop.index, 1), b.gep(type_, target, loop.index), element_bytes(type_))
-
-
-def pack_panel(
-    b: Builder,
-    type_: str,
-    load: Load,
-    batch: Value,
-    k: Value,
-    count: Value,
-    column: Value,
-    pieces: tuple[Piece, ...],
-    target: Value,
-    lanes: int,
-) -> None:
-    """Write B[k : k+count, column : ...] row after row; lanes not in use become zero."""
-    pitch = pieces[-1].offset + pieces[-1].lanes
-    with b.loop(i64(0), count) as loop:
-        line = b.gep(type_, target, b.mul(loop.index, i64(pitch)))
-        for piece in pieces:
-            at = b.add(column, i64(piece.offset))
-            value = load(b, batch, b.add(k, loop.index), at, piece.lanes, piece.mask, "n")
-            b.store(value, b.gep(type_, line, i64(piece.offset)), element_bytes(type_))
-
-
-def pack_panel_transposed(
-    b: Builder,
-    type_: str,
-    load: Load,
-    batch: Value,
-    k: Value,
-    count: Value,
-    column: Value,
-    pieces: tuple[Piece, ...],
-    target: Value,
-    lanes: int,
-) -> None:
-    """The same from an operand whose neighbours lie along k: square blocks turned in registers."""
-    pitch = pieces[-1].offset + pieces[-1].lanes
+    """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors and then one by one."""
+    align = element_bytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes)))
-    with b.loop(i64(0), whole, lanes) as loop:
+    with b.loop(i64(0), lines) as y:
+        line = b.gep(type_, target, b.mul(y.index, i64(pitch)))
+        for start, stop, size in ((i64(0), whole, lanes), (whole, count, 1)):
+            with b.loop(start, stop, size) as x:
+                b.store(read(b, y.index, x.index, size, None), b.gep(type_, line, x.index), align)
+
+
+def copy_pieces(
+    b: Builder,
+    type_: str,
+    lines: Value,
+    pieces: Sequence[Piece],
+    read: Read,
+    target: Value,
+    pitch: int,
+) -> None:
+    """The same where each line is cut into pieces; lanes not in use become zero."""
+    with b.loop(i64(0), lines) as y:
+        line = b.gep(type_, target, b.mul(y.index, i64(pitch)))
         for piece in pieces:
-            _turn_block(b, type_, load, batch, k, loop.index, column, piece, target, pitch, lanes)
-    with b.loop(whole, count) as loop:
-        line = b.gep(type_, target, b.mul(loop.index, i64(pitch)))
-        for piece in pieces:
-            at = b.add(column, i64(piece.offset))
-            value = load(b, batch, b.add(k, loop.index), at, piece.lanes, piece.mask, "n")
+            value = read(b, y.index, i64(piece.offset), piece.lanes, piece.mask)
             b.store(value, b.gep(type_, line, i64(piece.offset)), element_bytes(type_))
 
 
-def _turn_block(
+def copy_turned(
     b: Builder,
     type_: str,
-    load: Load,
-    batch: Value,
-    k: Value,
-    at: Value,
-    column: Value,
-    piece: Piece,
+    count: Value,
+    pieces: Sequence[Piece],
+    along: Read,
+    across: Read,
     target: Value,
     pitch: int,
-    lanes: int,
 ) -> None:
-    columns = [
-        load(b, batch, b.add(k, at), b.add(column, i64(piece.offset + n)), lanes, None, "k")
-        for n in range(piece.active)
-    ]
-    columns += [const(vector(type_, lanes), 0)] * (piece.lanes - piece.active)
-    line = b.gep(type_, target, b.add(b.mul(at, i64(pitch)), i64(piece.offset)))
-    held = lanes // piece.lanes  # rows of the panel in each turned vector
-    for n, value in enumerate(interleave(b, columns)):
-        for part in range(held):
-            row = lanes_from(b, value, part * piece.lanes, piece.lanes)
-            b.store(row, b.gep(type_, line, i64((n * held + part) * pitch)), element_bytes(type_))
+    """``target[y * pitch + x]`` for x in the pieces from memory whose neighbours lie along y.
 
-
-def interleave(b: Builder, vectors: list[Value]) -> list[Value]:
-    """Lane 0 of every vector, then lane 1 of every vector ...: the transpose, as vectors again.
-
-    The number of vectors is a power of two; each round zips the first half with the second.
+    ``along(x, y, ...)`` reads neighbours along y and ``across(x, y, ...)`` along x.  Blocks of a
+    few y by one piece are turned inside of 128-bit lanes, which every machine does fast.
     """
-    size, half = width(vectors[0].type), len(vectors) // 2
-    low = [n // 2 + (n % 2) * size for n in range(size)]
-    high = [m + size // 2 for m in low]
-    for _ in range(len(vectors).bit_length() - 1):
-        pairs = [(vectors[n], vectors[n + half]) for n in range(half)]
-        vectors = [b.shuffle(x, y, order) for x, y in pairs for order in (low, high)]
-    return vectors
+    first = pieces[0].lanes
+    full = [p for p in pieces if p.active == first]
+    for some in (full, [p for p in pieces if p.active != first]):
+        if not some:
+            continue
+        piece = some[0]
+        start, stop = i64(piece.offset), i64(some[-1].offset + piece.lanes)
+        with b.loop(start, stop, piece.lanes, nonempty=True) as x:
+            _turn_strip(b, type_, count, x.index, piece, along, across, target, pitch)
+
+
+def _turn_strip(
+    b: Builder,
+    type_: str,
+    count: Value,
+    x: Value,
+    piece: Piece,
+    along: Read,
+    across: Read,
+    target: Value,
+    pitch: int,
+) -> None:
+    align = element_bytes(type_)
+    depth = 16 // align
+    strip = b.gep(type_, target, x)
+    whole = i64(0)
+    if piece.lanes >= depth:
+        whole = b.sub(count, b.op("urem", count, i64(depth)))
+        with b.loop(i64(0), whole, depth) as y:
+            rows = _turned_block(b, type_, x, y.index, piece, along, depth)
+            for n, row in enumerate(rows):
+                at = b.add(b.mul(y.index, i64(pitch)), i64(n * pitch))
+                b.store(row, b.gep(type_, strip, at), align)
+    with b.loop(whole, count) as y:
+        value = across(b, x, y.index, piece.lanes, piece.mask)
+        b.store(value, b.gep(type_, strip, b.mul(y.index, i64(pitch))), align)
+
+
+def _turned_block(
+    b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Read, depth: int
+) -> list[Value]:
+    """``depth`` rows of one piece, from reads of ``depth`` neighbours along the other axis."""
+    empty = const(vector(type_, depth), 0)
+
+    def read(column: int) -> Value:
+        if column >= piece.active:
+            return empty
+        return along(b, b.add(x, i64(column)), y, depth, None)
+
+    rows = [
+        joined(b, [read(group + n) for group in range(0, piece.lanes, depth)]) for n in range(depth)
+    ]
+    return zip_rounds(b, rows, depth)
+
+
+def joined(b: Builder, parts: list[Value]) -> Value:
+    """Vectors side by side in one; their number is a power of two."""
+    while len(parts) > 1:
+        order = range(2 * width(parts[0].type))
+        parts = [b.shuffle(parts[n], parts[n + 1], order) for n in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def zip_orders(size: int, group: int, block: int = 1) -> tuple[list[int], list[int]]:
+    """Shuffles that zip two vectors, blocks of lanes at a time, inside each group of lanes."""
+    low, high = [], []
+    for start in range(0, size, group):
+        pairs = [
+            [side * size + start + at + n for side in (0, 1) for n in range(block)]
+            for at in range(0, group, block)
+        ]
+        half = len(pairs) // 2
+        low += [lane for pair in pairs[:half] for lane in pair]
+        high += [lane for pair in pairs[half:] for lane in pair]
+    return low, high
+
+
+def zip_rounds(b: Builder, rows: list[Value], group: int) -> list[Value]:
+    """Transpose ``group`` vectors inside each group of ``group`` lanes."""
+    low, high = zip_orders(width(rows[0].type), group)
+    half = len(rows) // 2
+    for _ in range(len(rows).bit_length() - 1):
+        pairs = [(rows[n], rows[n + half]) for n in range(half)]
+        rows = [b.shuffle(p, q, order) for p, q in pairs for order in (low, high)]
+    return rows
