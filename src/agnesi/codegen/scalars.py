@@ -1,0 +1,246 @@
+"""One scalar operation of the loop language as LLVM instructions, on scalars or vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from . import integers
+from .builder import Builder, Value, const, is_float, scalar, suffix, vector, width
+from .vmath import explog, hyperbolic, rounding
+from .vmath.lane import Lane, mad, select
+
+RESULT_BOOL = frozenset(
+    "isnan isinf isfinite signbit equal not_equal less less_equal greater greater_equal "
+    "logical_and logical_or logical_xor logical_not".split()
+)
+_REGISTER = {
+    "bool": "i1",
+    "float16": "half",
+    "float32": "float",
+    "float64": "double",
+    **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+def register(dtype: str, lanes: int = 1) -> str:
+    """LLVM type in which a value of ``dtype`` is computed."""
+    return vector(_REGISTER[dtype], lanes)
+
+
+def _unsigned(dtype: str) -> bool:
+    return dtype.startswith(("uint", "bool"))
+
+
+# -- conversions ------------------------------------------------------------------------------
+def _to_half(b: Builder, value: Value) -> Value:
+    """Round a float64 to float16 once: through a float32 that is rounded to odd."""
+    x = Lane(b, value)
+    single = x.cast("fptrunc", "float")
+    back = single.cast("fpext", "double")
+    bits = single.bits()
+    bits = select(back.abs() > x.abs(), bits - 1, bits)
+    # A NaN keeps its bits; an infinity is exact.
+    odd = select((back < x) | (back > x), bits | 1, bits)
+    return odd.real().cast("fptrunc", "half").v
+
+
+def _float_to_float(b: Builder, value: Value, source: str, target: str) -> Value:
+    lanes = width(value.type)
+    if source == "float64" and target == "float16":
+        return _to_half(b, value)
+    wider = int(target[5:]) > int(source[5:])
+    return b.cast("fpext" if wider else "fptrunc", value, register(target, lanes))
+
+
+def _float_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
+    """Truncate; out of range wraps through a wider integer and saturates there."""
+    lanes = width(value.type)
+    if source == "float16":
+        value = b.cast("fpext", value, vector("float", lanes))
+    bits = int(target.removeprefix("u").removeprefix("int"))
+    wide = vector(f"i{max(bits, 32)}", lanes)
+    kind = "fptoui" if target in ("uint32", "uint64") else "fptosi"
+    name = f"llvm.{kind}.sat.{suffix(wide)}.{suffix(value.type)}"
+    result = b.call(wide, name, value)
+    return b.cast("trunc", result, register(target, lanes)) if bits < 32 else result
+
+
+def _int_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
+    to = register(target, width(value.type))
+    old = 1 if source == "bool" else int(source.removeprefix("u").removeprefix("int"))
+    new = int(target.removeprefix("u").removeprefix("int"))
+    if old == new:
+        return value
+    if old > new:
+        return b.cast("trunc", value, to)
+    return b.cast("zext" if _unsigned(source) else "sext", value, to)
+
+
+def _int_to_float(b: Builder, value: Value, source: str, target: str) -> Value:
+    lanes = width(value.type)
+    name = "uitofp" if _unsigned(source) else "sitofp"
+    if target != "float16":
+        return b.cast(name, value, register(target, lanes))
+    # Every integer that float16 can hold is exact in float32, so nothing is rounded twice.
+    return b.cast("fptrunc", b.cast(name, value, vector("float", lanes)), vector("half", lanes))
+
+
+def cast(b: Builder, value: Value, from_dtype: str, to_dtype: str) -> Value:
+    """Convert as NumPy does; a float outside the range of an integer gives no poison."""
+    if from_dtype == to_dtype:
+        return value
+    floating = from_dtype.startswith("float"), to_dtype.startswith("float")
+    if to_dtype == "bool":
+        zero = const(value.type, 0)
+        return b.fcmp("une", value, zero) if floating[0] else b.icmp("ne", value, zero)
+    if floating == (True, True):
+        return _float_to_float(b, value, from_dtype, to_dtype)
+    if floating == (True, False):
+        return _float_to_int(b, value, from_dtype, to_dtype)
+    if floating == (False, True):
+        return _int_to_float(b, value, from_dtype, to_dtype)
+    return _int_to_int(b, value, from_dtype, to_dtype)
+
+
+# -- float operations -------------------------------------------------------------------------
+def _contracted(name: str) -> Callable[[Lane, Lane], Lane]:
+    return lambda x, y: Lane(x.b, x.b.op(f"{name} contract", x.v, y.v))
+
+
+def _sign(x: Lane) -> Lane:
+    one = x.like(1.0).copysign(x)
+    return select((x < 0.0) | (x > 0.0), one, select(x.isnan(), x, 0.0))
+
+
+def _maximum(x: Lane, y: Lane) -> Lane:
+    return select(x.isnan(), x, select(x > y, x, y))
+
+
+def _minimum(x: Lane, y: Lane) -> Lane:
+    return select(x.isnan(), x, select(x < y, x, y))
+
+
+def _fmax(x: Lane, y: Lane) -> Lane:
+    return select(x.isnan(), y, select(y > x, y, x))
+
+
+def _fmin(x: Lane, y: Lane) -> Lane:
+    return select(x.isnan(), y, select(y < x, y, x))
+
+
+def _signbit(x: Lane) -> Lane:
+    return x.bits() < 0
+
+
+def _isinf(x: Lane) -> Lane:
+    return x.abs().eq(math.inf)
+
+
+_Function = Callable[..., Lane]
+
+_FLOAT: dict[str, _Function] = {
+    "add": _contracted("fadd"),
+    "subtract": _contracted("fsub"),
+    "multiply": _contracted("fmul"),
+    "divide": lambda x, y: x / y,
+    "floor_divide": rounding.floor_divide,
+    "remainder": rounding.remainder,
+    "fmod": rounding.fmod,
+    "negative": lambda x: -x,
+    "abs": Lane.abs,
+    "sign": _sign,
+    "square": lambda x: _contracted("fmul")(x, x),
+    "sqrt": Lane.sqrt,
+    "reciprocal": lambda x: 1.0 / x,
+    "exp": explog.exp,
+    "exp2": explog.exp2,
+    "expm1": explog.expm1,
+    "log": explog.log,
+    "log2": explog.log2,
+    "log10": explog.log10,
+    "log1p": explog.log1p,
+    "tanh": hyperbolic.tanh,
+    "sigmoid": hyperbolic.sigmoid,
+    "softplus": hyperbolic.softplus,
+    "floor": rounding.floor,
+    "ceil": rounding.ceil,
+    "trunc": rounding.trunc,
+    "round": rounding.round_even,
+    "isnan": Lane.isnan,
+    "isinf": _isinf,
+    "isfinite": lambda x: x.abs() < math.inf,
+    "signbit": _signbit,
+    "copysign": Lane.copysign,
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "fmax": _fmax,
+    "fmin": _fmin,
+    "equal": Lane.eq,
+    "not_equal": Lane.ne,
+    "less": Lane.__lt__,
+    "less_equal": Lane.__le__,
+    "greater": Lane.__gt__,
+    "greater_equal": Lane.__ge__,
+    "fma": mad,
+}
+_LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
+_BOOL = {
+    "add": "or",
+    "multiply": "and",
+    "maximum": "or",
+    "fmax": "or",
+    "minimum": "and",
+    "fmin": "and",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "square": "and",
+}
+NAMES = frozenset(_FLOAT) | frozenset(_LOGICAL) | integers.NAMES | {"logical_not", "where"}
+
+
+def _logical(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:
+    truth = [cast(b, a, d, "bool") for a, d in zip(args, dtypes, strict=True)]
+    if name == "logical_not":
+        return b.op("xor", truth[0], const(truth[0].type, True))
+    return b.op(_LOGICAL[name], *truth)
+
+
+def _boolean(b: Builder, name: str, args: tuple[Value, ...]) -> Value | None:
+    """The operations that mean something else on booleans than on integers; None for the rest."""
+    if name in _BOOL:
+        return b.op(_BOOL[name], args[0], args[-1])
+    if name in ("bitwise_invert", "logical_not"):
+        return b.op("xor", args[0], const(args[0].type, True))
+    return args[0] if name == "abs" else None
+
+
+def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
+    half = scalar(args[0].type) == "half"
+    if half and name not in ("abs", "negative"):
+        args = tuple(b.cast("fpext", a, vector("float", width(a.type))) for a in args)
+    result = _FLOAT[name](*(Lane(b, a) for a in args)).v
+    if scalar(result.type) == "float" and half:
+        return b.cast("fptrunc", result, vector("half", width(result.type)))
+    return result
+
+
+def emit(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:
+    """Emit the operation ``name``; ``dtypes`` are those of ``args``, already promoted.
+
+    The result is in register form: ``i1`` for the names in :data:`RESULT_BOOL`.
+    """
+    if name not in NAMES:
+        raise ValueError(f"{name}: no scalar operation of this name; there are {sorted(NAMES)}")
+    if name == "where":
+        return b.select(*args)
+    if name == "logical_not" or name in _LOGICAL:
+        return _logical(b, name, dtypes, args)
+    if is_float(args[0].type):
+        if name not in _FLOAT:
+            raise TypeError(f"{name}({', '.join(dtypes)}): integers only; cast the arguments first")
+        return _floating(b, name, args)
+    if dtypes[0] == "bool" and (result := _boolean(b, name, args)) is not None:
+        return result
+    return integers.emit(b, name, dtypes[0], args)

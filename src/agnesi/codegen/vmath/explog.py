@@ -1,0 +1,280 @@
+"""Exponentials and logarithms."""
+
+from __future__ import annotations
+
+import math
+
+from . import avx512
+from .lane import Lane, exact_mad, mad, poly, quick_sum, select, two_product
+
+LOG2E = 1.4426950408889634
+# ln 2 in two parts; the first has trailing zeros, so its product with an exponent is exact.
+LN2 = {
+    "float": (0.693145751953125, 1.4286068202862268e-06),
+    "double": (6.93147180369123816490e-01, 1.90821492927058770002e-10),
+}
+# log10 2 in two parts likewise.
+LOG10_2 = {
+    "float": (0.301025390625, 4.605038981195214e-06),
+    "double": (0.30102999560767785, 5.630334806675098e-11),
+}
+# 1.5 * 2^mantissa: adding it rounds to an integer, which then stands in the low bits.
+_MAGIC = {"float": 12582912.0, "double": 6755399441055744.0}
+
+# (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, error relative to e^r 2^-28.2 and 2^-57.1.
+_EXP = {
+    "float": (
+        0.4999999403953552, 0.16666515171527863, 0.041668083518743515,
+        0.008369353599846363, 0.0013840681640431285,
+    ),
+    "double": (
+        0.5000000000000011, 0.16666666666665705, 0.041666666666519594, 0.008333333333977951,
+        0.0013888888947504836, 0.00019841268413435295, 2.4801488300927296e-05,
+        2.755859175737916e-06, 2.763215984108957e-07, 2.4675389846295177e-08,
+    ),
+}  # fmt: skip
+# (2^f - 1) / f on |f| <= 1/2, error relative to 2^f 2^-28.3 and 2^-57.7.
+_EXP2 = {
+    "float": (
+        0.6931471824645996, 0.24022647738456726, 0.055503591895103455,
+        0.009618491865694523, 0.0013391135726124048, 0.00015332196198869497,
+    ),
+    "double": (
+        0.6931471805599453, 0.2402265069591011, 0.055504108664821784, 0.009618129107600461,
+        0.0013333558146520765, 0.00015403530450400603, 1.5252733663308271e-05,
+        1.3215438203901736e-06, 1.0178147101741196e-07, 7.0733340960890475e-09,
+        4.4408249429685913e-10,
+    ),
+}  # fmt: skip
+# (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, error relative to e^r - 1 2^-31.1 and 2^-61.5.
+_EXPM1 = {
+    "float": (
+        0.5, 0.1666666567325592, 0.04166649281978607,
+        0.008333543315529823, 0.0013932365691289306, 0.00019764326862059534,
+    ),
+    "double": (
+        0.5, 0.16666666666666677, 0.0416666666666667, 0.008333333333321875,
+        0.0013888888888887558, 0.00019841269885107957, 2.4801587288752977e-05,
+        2.7557245365759746e-06, 2.7557322730035675e-07, 2.5108627365429777e-08,
+        2.0895683937412865e-09,
+    ),
+}  # fmt: skip
+# (log(1+f) - f + f^2/2) / f^3 on [-1/4, 1/2], relative error 2^-27.5.
+_LOG = (
+    0.3333345055580139, -0.25000104308128357, 0.19990822672843933, -0.166464701294899,
+    0.14476893842220306, -0.13171738386154175, 0.10501021891832352, -0.04541186988353729,
+)  # fmt: skip
+# (log2(1+f) - f/ln 2) / f^2 on [-1/4, 1/2], relative error 2^-26.9.
+_LOG2 = (
+    -0.7213475108146667, 0.48089995980262756, -0.3606756925582886, 0.2884097695350647,
+    -0.24016216397285461, 0.20884500443935394, -0.18989446759223938, 0.15107470750808716,
+    -0.0650983601808548,
+)  # fmt: skip
+# (log10(1+f) - f/ln 10) / f^2 on [-1/4, 1/2], relative error 2^-25.2.
+_LOG10 = (
+    -0.21714724600315094, 0.14476534724235535, -0.10857373476028442, 0.0868181437253952,
+    -0.07230490446090698, 0.06290417909622192, -0.05702643468976021, 0.04488605633378029,
+    -0.019083183258771896,
+)  # fmt: skip
+# (log((1+s)/(1-s)) - 2s) / s^3 in z = s^2 on [0, 1/25], error relative to 2s 2^-55.9.
+_ATANH = (
+    0.6666666666667281, 0.39999999996105207, 0.2857142940549735, 0.22222137664131003,
+    0.18186390465727145, 0.152494989040737, 0.15373564375602727,
+)  # fmt: skip
+
+
+def power_of_two(n: Lane) -> Lane:
+    """``2 ** n`` for integer lanes ``n`` inside the range of normal numbers."""
+    double = n.element == "i64"
+    return ((n + (1023 if double else 127)) << (52 if double else 23)).real()
+
+
+def to_nearest(x: Lane, factor: float = 1.0) -> tuple[Lane, Lane]:
+    """``x * factor`` rounded to an integer, as a float and as integer lanes; small values only."""
+    magic = _MAGIC[x.element]
+    shifted = x + magic if factor == 1.0 else mad(x, factor, magic)
+    return shifted - magic, shifted.bits() - shifted.like(magic).bits()
+
+
+def scale(x: Lane, n: Lane, whole: Lane) -> Lane:
+    """``x * 2 ** n``, also where the result is subnormal or infinite; ``whole`` is ``n`` as integer."""
+    if x.avx512:
+        return avx512.scalef(x, n)
+    half = whole >> 1
+    return x * power_of_two(half) * power_of_two(whole - half)
+
+
+def reduced(x: Lane) -> tuple[Lane, Lane, Lane]:
+    """``r, n, n`` as integer, with ``x = n ln 2 + r``."""
+    n, whole = to_nearest(x, LOG2E)
+    high, low = LN2[x.element]
+    return mad(n, -low, mad(n, -high, x)), n, whole
+
+
+def _one_plus(r: Lane, coefficients: tuple[float, ...]) -> Lane:
+    """``1 + r c0 + r^2 c1 + ...``, with a sum that rounds no more than once without fusion."""
+    if r.fused:
+        return poly(r, (1.0, *coefficients))
+    return poly(r, coefficients[1:]) * (r * r) + r * coefficients[0] + 1.0
+
+
+def exp(x: Lane) -> Lane:
+    # Beyond these bounds the result is infinite or zero; a NaN passes both.
+    low, high = (-746.0, 710.0) if x.double else (-104.0, 89.0)
+    r, n, whole = reduced(x.most_of(low).least_of(high))
+    return scale(_one_plus(r, (1.0, *_EXP[x.element])), n, whole)
+
+
+def exp_pair(x: Lane) -> tuple[Lane, Lane]:
+    """``exp(x)`` and most of its rounding error."""
+    low, high = (-746.0, 710.0) if x.double else (-104.0, 89.0)
+    r, n, whole = reduced(x.most_of(low).least_of(high))
+    t = mad(r * r, poly(r, _EXP[x.element]), r)
+    total, rest = quick_sum(t.like(1.0), t)
+    return scale(total, n, whole), scale(rest, n, whole)
+
+
+def exp2(x: Lane) -> Lane:
+    low, high = (-1076.0, 1025.0) if x.double else (-151.0, 129.0)
+    x = x.most_of(low).least_of(high)
+    n, whole = to_nearest(x)
+    return scale(_one_plus(x - n, _EXP2[x.element]), n, whole)
+
+
+def expm1(x: Lane) -> Lane:
+    low, high = (-38.0, 710.0) if x.double else (-18.0, 89.0)
+    n, whole = to_nearest(x := x.most_of(low).least_of(high), LOG2E)
+    big, small = LN2[x.element]
+    t = mad(n, -big, x)
+    r = mad(n, -small, t)
+    # What r lost matters where 2^n - 1 and its product with r cancel.
+    rest = mad(r * r, poly(r, _EXPM1[x.element]), mad(n, -small, t - r))
+    # Half of 2^n, since 2^n itself overflows for the largest results.
+    half = power_of_two(whole - 1)
+    base = half - 0.5
+    total = mad(half, r, base)
+    lost = mad(half, r, base - total) + ((half - base) - 0.5)
+    result = total + mad(half, rest, lost)
+    return (result + result).copysign(x)
+
+
+def split(x: Lane) -> tuple[Lane, Lane]:
+    """``e, m`` with ``x = m 2**e`` and ``m`` in [3/4, 3/2), for positive ``x``.
+
+    Zero, infinity and NaN give an ``e`` that is itself infinite or NaN on AVX-512 only; the other
+    targets need :func:`log_special`.
+    """
+    if x.avx512:
+        m = avx512.significand(x)
+        e = avx512.exponent(x)
+        return select(m < 1.0, e + 1.0, e), m
+    tiny = x < x.least
+    shift = x.mantissa + 1
+    bits = select(tiny, x * 2.0**shift, x).bits()
+    offset = x.like(0.75).bits()
+    whole = (bits - offset) >> x.mantissa
+    m = (bits - (whole << x.mantissa)).real()
+    e = small_float(whole, x)
+    return select(tiny, e - float(shift), e), m
+
+
+def small_float(whole: Lane, model: Lane) -> Lane:
+    """A small integer as a float, without a conversion that some targets lack for 64 bits."""
+    if not model.double:
+        return whole.cast("sitofp", "float")
+    magic = model.like(_MAGIC["double"])
+    return (whole + magic.bits()).real() - magic
+
+
+def log_special(x: Lane, result: Lane) -> Lane:
+    """Put in the logarithms of zero, negative numbers, infinity and NaN."""
+    below = select(x.eq(0.0), x.like(-math.inf), math.nan)
+    return select(x > 0.0, select(x < math.inf, result, x), below)
+
+
+def _log1p_small(f: Lane, low: Lane) -> Lane:
+    """``log(1+f) - f + low`` in float64, for ``f`` in [-1/4, 1/2]."""
+    s = f / (f + 2.0)
+    z = s * s
+    half = f * f * 0.5
+    return mad(s, mad(z, poly(z, _ATANH), half), low) - half
+
+
+def _combine(e: Lane, f: Lane) -> Lane:
+    """``e ln 2 + log(1+f)``."""
+    high, low = LN2[f.element]
+    if f.double:
+        return mad(e, high, _log1p_small(f, e * low) + f)
+    z = f * f
+    y = mad(z, mad(f, poly(f, _LOG), -0.5), e * low)
+    return mad(e, high, f + y)
+
+
+def log(x: Lane) -> Lane:
+    e, m = split(x)
+    result = _combine(e, m - 1.0)
+    return result if x.avx512 else log_special(x, result)
+
+
+def log1p(x: Lane) -> Lane:
+    u = x + 1.0
+    if x.avx512:
+        # The exponent that rounds u into [3/4, 3/2); f = u/2^e - 1 without the rounding of u.
+        e, _ = split(u)
+        inverse = avx512.scalef(x.like(1.0), -e)
+        f = mad(inverse, x, inverse - 1.0)
+    else:
+        bits = u.bits() - u.like(0.75).bits()
+        whole = bits >> x.mantissa
+        e = small_float(whole, x)
+        # A one that far below u is lost in any case; and 2^-e must stay a normal number.
+        near = select(whole < x.bias - 3, whole, x.bias - 3)
+        inverse = power_of_two(near.like(0) - near)
+        f = (x.bits() - (whole << x.mantissa)).real() + (inverse - 1.0)
+    result = _combine(e, f).copysign(x)
+    inside = select(x < math.inf, result, x)
+    below = select(x.eq(-1.0), x.like(-math.inf), math.nan)
+    return select(x > -1.0, inside, below)
+
+
+def _scaled_log(x: Lane, base: tuple[float, float], factor: float, low: float) -> Lane:
+    """A logarithm of another base in float64.
+
+    ``base`` is the logarithm of 2 in two parts, the second zero if there is none, and
+    ``factor + low`` is ``1 / ln base``.
+    """
+    e, m = split(x)
+    # AVX-512 gives minus zero the mantissa -1.
+    f = m.abs() - 1.0
+    rest = _log1p_small(f, f.like(0.0))
+    total = f + rest
+    error = rest - (total - f)
+    product, correction = two_product(total, total.like(factor))
+    correction = mad(error, factor, mad(total, low, correction))
+    if base[1]:
+        correction = mad(e, base[1], correction)
+    result = mad(e, base[0], product + correction)
+    return result if x.avx512 else log_special(x, result)
+
+
+def log2(x: Lane) -> Lane:
+    if x.double:
+        return _scaled_log(x, (1.0, 0.0), LOG2E, 2.0355273740931033e-17)
+    e, m = split(x)
+    f = m - 1.0
+    total, lost = exact_mad(f, 1.4426950216293335, e)
+    result = total + mad(f * f, poly(f, _LOG2), mad(f, 1.9259629911266175e-08, lost))
+    return result if x.avx512 else log_special(x, result)
+
+
+def log10(x: Lane) -> Lane:
+    if x.double:
+        return _scaled_log(x, LOG10_2["double"], 0.4342944819032518, 1.098319650216765e-17)
+    e, m = split(x)
+    f = m - 1.0
+    high, low = LOG10_2["float"]
+    total, lost = exact_mad(f, 0.4342944920063019, e * high)
+    # An infinite exponent is total already, and makes no NaN of the rest.
+    rest = mad(f, -1.0103050052231683e-08, mad(e.most_of(-200.0).least_of(200.0), low, lost))
+    result = total + mad(f * f, poly(f, _LOG10), rest)
+    return result if x.avx512 else log_special(x, result)
