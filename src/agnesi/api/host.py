@@ -1,0 +1,246 @@
+"""From tensors to Python and NumPy: numbers, lists, arrays, pickles."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dims, dtypes
+from agnesi.core.config import STATE
+from agnesi.core.dims import Dim, Size
+from agnesi.core.errors import PACKAGE, TraceError, at, location
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+
+_INSTEAD = (
+    "To choose between values use ag.where(condition, a, b); for control flow on values use "
+    "ag.cond, ag.while_loop or ag.scan; for a value that may be fixed when the graph is written, "
+    "pass it as a static argument: ag.jit(static_argnames=...)."
+)
+
+
+def value(x: Tensor, use: str) -> np.ndarray:
+    """The array behind a tensor, or an error that says why ``use`` cannot have it."""
+    if STATE.trace is None and x.data is not None:
+        return x.data
+    node = x.node
+    made = f" (made by {node.op.name} at {location(node.where)})" if node and node.op else ""
+    raise TraceError(
+        at(
+            f"{use} needs the value of {x.name or 'a tensor'}, {typed(x)}{made}, but the graph is "
+            f"only being written here and has no values yet. {_INSTEAD}"
+        )
+    )
+
+
+def _one(x: Tensor, use: str) -> Any:
+    data = value(x, use)
+    if data.size != 1:
+        hint = (
+            "; reduce it first with .any() or .all()" if use == "bool()" else "; index it first"
+        )
+        raise ValueError(at(f"{use} takes a tensor of one element, not {typed(x)}{hint}"))
+    return data.item()
+
+
+def item(self: Tensor, *index: Any) -> Any:
+    """The only element (or the one at ``index``) as a Python number.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tensor([2.5]).item()
+    2.5
+    """
+    if index:
+        return value(self, "item()").item(*index)
+    return _one(self, "item()")
+
+
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers."""
+    return value(self, "tolist()").tolist()
+
+
+def numpy(self: Tensor) -> np.ndarray:
+    """The NumPy array behind the tensor; no copy, so changes show in both.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tensor([1, 2]).numpy()
+    array([1, 2])
+    """
+    return value(self, "numpy()")
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:  # noqa: N807
+    data = value(self, "conversion to a NumPy array")
+    if dtype is not None and data.dtype != dtype:
+        if copy is False:
+            raise ValueError(at(f"{typed(self)} cannot become {np.dtype(dtype)} without a copy"))
+        return data.astype(dtype)
+    return data.copy() if copy else data
+
+
+def __bool__(self: Tensor) -> bool:  # noqa: N807
+    return bool(_one(self, "bool()"))
+
+
+def __int__(self: Tensor) -> int:  # noqa: N807
+    return int(_one(self, "int()"))
+
+
+def __float__(self: Tensor) -> float:  # noqa: N807
+    return float(_one(self, "float()"))
+
+
+def __complex__(self: Tensor) -> complex:  # noqa: N807
+    return complex(_one(self, "complex()"))
+
+
+def __index__(self: Tensor) -> int:  # noqa: N807
+    if self.dtype.kind not in "biu":
+        raise TypeError(at(f"only integer tensors can be an index, not {typed(self)}"))
+    return int(_one(self, "use as an index"))
+
+
+def __len__(self: Tensor) -> int:  # noqa: N807
+    shape = self.shape
+    if not shape:
+        raise TypeError(at("len() of a tensor without axes"))
+    n = shape[0]
+    return n if isinstance(n, int) else n._no_number("len()")
+
+
+def __iter__(self: Tensor) -> Iterator[Tensor]:  # noqa: N807
+    if not self.shape:
+        raise TypeError(at("a tensor without axes cannot be iterated over"))
+    rows: Any = self
+    return (rows[i] for i in range(len(rows)))
+
+
+def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807
+    found: Any = self == element
+    return bool(found.any())
+
+
+def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
+    if not spec or STATE.trace is not None or self.data is None:
+        return str(self)
+    return format(_one(self, "format()"), spec)
+
+
+class Count(int):
+    """A number of elements; called, it gives the shape or one size, as in PyTorch."""
+
+    _shape: tuple[Size, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        return self._shape if dim is None else self._shape[dim]
+
+
+def size(self: Tensor) -> Any:
+    """Number of elements; ``size()`` and ``size(axis)`` give the shape and a size.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.ones((2, 3))
+    >>> x.size, x.size(), x.size(1)
+    (6, (2, 3), 3)
+    """
+    number = dims.product(self.shape)
+    if isinstance(number, Dim):
+        return number
+    count = Count(number)
+    count._shape = self.shape
+    return count
+
+
+def numel(self: Tensor) -> Size:
+    """Number of elements."""
+    return dims.product(self.shape)
+
+
+def element_size(self: Tensor) -> int:
+    """Bytes of one element."""
+    return self.dtype.itemsize
+
+
+def nbytes(self: Tensor) -> Size:
+    """Bytes of all elements."""
+    return numel(self) * self.dtype.itemsize
+
+
+def is_contiguous(self: Tensor) -> bool:
+    """Whether the elements lie in memory one after another, in C order."""
+    return self.data is None or self.data.flags.c_contiguous
+
+
+def contiguous(self: Tensor) -> Tensor:
+    """The tensor itself if its elements lie in C order, else a copy that does."""
+    return self if is_contiguous(self) else clone(self)
+
+
+def clone(self: Tensor) -> Tensor:
+    """A copy in memory of its own; gradients flow through it."""
+    result: Any = self
+    return result + 0 if self.dtype.kind in "iufc" else result | False
+
+
+def __dlpack__(self: Tensor, **options: Any) -> Any:  # noqa: N807
+    return value(self, "DLPack").__dlpack__(**options)
+
+
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
+    return value(self, "DLPack").__dlpack_device__()
+
+
+def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
+    return memoryview(value(self, "the buffer protocol"))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares memory with another library's array, through DLPack.
+
+    Examples
+    --------
+    >>> import agnesi as ag, numpy as np
+    >>> ag.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    if isinstance(x, Tensor):
+        x = value(x, "DLPack")
+    array = np.from_dlpack(x)
+    if copy or not array.flags.writeable:
+        array = array.copy()
+    dtypes.as_dtype(array.dtype)
+    return wrap(array)
+
+
+def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:  # noqa: N807
+    return sys.modules[PACKAGE]
+
+
+def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:
+    t = wrap(data)
+    t.requires_grad = requires_grad
+    t._name = name
+    return t
+
+
+def __reduce__(self: Tensor) -> Any:  # noqa: N807
+    data = value(self, "pickle")
+    return _rebuild, (data, self.requires_grad, self._name)
+
+
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
+    copy = _rebuild(value(self, "deepcopy").copy(), self.requires_grad, self._name)
+    memo[id(self)] = copy
+    if isinstance(self._grad, Tensor):
+        copy._grad = __deepcopy__(self._grad, memo)
+    return copy

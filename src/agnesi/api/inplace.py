@@ -1,0 +1,126 @@
+"""Changes in place: augmented assignment and the methods whose names end in an underscore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import assign, touch
+from agnesi.core.errors import DTypeError
+from agnesi.core.op import explain, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.convert import SCALARS, as_tensor, cast
+from agnesi.ops.elementwise import TABLE
+from agnesi.ops.expand import broadcast_to
+
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+Method = Callable[..., Any]
+
+
+def update(name: str, function: Method, shown: str) -> Method:
+    """The method that writes ``function(self, ...)`` into self; ``shown`` names it in errors."""
+    row = TABLE.get(name)
+    ufunc = row.function if row is not None and row.result == "same" else None
+    if not isinstance(ufunc, np.ufunc):
+        ufunc = None
+    kinds = row.kinds if row is not None else ""
+
+    def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
+        if ufunc is not None and not keywords and self.dtype.kind in kinds:
+            operands = _direct(self, others)
+            if operands is not None and _run(ufunc, operands):
+                touch(self)
+                return self
+        try:
+            return assign(self, _fitted(self, function(self, *others, **keywords)))
+        except (ValueError, TypeError) as error:
+            raise explain(error, shown, (self, *others)) from None
+
+    method.__name__ = method.__qualname__ = shown if shown.isidentifier() else f"__i{name}__"
+    method.__doc__ = f"Like ``{name}``, written into the tensor itself."
+    return method
+
+
+def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
+    """The arrays to compute on if the result can go straight into x's memory, else None."""
+    data = x.data
+    if data is None or STATE.trace is not None or (STATE.recording and x.requires_grad):
+        return None
+    arrays: list[Any] = [data]
+    for other in others:
+        if type(other) is Tensor:
+            if other.data is None or other.data.dtype != data.dtype:
+                return None
+            if STATE.recording and other.requires_grad:
+                return None
+            arrays.append(other.data)
+        elif type(other) in SCALARS and dtypes.promote_scalar(data.dtype, other) == data.dtype:
+            arrays.append(other)
+        else:
+            return None
+    return arrays
+
+
+def _run(ufunc: np.ufunc, arrays: list[Any]) -> bool:
+    """Whether the computation went well; NumPy checks everything before it writes."""
+    try:
+        with np.errstate(all="ignore"):
+            ufunc(*arrays, out=arrays[0])
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return True
+
+
+def _fitted(target: Tensor, result: Tensor) -> Tensor:
+    if _RANK[result.dtype.kind] > _RANK[target.dtype.kind]:
+        raise DTypeError(
+            f"the result is {typed(result)}, which does not fit into {typed(target)} in place; "
+            f"write x = x ... instead, or convert the tensor with .astype('{result.dtype}') first"
+        )
+    return cast(result, target.dtype)
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to a number.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.zeros(3).fill_(2)
+    tensor([2., 2., 2.])
+    """
+    return copy_(self, as_tensor(value, self.dtype))
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Set every element to zero."""
+    return copy_(self, as_tensor(0, self.dtype))
+
+
+def copy_(self: Tensor, other: Any) -> Tensor:
+    """Take the values of another array, converted and broadcast to this tensor's type."""
+    try:
+        source = as_tensor(other)
+        return assign(self, broadcast_to(cast(source, self.dtype), self.shape))
+    except (ValueError, TypeError) as error:
+        raise explain(error, "copy_", (self, other)) from None
+
+
+def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``self += alpha * other``, in place."""
+    return _add(self, other if alpha == 1 else alpha * other)
+
+
+def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``self -= alpha * other``, in place."""
+    return _subtract(self, other if alpha == 1 else alpha * other)
+
+
+_add = update("add", arith.add, "add_")
+_subtract = update("subtract", arith.subtract, "sub_")

@@ -1,0 +1,40 @@
+"""How tensors print."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.config import STATE, config
+from agnesi.core.tensor import Tensor
+
+_KINDS = ("scalar", "vector", "matrix")
+
+
+def __repr__(self: Tensor) -> str:  # noqa: N807
+    if self.data is None or STATE.trace is not None:
+        return _symbolic(self)
+    data = self.data
+    text = np.array2string(data, separator=", ", prefix="tensor(")
+    parts = [text]
+    if data.size == 0 and data.shape != (0,):
+        parts.append(f"shape={data.shape}")
+    if data.dtype not in _usual():
+        parts.append(f"dtype={data.dtype}")
+    if self.requires_grad:
+        parts.append("requires_grad=True")
+    joined = ", ".join(parts)
+    return f"tensor({joined})"
+
+
+def _usual() -> tuple[np.dtype, ...]:
+    default = config.float_dtype
+    return dtypes.bool_, dtypes.int64, default, dtypes.complex_of(default)
+
+
+def _symbolic(x: Tensor) -> str:
+    kind = _KINDS[x.ndim] if x.ndim < 3 else f"tensor{x.ndim}"
+    node = x.node
+    name = x.name or (node.op.name if node is not None and node.op is not None else "")
+    sizes = ", ".join(map(str, x.shape))
+    return f"<{kind}{' ' + name if name else ''}: {x.dtype}[{sizes}]>"

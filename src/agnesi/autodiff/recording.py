@@ -1,0 +1,267 @@
+"""What is recorded, and what is cut off: no_grad, enable_grad, detach, unchain_backward."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import apply, current
+from agnesi.core.dtypes import is_inexact
+from agnesi.core.errors import GradientError, at
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor, symbol, wrap
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Recording:
+    """Switch recording for a ``with`` block or a function; blocks nest."""
+
+    _value: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(STATE.recording)
+        STATE.recording = self._value
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        STATE.recording = self._before.pop()
+
+    def __call__(self, function: F) -> F:
+        """The function, with recording switched while it runs."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            with type(self)():
+                return function(*args, **keywords)
+
+        return call  # type: ignore[return-value]
+
+
+class no_grad(_Recording):  # noqa: N801 - used as a function
+    """Operations inside are not recorded; as a ``with`` block or a decorator.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.ones(2, requires_grad=True)
+    >>> with ag.no_grad():
+    ...     w -= 0.5
+    >>> w
+    tensor([0.5, 0.5], requires_grad=True)
+    """
+
+    _value = False
+
+
+class enable_grad(_Recording):  # noqa: N801 - used as a function
+    """Operations inside are recorded again, within :class:`no_grad`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.ones(2, requires_grad=True)
+    >>> with ag.no_grad(), ag.enable_grad():
+    ...     print((w * 2).requires_grad)
+    True
+    """
+
+    _value = True
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded now."""
+    return STATE.recording
+
+
+class Identity(Op):
+    """The same value as another node of the graph, with gradients or without."""
+
+    keep_inputs = ()
+
+    def __init__(self, name: str, differentiable: bool) -> None:
+        self.name = name  # type: ignore[misc]
+        self.differentiable = differentiable  # type: ignore[misc]
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: Any) -> Any:
+        return x
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (g,)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return ts[0]
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return x(*at)
+
+
+STOP = Identity("stop_gradient", differentiable=False)
+ALIAS = Identity("alias", differentiable=True)
+
+
+def detach(x: Tensor) -> Tensor:
+    """The same value without its history: gradients stop here.  Memory is shared.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.ones(2, requires_grad=True)
+    >>> (w * 2).detach()
+    tensor([2., 2.])
+    """
+    if STATE.trace is not None or x.data is None:
+        return apply(STOP, x)
+    if x._version is None:
+        x._version = [0]
+    t = wrap(x.data)
+    t._version = x._version
+    t._name = x._name
+    return t
+
+
+def stop_gradient(x: Tensor) -> Tensor:
+    """Like :func:`detach`, under JAX's name."""
+    return detach(x)
+
+
+def alias(x: Tensor) -> Tensor:
+    """A fresh tensor of the same value to which gradients can be asked for, on top of x's own."""
+    if STATE.trace is not None or x.data is None:
+        inputs = (current(x),)
+        return symbol(Node(ALIAS, inputs, x.shape, x.dtype, x.weak, requires_grad=True))
+    t = detach(x)
+    t.requires_grad = True
+    if x.requires_grad:
+        t.node = Node(ALIAS, (current(x),), x.shape, x.dtype, requires_grad=True)
+    return t
+
+
+def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
+    """Switch whether operations on a leaf are recorded; returns the tensor.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones(2).requires_grad_()
+    tensor([1., 1.], requires_grad=True)
+    """
+    if requires_grad and not is_inexact(x.dtype):
+        raise TypeError(
+            at(f"only float and complex tensors can require grad, not {typed(x)}; convert it first")
+        )
+    if not requires_grad and not is_leaf(x):
+        raise GradientError(at(f"{typed(x)} was computed; use .detach() to cut its history"))
+    x.requires_grad = requires_grad
+    if x.node is not None:
+        x.node = None if x.data is not None and x.node.op is None else x.node
+    return x
+
+
+def retain_grad(x: Tensor) -> None:
+    """Let ``backward`` keep the gradient of this intermediate result in its ``grad``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> z = 2 * x
+    >>> z.retain_grad()
+    >>> z.sum().backward()
+    >>> z.grad
+    tensor([1., 1.])
+    """
+    if not x.requires_grad:
+        raise GradientError(at(f"{typed(x)} does not require grad, so it will not have one"))
+    node = current(x)
+    if node.op is not None:
+        node.handle = weakref.ref(x)
+
+
+def zero_grad(x: Tensor) -> None:
+    """Forget the gradient: ``x.grad`` is None again."""
+    x.grad = None
+
+
+def is_leaf(x: Tensor) -> bool:
+    """Whether the tensor was not computed by a recorded operation."""
+    return x.node is None or x.node.op is None
+
+
+def unchain_backward(x: Tensor) -> None:
+    """Cut the whole history behind a tensor, so that its memory is freed.
+
+    Everything that was computed on the way becomes a constant; parameters stay as they are.
+    For truncated backpropagation through time.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.ones(1, requires_grad=True)
+    >>> h = w * 2
+    >>> loss = h * 3
+    >>> loss.unchain_backward()
+    >>> h.owner is None
+    True
+    """
+    if x.node is None:
+        return
+    for node in toposort([x.node]):
+        if node.op is not None:
+            node.op = None
+            node.inputs = ()
+            node.requires_grad = False
+
+
+class Apply:
+    """The operation that made a tensor: ``op``, ``inputs`` and ``outputs``."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @property
+    def op(self) -> Op:
+        """The operation."""
+        op: Op = self._node.op
+        return op
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What it was applied to."""
+        return tuple(_handle(n) for n in self._node.inputs)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What it made."""
+        return (_handle(self._node),)
+
+    def __repr__(self) -> str:
+        return f"Apply({self._node!r})"
+
+
+def _handle(node: Node) -> Tensor:
+    found = node.handle() if node.handle is not None else None
+    return found if found is not None else symbol(node)
+
+
+def owner(x: Tensor) -> Apply | None:
+    """The operation that made this tensor; None for inputs, parameters and unrecorded results."""
+    node = x.node
+    return None if node is None or node.op is None else Apply(node)
