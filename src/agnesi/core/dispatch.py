@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from agnesi.core.op import Op, explain
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
 
 _new = Tensor.__new__
+_new_node = Node.__new__
 _ndarray = np.ndarray
 _asarray = np.asarray
 
@@ -47,7 +49,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     if op.view:
         _share(t, op, xs[0])
     if recorded and STATE.recording and op.differentiable:
-        _record(t, op, xs)
+        record(t, op, xs)
     return t
 
 
@@ -75,18 +77,30 @@ def _why(op: Op, xs: Any, error: Exception) -> Exception:
 
 
 # -- eager record ---------------------------------------------------------------------------
-def _record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
+def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
+    """Note how ``t`` was computed.  Written out flat: every recorded operation passes here."""
     data: Any = t.data
     if data.dtype.kind not in "fc":
         return
-    inputs = tuple([current(x) for x in xs])
-    t.node = Node(op, inputs, data.shape, data.dtype, False, True, user_where(3))
+    inputs = tuple([
+        x.node if x._view is None and x.node is not None else current(x) for x in xs
+    ])
+    node: Any = _new_node(Node)
+    node.op = op
+    node.inputs = inputs
+    node.shape = data.shape
+    node.dtype = data.dtype
+    node.weak = False
+    node.requires_grad = True
+    node.value = node.version = node.handle = node.name = node.outputs = None
+    node.where = user_where(3)
+    t.node = node
     t.requires_grad = True
     kept = op.keep_inputs
     for i in range(len(xs)) if kept is None else kept:
         keep(xs[i], inputs[i])
     if op.keep_output:
-        keep(t, t.node)
+        keep(t, node)
 
 
 def _keep_inputs(op: Op, xs: tuple[Tensor, ...], inputs: tuple[Node, ...]) -> None:
@@ -129,6 +143,23 @@ def _share(t: Tensor, op: Op, base: Tensor) -> None:
         return
     t._version = counter
     t._view = View(base, op, counter[0])
+    if t.data is not None:
+        _register(counter, t)
+
+
+def _register(family: list[Any], t: Tensor) -> None:
+    """Let the family of tensors on one memory know a view, weakly (see :func:`_spread`)."""
+    family.append(weakref.ref(t))
+    if len(family) > 32 and len(family) & (len(family) - 1) == 0:
+        family[1:] = [ref for ref in family[1:] if ref() is not None]
+
+
+def _spread(root: Tensor) -> None:
+    """Views that look again will find what ``root`` is now: with gradients, or without."""
+    for ref in root._version[1:]:  # type: ignore[index]
+        view = ref()
+        if view is not None and view._view.seen != root._version[0]:  # type: ignore[index]
+            view.requires_grad = root.requires_grad
 
 
 def current(x: Tensor) -> Node:
@@ -148,6 +179,7 @@ def _refresh(x: Tensor, view: View) -> None:
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
     if x.data is not None and STATE.trace is None and not base_node.requires_grad:
+        x.node, x.requires_grad = None, False
         return
     shape, dtype = view.op.infer(base_node)
     x_node = Node(
@@ -213,6 +245,37 @@ def graph_node(x: Tensor) -> Node:
     )
 
 
+class Copy(Op):
+    """The same value in memory of its own."""
+
+    name = "copy"
+    keep_inputs = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Copy)
+
+    def __hash__(self) -> int:
+        return hash("copy")
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x.copy()
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (g,)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return ts[0]
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return x(*at)
+
+
+COPY = Copy()
+
+
 class Item(Op):
     """One result of an operation that has several."""
 
@@ -257,20 +320,26 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
     flows = STATE.recording and (value.requires_grad or target.requires_grad)
     if flows:
         _refuse_leaf(target)
-        node = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
+        source = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
+        node = node_of_type(COPY, (source,), (source.shape, source.dtype), user_where(2))
     if value.data is not target.data:
         np.copyto(target.data, value.data)
     if flows:
         _assign_node(target, node)
+        _spread(_root(target))
     else:
         touch(target)
     return target
 
 
+def _root(target: Tensor) -> Tensor:
+    while target._view is not None:
+        target = target._view.base
+    return target
+
+
 def _refuse_leaf(target: Tensor) -> None:
-    root = target
-    while root._view is not None:
-        root = root._view.base
+    root = _root(target)
     if root.requires_grad and (root.node is None or root.node.op is None):
         raise RuntimeError(
             "a tensor that requires grad and was not computed cannot be changed in place while "
@@ -293,10 +362,9 @@ def _assign_node(target: Tensor, node: Node) -> None:
     if from_view is not None:
         base = from_view.base
         old = current(base)
-        put = from_view.op.put  # type: ignore[attr-defined]
-        changed = node_of_type(
-            put, (old, node), (old.shape, old.dtype), user_where(3)
-        )
+        undo = getattr(from_view.op, "undo", None)
+        op, inputs = (from_view.op.put, (old, node)) if undo is None else (undo(old.shape), (node,))
+        changed = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))
         _assign_node(base, changed)
         from_view.seen = target._version[0]  # type: ignore[index]
     else:

@@ -2,16 +2,253 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from agnesi.ops.elementwise import Elementwise, binary, unary
+from agnesi.core import dtypes, loops
+from agnesi.core.dispatch import apply
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.elementwise import Elementwise, binary, call, flat, into, prepared, unary
+from agnesi.ops.expand import broadcast_to
 
+
+# -- products in which a zero on the left wins --------------------------------------------------
+def _zero_wins(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    def perform(g: np.ndarray, by: np.ndarray) -> np.ndarray:
+        result = np.asarray(function(g, by))
+        strange = result != result
+        if strange.any():
+            result[strange & np.equal(g, 0)] = 0
+        return result
+
+    return perform
+
+
+def _guarded(name: str) -> Callable[..., loops.Expr]:
+    def expand(g: loops.Expr, by: loops.Expr) -> loops.Expr:
+        zero = loops.const(0, g.dtype)
+        return loops.where(loops.call("equal", g, zero), zero, loops.call(name, g, by))
+
+    return expand
+
+
+#: Cotangent times derivative, where the derivative may be infinite: zero times anything is zero.
+SAFE_MULTIPLY = Elementwise(
+    "safe_multiply", _zero_wins(np.multiply),
+    (lambda g, b: safe_multiply(g, b), lambda g, a: safe_multiply(g, a)),
+    kinds="fc", expand=_guarded("multiply"),
+)
+#: The same, divided by something that may be zero.
+SAFE_DIVIDE = Elementwise(
+    "safe_divide", _zero_wins(np.divide),
+    (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
+    kinds="fc", expand=_guarded("divide"),
+)
+safe_multiply = binary(SAFE_MULTIPLY)
+safe_divide = binary(SAFE_DIVIDE)
+
+# -- rows ---------------------------------------------------------------------------------------
 ADD = Elementwise("add", np.add, (lambda g: g, lambda g: g))
 SUBTRACT = Elementwise("subtract", np.subtract, (lambda g: g, lambda g: -g), kinds="iufc")
 MULTIPLY = Elementwise("multiply", np.multiply, (lambda g, b: g * b, lambda g, a: g * a))
+DIVIDE = Elementwise(
+    "divide", np.divide,
+    (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
+    kinds="fc",
+)
+FLOOR_DIVIDE = Elementwise("floor_divide", np.floor_divide, (flat, flat), kinds="iuf")
+REMAINDER = Elementwise(
+    "remainder", np.remainder, (lambda g: g, lambda g, a, b: -g * floor_divide(a, b)), kinds="iuf"
+)
+FMOD = Elementwise(
+    "fmod", np.fmod, (lambda g: g, lambda g, a, b, y: -g * ((a - y) / b)), kinds="iuf"
+)
+POWER = Elementwise(
+    "power", np.power,
+    (
+        lambda g, a, b: safe_multiply(g * b, power(a, b - 1)),
+        lambda g, a, y: safe_multiply(g * y, _log_of_base(a)),
+    ),
+    kinds="iufc",
+)
 NEGATIVE = Elementwise("negative", np.negative, (lambda g: -g,), kinds="iufc")
+POSITIVE = Elementwise("positive", np.positive, (lambda g: g,), kinds="iufc", expand=lambda x: x)
+ABS = Elementwise(
+    "abs", np.abs, (lambda g, x, y: _abs_rule(g, x, y),), result="real", kinds="iufc"
+)
+SIGN = Elementwise("sign", np.sign, (flat,), kinds="iuf")
+SQUARE = Elementwise("square", np.square, (lambda g, x: g * (x + x),), kinds="iufc")
+SQRT = Elementwise("sqrt", np.sqrt, (lambda g, y: safe_divide(g, y + y),), kinds="fc")
+RSQRT = Elementwise(
+    "rsqrt", lambda x: 1 / np.sqrt(x), (lambda g, y: safe_multiply(g, y * y * y) * -0.5,),
+    kinds="fc",
+)
+RECIPROCAL = Elementwise(
+    "reciprocal", np.reciprocal, (lambda g, y: -safe_multiply(g, y * y),), kinds="fc"
+)
+CBRT = Elementwise("cbrt", np.cbrt, (lambda g, y: safe_divide(g, y * y * 3),), kinds="f")
+
+
+def _log_of_base(a: Tensor) -> Tensor:
+    """log(a), with 0 for a = 0: the derivative of 0**b to b is taken as 0, also at b = 0."""
+    from agnesi.ops.explog import log
+    from agnesi.ops.select import where
+
+    return log(where(a == 0, 1, a))
+
+
+def _abs_rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    if x.dtype.kind != "c":
+        return g * sign(x)
+    return safe_divide(g * x.conj(), as_tensor(y, x.dtype))
+
 
 add = binary(ADD)
 subtract = binary(SUBTRACT)
 multiply = binary(MULTIPLY)
+divide = binary(DIVIDE)
+floor_divide = binary(FLOOR_DIVIDE)
+remainder = binary(REMAINDER)
+fmod = binary(FMOD)
 negative = unary(NEGATIVE)
+positive = unary(POSITIVE)
+abs = unary(ABS)
+square = unary(SQUARE)
+sqrt = unary(SQRT)
+rsqrt = unary(RSQRT)
+reciprocal = unary(RECIPROCAL)
+cbrt = unary(CBRT)
+_power = binary(POWER)
+_sign = unary(SIGN)
+
+
+def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
+
+    Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
+    taken as 0 where ``x1`` is 0.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.power(ag.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
+    if type(x2) in (int, float) and out is None and type(x1) is Tensor and not x1.weak:
+        kind = x1.dtype.kind
+        if x2 == 2 and kind in "fc":
+            return square(x1)
+        if x2 == 2 and kind in "iu" and type(x2) is int:
+            return square(x1)
+        if x2 == 0.5 and kind == "f":
+            return sqrt(x1)
+        if x2 == -1 and kind in "fc":
+            return reciprocal(x1)
+    return _power(x1, x2, out=out)
+
+
+pow = power
+
+
+def sign(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sign(ag.tensor([-2.0, 0.0, 5.0]))
+    tensor([-1.,  0.,  1.])
+    """
+    if type(x) is not Tensor or x.dtype.kind != "c":
+        return _sign(x, out=out)
+    result = safe_divide(x, as_tensor(abs(x), x.dtype))
+    return result if out is None else into(out, result)
+
+
+# -- complex numbers ----------------------------------------------------------------------------
+CONJ = Elementwise("conj", np.conj, (lambda g: conj(g),), kinds="c")
+REAL = Elementwise("real", lambda x: x.real.copy(), (lambda g: g,), result="real", kinds="c")
+IMAG = Elementwise(
+    "imag", lambda x: x.imag.copy(), (lambda g: g * -1j,), result="real", kinds="c"
+)
+ANGLE = Elementwise(
+    "angle", np.angle, (lambda g, x: safe_divide(g * -1j, x),), result="real", kinds="c"
+)
+
+
+def conj(x: Any, /) -> Tensor:
+    """Complex conjugate; real tensors as they are.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conj(ag.tensor([1 + 2j]))
+    tensor([1.-2.j], dtype=complex64)
+    """
+    x = as_tensor(x)
+    return call(CONJ, (x,)) if x.dtype.kind == "c" else x
+
+
+def real(x: Any, /) -> Tensor:
+    """Real part; real tensors as they are.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.real(ag.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    x = as_tensor(x)
+    return call(REAL, (x,)) if x.dtype.kind == "c" else x
+
+
+def imag(x: Any, /) -> Tensor:
+    """Imaginary part; zeros for real tensors.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.imag(ag.tensor([1 + 2j]))
+    tensor([2.])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        return call(IMAG, (x,))
+    return broadcast_to(wrap(np.zeros((), x.dtype)), x.shape)
+
+
+def angle(x: Any, /) -> Tensor:
+    """Angle of complex numbers, in radians.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.angle(ag.tensor([1j, -1.0]))
+    tensor([1.5707964, 3.1415927])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind != "c":
+        x = as_tensor(x, dtypes.complex_of(dtypes.floating(x.dtype)))
+    return call(ANGLE, (x,))
+
+
+# -- multiply and add in one ---------------------------------------------------------------------
+FMA = Elementwise(
+    "fma", lambda a, b, c: a * b + c,
+    (lambda g, b: g * b, lambda g, a: g * a, lambda g: g), kinds="iufc",
+)
+
+
+def fma(x1: Any, x2: Any, x3: Any, /) -> Tensor:
+    """``x1 * x2 + x3``; compiled functions round once where the machine can.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fma(ag.tensor([2.0]), 3.0, 1.0)
+    tensor([7.])
+    """
+    return call(FMA, (x1, x2, x3))

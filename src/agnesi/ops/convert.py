@@ -136,6 +136,32 @@ def _has_array(x: Any) -> bool:
     return isinstance(x, (np.ndarray, np.generic))
 
 
+_CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
+
+
+def constant(scalar: Any, beside: Any) -> Tensor | None:
+    """A shared tensor for a Python number beside an eager tensor whose dtype it takes, else None."""
+    if type(beside) is not Tensor or beside.data is None:
+        return None
+    dtype = beside.data.dtype
+    if not (type(scalar) is float and dtype.kind in "fc") and not (
+        type(scalar) is int and dtype.kind in "iufc"
+    ):
+        return None
+    key = (dtype, scalar or str(scalar))  # -0.0 is not 0.0
+    found = _CONSTANTS.get(key)
+    if found is None:
+        try:
+            found = wrap(np.asarray(scalar, dtype))
+        except OverflowError:
+            return None
+        found.node = Node(None, (), (), dtype, value=found.data)
+        if len(_CONSTANTS) >= 1024:
+            _CONSTANTS.clear()
+        _CONSTANTS[key] = found
+    return found
+
+
 def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of their common dtype; Python scalars give way."""
     if type(b) in SCALARS and isinstance(a, Tensor):

@@ -8,26 +8,61 @@ reads decides which values a recorded run keeps.
 
 from __future__ import annotations
 
+import contextvars
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core import umath
 
 from agnesi.core import dtypes, loops, shapes
-from agnesi.core.dispatch import apply, assign
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import apply, assign, record
 from agnesi.core.errors import DTypeError
-from agnesi.core.op import Op, typed
-from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast, common, pair
-from agnesi.ops.expand import sum_to
+from agnesi.core.op import Op, explain, typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor, cast, common, constant, pair
+from agnesi.ops.expand import broadcast_to, sum_to
 
 _OPERANDS = ("a", "b", "c")
-_SILENT = umath._make_extobj(all="ignore")
-_silence = umath._extobj_contextvar.set
-_restore = umath._extobj_contextvar.reset
+_ndarray = np.ndarray
 
 Rule = Callable[..., Any]
+
+
+def _run_silently(function: Callable[..., Any], *xs: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return function(*xs)
+
+
+def _silent_runner() -> Callable[..., Any]:
+    """``run(ufunc, *arrays)`` without NumPy's floating-point warnings.
+
+    A context of its own, where NumPy's settings are silent, costs a third of what `np.errstate`
+    does.  It cannot be entered twice, so it is for NumPy's own functions only.
+    """
+    context = contextvars.Context()
+    try:
+        from numpy._core import umath
+
+        context.run(umath._extobj_contextvar.set, umath._make_extobj(all="ignore"))
+    except (ImportError, AttributeError):
+        return _run_silently
+    return context.run
+
+
+class _Local(threading.local):
+    """The runner of this thread; contexts belong to one thread."""
+
+    def __init__(self) -> None:
+        self.run = _silent_runner()
+
+
+_LOCAL = _Local()
+
+
+def flat() -> None:
+    """The rule of an operand along which the result is piecewise constant."""
 
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
@@ -55,11 +90,13 @@ class Elementwise(Op):
         floats are taken.
     expand : callable, optional
         The row in terms of other scalar operations of the loop language, for lowering.
+    lowered : bool
+        False leaves the row to NumPy in compiled functions too.
     """
 
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
-                 expand: Callable[..., loops.Expr] | None = None) -> None:
+                 expand: Callable[..., loops.Expr] | None = None, lowered: bool = True) -> None:
         self.name = name  # type: ignore[misc]
         self.function = function
         self.rules = rules
@@ -67,6 +104,8 @@ class Elementwise(Op):
         self.kinds = kinds
         self.expand = expand
         self.differentiable = any(rules) and result != "bool"  # type: ignore[misc]
+        if not lowered:
+            self.lower = None  # type: ignore[assignment, method-assign]
         self.arity = len(rules)
         self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
         self._reads = tuple(_names(r) if r else () for r in rules)
@@ -92,42 +131,50 @@ class Elementwise(Op):
         return dtypes.real_of(dtype) if self.result == "real" else dtype
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
-        token = _silence(_SILENT)
-        try:
-            return self.function(*xs)
-        finally:
-            _restore(token)
+        if type(self.function) is np.ufunc:
+            return _LOCAL.run(self.function, *xs)
+        return _run_silently(self.function, *xs)
 
-    def product(self, i: int, g: Tensor, y: Tensor, xs: tuple[Tensor, ...]) -> Tensor:
-        """``g`` times the derivative to operand ``i``."""
+    def product(self, i: int, g: Tensor, y: Tensor, xs: tuple[Tensor, ...]) -> Any:
+        """``g`` times the derivative to operand ``i``; None where that is zero."""
         known = dict(zip(self._operands, xs, strict=True))
         known["g"], known["y"] = g, y
         rule: Any = self.rules[i]
-        return rule(*(known[n] for n in self._reads[i]))
+        return rule(*[known[n] for n in self._reads[i]])
 
     def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
-        conjugate = g.dtype.kind == "c"
-        if conjugate:
-            g = g.conj()
+        if xs[-1].dtype.kind == "c":
+            return self._complex_vjp(g, y, *xs)
         results: list[Any] = []
         for i, x in enumerate(xs):
-            if self.rules[i] is None or not x.requires_grad:
-                results.append(None)
-                continue
-            part = self.product(i, g, y, xs)
-            if part.dtype.kind == "c":
-                part = part.conj() if conjugate else part
-                part = part if x.dtype.kind == "c" else part.real
-            results.append(sum_to(part, x.shape))
+            part = None
+            if x.requires_grad and self.rules[i] is not None:
+                part = self.product(i, g, y, xs)
+            results.append(None if part is None else sum_to(part, x.shape))
+        return tuple(results)
+
+    def _complex_vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+        """The rules give dy = d * dx (its real part, where y is real); the adjoint is conj(d)."""
+        results: list[Any] = []
+        for i, x in enumerate(xs):
+            part = None
+            if x.requires_grad and self.rules[i] is not None:
+                part = self.product(i, cast(g, x.dtype).conj(), y, xs)
+            results.append(None if part is None else sum_to(part.conj(), x.shape))
         return tuple(results)
 
     def jvp(self, ts: Any, y: Tensor, *xs: Tensor) -> Any:
         total = None
         for i, t in enumerate(ts):
-            if t is not None and self.rules[i] is not None:
-                part = self.product(i, t, y, xs)
+            if t is None or self.rules[i] is None:
+                continue
+            part = self.product(i, t, y, xs)
+            if part is not None:
                 total = part if total is None else total + part
-        return total
+        if total is None:
+            return None
+        total = total.real if total.dtype.kind == "c" and y.dtype.kind == "f" else total
+        return total if total.shape == y.shape else broadcast_to(total, y.shape)
 
     def lower(self, at: Any, *reads: Any) -> Any:
         values = [r.broadcast(at) for r in reads]
@@ -158,29 +205,60 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 def unary(op: Elementwise) -> Callable[..., Tensor]:
     """The public function of a row with one operand."""
-    kinds = op.kinds
+    kinds, compute, flows = op.kinds, op.function, op.differentiable
+    quick = type(compute) is np.ufunc
 
     def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
-        if type(x) is not Tensor or x.dtype.kind not in kinds:
-            (x,) = prepared(op, (x,))
-        return apply(op, x) if out is None else into(out, apply(op, x))
+        if quick and out is None and type(x) is Tensor and STATE.trace is None:
+            data = x.data
+            if data is not None and data.dtype.kind in kinds:
+                data = _LOCAL.run(compute, data)
+                t = wrap(data if type(data) is _ndarray else np.asarray(data))
+                if x.requires_grad and flows and STATE.recording:
+                    record(t, op, (x,))
+                return t
+        return call(op, (x,), out)
 
     return _named(function, op.name)
 
 
 def binary(op: Elementwise) -> Callable[..., Tensor]:
     """The public function of a row with two operands."""
-    kinds = op.kinds
+    kinds, compute, flows = op.kinds, op.function, op.differentiable
+    quick = type(compute) is np.ufunc
 
     def function(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
-        if (
-            type(x1) is not Tensor or type(x2) is not Tensor or x1.dtype is not x2.dtype
-            or x1.dtype.kind not in kinds or x1.data is None or x2.data is None
-        ):
-            x1, x2 = prepared(op, (x1, x2))
-        return apply(op, x1, x2) if out is None else into(out, apply(op, x1, x2))
+        a, b = x1, x2
+        if type(b) is not Tensor:
+            b = constant(b, a)
+        elif type(a) is not Tensor:
+            a = constant(a, b)
+        if quick and out is None and a is not None and b is not None and STATE.trace is None:
+            left, right = a.data, b.data
+            if (
+                left is not None and right is not None and left.dtype is right.dtype
+                and left.dtype.kind in kinds
+            ):
+                try:
+                    data = _LOCAL.run(compute, left, right)
+                except ValueError:
+                    return call(op, (x1, x2), out)
+                t = wrap(data if type(data) is _ndarray else np.asarray(data))
+                if (a.requires_grad or b.requires_grad) and flows and STATE.recording:
+                    record(t, op, (a, b))
+                return t
+        return call(op, (x1, x2), out)
 
     return _named(function, op.name)
+
+
+def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
+    """A row on anything that may stand beside a tensor: the long way."""
+    try:
+        result = apply(op, *prepared(op, xs))
+        return result if out is None else into(out, result)
+    except (ValueError, TypeError, IndexError) as error:
+        raise explain(error, op.name, xs) from None
 
 
 def _named(function: Any, name: str) -> Any:

@@ -2,10 +2,85 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
-from agnesi.ops.elementwise import Elementwise, unary
+from agnesi.core import loops
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import safe_divide
+from agnesi.ops.elementwise import Elementwise, binary, unary
+
+_LN2, _LN10 = math.log(2), math.log(10)
 
 EXP = Elementwise("exp", np.exp, (lambda g, y: g * y,), kinds="fc")
+EXP2 = Elementwise("exp2", np.exp2, (lambda g, y: g * y * _LN2,), kinds="fc")
+EXPM1 = Elementwise("expm1", np.expm1, (lambda g, y: g * (y + 1),), kinds="fc")
+LOG = Elementwise("log", np.log, (lambda g, x: safe_divide(g, x),), kinds="fc")
+LOG2 = Elementwise("log2", np.log2, (lambda g, x: safe_divide(g, x) * (1 / _LN2),), kinds="fc")
+LOG10 = Elementwise("log10", np.log10, (lambda g, x: safe_divide(g, x) * (1 / _LN10),), kinds="fc")
+LOG1P = Elementwise("log1p", np.log1p, (lambda g, x: safe_divide(g, x + 1),), kinds="fc")
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return np.reciprocal(1 + np.exp(-x))
+
+
+def _share(a: Tensor, b: Tensor) -> Tensor:
+    """The part of ``a`` in ``logaddexp(a, b)``; half, where both are the same infinity."""
+    from agnesi.ops.compare import isinf
+    from agnesi.ops.select import where
+
+    return sigmoid(where((a == b) & isinf(a), 0, a - b))
+
+
+SIGMOID = Elementwise("sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc")
+SOFTPLUS = Elementwise(
+    "softplus", lambda x: np.logaddexp(x, np.zeros((), x.dtype)), (lambda g, x: g * sigmoid(x),),
+    kinds="f",
+)
+LOGADDEXP = Elementwise(
+    "logaddexp", np.logaddexp,
+    (lambda g, a, b: g * _share(a, b), lambda g, a, b: g * _share(b, a)), kinds="f",
+)
 
 exp = unary(EXP)
+exp2 = unary(EXP2)
+expm1 = unary(EXPM1)
+log = unary(LOG)
+log2 = unary(LOG2)
+log10 = unary(LOG10)
+log1p = unary(LOG1P)
+sigmoid = unary(SIGMOID)
+softplus = unary(SOFTPLUS)
+logaddexp = binary(LOGADDEXP)
+
+
+def _xlogy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where((a == 0) & (b == b), np.zeros((), a.dtype), a * np.log(b))
+
+
+def _expand_xlogy(a: loops.Expr, b: loops.Expr) -> loops.Expr:
+    zero = loops.const(0, a.dtype)
+    nothing = loops.call("logical_and", loops.call("equal", a, zero), loops.call("equal", b, b))
+    return loops.where(nothing, zero, loops.call("multiply", a, loops.call("log", b)))
+
+
+XLOGY = Elementwise(
+    "xlogy", _xlogy, (lambda g, b: g * log(b), lambda g, a, b: safe_divide(g * a, b)),
+    kinds="f", expand=_expand_xlogy,
+)
+_xlogy_row = binary(XLOGY)
+
+
+def xlogy(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """``x1 * log(x2)``, and 0 where ``x1`` is 0.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.xlogy(ag.tensor([0.0, 2.0]), ag.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+    return _xlogy_row(x1, x2, out=out)

@@ -1,0 +1,24 @@
+"""Hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.ops.arith import safe_divide, sqrt
+from agnesi.ops.elementwise import Elementwise, unary
+
+SINH = Elementwise("sinh", np.sinh, (lambda g, x: g * cosh(x),), kinds="fc")
+COSH = Elementwise("cosh", np.cosh, (lambda g, x: g * sinh(x),), kinds="fc")
+TANH = Elementwise("tanh", np.tanh, (lambda g, y: g * (1 - y * y),), kinds="fc")
+ASINH = Elementwise("asinh", np.arcsinh, (lambda g, x: g / sqrt(x * x + 1),), kinds="fc")
+ACOSH = Elementwise(
+    "acosh", np.arccosh, (lambda g, x: safe_divide(g, sqrt(x - 1) * sqrt(x + 1)),), kinds="fc"
+)
+ATANH = Elementwise("atanh", np.arctanh, (lambda g, x: safe_divide(g, 1 - x * x),), kinds="fc")
+
+sinh = unary(SINH)
+cosh = unary(COSH)
+tanh = unary(TANH)
+asinh = unary(ASINH)
+acosh = unary(ACOSH)
+atanh = unary(ATANH)

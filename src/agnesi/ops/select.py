@@ -1,0 +1,165 @@
+"""Choice between values: where, minimum and maximum, clip, relu; and rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError
+from agnesi.core.op import explain, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import positive, sign
+from agnesi.ops.compare import isnan
+from agnesi.ops.convert import as_tensor, cast, common
+from agnesi.ops.elementwise import Elementwise, Rule, binary, call, flat, into, unary
+
+# -- where --------------------------------------------------------------------------------------
+WHERE = Elementwise(
+    "where", np.where, (None, lambda g, a: where(a, g, 0), lambda g, a: where(a, 0, g))
+)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
+    """Elements of ``x1`` where the condition holds, else of ``x2``.
+
+    The branch that is not chosen gets gradient zero, whatever its value.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
+    tensor([1., 2.])
+    """
+    try:
+        condition = as_tensor(condition)
+        if condition.dtype.kind != "b":
+            raise DTypeError(
+                f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
+            )
+        return apply(WHERE, condition, *common(x1, x2))
+    except (ValueError, TypeError) as error:
+        raise explain(error, "where", (condition, x1, x2)) from None
+
+
+# -- minimum and maximum ------------------------------------------------------------------------
+def _shared(wins: Rule) -> tuple[Rule, Rule]:
+    """Rules of a choice between two operands; equal ones get half of the cotangent each."""
+
+    def to(chosen: Tensor, g: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        return where(chosen, g, where(a == b, g * 0.5, 0))
+
+    return (
+        lambda g, a, b: to(wins(a, b), g, a, b),
+        lambda g, a, b: to(wins(b, a), g, a, b),
+    )
+
+
+MAXIMUM = Elementwise(
+    "maximum", np.maximum, _shared(lambda a, b: (a > b) | isnan(a)), kinds="biuf"
+)
+MINIMUM = Elementwise(
+    "minimum", np.minimum, _shared(lambda a, b: (a < b) | isnan(a)), kinds="biuf"
+)
+FMAX = Elementwise("fmax", np.fmax, _shared(lambda a, b: (a > b) | isnan(b)), kinds="biuf")
+FMIN = Elementwise("fmin", np.fmin, _shared(lambda a, b: (a < b) | isnan(b)), kinds="biuf")
+
+maximum = binary(MAXIMUM)
+minimum = binary(MINIMUM)
+fmax = binary(FMAX)
+fmin = binary(FMIN)
+
+
+# -- clip and relu ------------------------------------------------------------------------------
+def _expand_clip(a: loops.Expr, b: loops.Expr, c: loops.Expr) -> loops.Expr:
+    return loops.call("minimum", loops.call("maximum", a, b), c)
+
+
+CLIP = Elementwise(
+    "clip", np.clip,
+    (
+        lambda g, a, b, c: where((a >= b) & (a <= c), g, 0),
+        lambda g, a, b, c: where((a < b) & (b <= c), g, 0),
+        lambda g, a, b, c: where((a > c) | (b > c), g, 0),
+    ),
+    kinds="iuf", expand=_expand_clip,
+)
+RELU = Elementwise(
+    "relu", lambda x: np.maximum(x, np.zeros((), x.dtype)), (lambda g, y: where(y > 0, g, 0),),
+    kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
+)
+
+relu = unary(RELU)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.clip(ag.tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
+    tensor([0. , 0.5, 1. ])
+    """
+    x = as_tensor(x)
+    if min is None and max is None:
+        return positive(x, out=out)
+    low, high = _limits(x.dtype)
+    return call(CLIP, (x, low if min is None else min, high if max is None else max), out)
+
+
+def _limits(dtype: np.dtype) -> tuple[Any, Any]:
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return int(limits.min), int(limits.max)
+    return -np.inf, np.inf
+
+
+# -- rounding -----------------------------------------------------------------------------------
+FLOOR = Elementwise("floor", np.floor, (flat,), kinds="f")
+CEIL = Elementwise("ceil", np.ceil, (flat,), kinds="f")
+TRUNC = Elementwise("trunc", np.trunc, (flat,), kinds="f")
+ROUND = Elementwise("round", np.rint, (flat,), kinds="fc")
+
+
+def _rounding(row: Elementwise) -> Any:
+    compute = unary(row)
+
+    def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+        x = as_tensor(x)
+        return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
+
+    function.__name__ = function.__qualname__ = row.name
+    return function
+
+
+floor = _rounding(FLOOR)
+ceil = _rounding(CEIL)
+trunc = _rounding(TRUNC)
+_round = _rounding(ROUND)
+
+
+def round(x: Any, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.round(ag.tensor([0.5, 1.5, 2.6]))
+    tensor([0., 2., 3.])
+    """
+    if decimals == 0:
+        return _round(x, out=out)
+    x = as_tensor(x)
+    scale = 10.0 ** decimals
+    result = cast(_round(x * scale) / scale, x.dtype)
+    return result if out is None else into(out, result)
+
+
+# -- signs --------------------------------------------------------------------------------------
+COPYSIGN = Elementwise(
+    "copysign", np.copysign, (lambda g, a, b: g * (sign(a) * copysign(1.0, b)), flat), kinds="f"
+)
+copysign = binary(COPYSIGN)

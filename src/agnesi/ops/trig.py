@@ -1,0 +1,36 @@
+"""Trigonometric functions, their inverses, and hypot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.ops.arith import safe_divide, sqrt
+from agnesi.ops.elementwise import Elementwise, binary, unary
+
+SIN = Elementwise("sin", np.sin, (lambda g, x: g * cos(x),), kinds="fc")
+COS = Elementwise("cos", np.cos, (lambda g, x: -g * sin(x),), kinds="fc")
+TAN = Elementwise("tan", np.tan, (lambda g, y: g * (y * y + 1),), kinds="fc")
+ASIN = Elementwise("asin", np.arcsin, (lambda g, x: safe_divide(g, sqrt(1 - x * x)),), kinds="fc")
+ACOS = Elementwise("acos", np.arccos, (lambda g, x: -safe_divide(g, sqrt(1 - x * x)),), kinds="fc")
+ATAN = Elementwise("atan", np.arctan, (lambda g, x: g / (x * x + 1),), kinds="fc")
+ATAN2 = Elementwise(
+    "atan2", np.arctan2,
+    (
+        lambda g, a, b: safe_divide(safe_divide(g * b, hypot(a, b)), hypot(a, b)),
+        lambda g, a, b: -safe_divide(safe_divide(g * a, hypot(a, b)), hypot(a, b)),
+    ),
+    kinds="f",
+)
+HYPOT = Elementwise(
+    "hypot", np.hypot,
+    (lambda g, a, y: safe_divide(g * a, y), lambda g, b, y: safe_divide(g * b, y)), kinds="f",
+)
+
+sin = unary(SIN)
+cos = unary(COS)
+tan = unary(TAN)
+asin = unary(ASIN)
+acos = unary(ACOS)
+atan = unary(ATAN)
+atan2 = binary(ATAN2)
+hypot = binary(HYPOT)
