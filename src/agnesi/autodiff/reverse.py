@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at, location
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.convert import as_tensor, number
 from agnesi.ops.expand import broadcast_to
 
 
@@ -118,7 +116,7 @@ def seed(y: Tensor, g: Any = None) -> Tensor:
                     "shape: reduce it first (y.sum()), or pass one (y.backward(grad))"
                 )
             )
-        one = wrap(np.ones((), y.dtype))
+        one = number(1, y.dtype)
         return broadcast_to(one, y.shape) if y.shape else one
     g = as_tensor(g, y.dtype)
     if g.shape != y.shape:

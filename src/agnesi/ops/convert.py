@@ -182,10 +182,16 @@ def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
         node = Node(None, (), (), dtype, weak=True, value=np.asarray(scalar, dtype))
         return _to(x, dtype), symbol(node)
     try:
-        array = np.asarray(scalar, dtype)
+        return _to(x, dtype), number(scalar, dtype)
     except OverflowError:
         raise DTypeError(f"the Python integer {scalar} does not fit into {dtype}") from None
-    return _to(x, dtype), wrap(array)
+
+
+def number(scalar: Any, dtype: np.dtype) -> Tensor:
+    """A tensor around a Python number; it cannot be written, so graphs take it for a constant."""
+    array = np.asarray(scalar, dtype)
+    array.setflags(write=False)
+    return wrap(array)
 
 
 def _weakly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -211,4 +217,4 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
         if type(x) in SCALARS:
             first, _ = pair(first, x)
     dtype = first.dtype
-    return tuple(as_tensor(x, dtype) if type(x) in SCALARS else cast(as_tensor(x), dtype) for x in xs)
+    return tuple(number(x, dtype) if type(x) in SCALARS else cast(as_tensor(x), dtype) for x in xs)
