@@ -15,7 +15,7 @@ THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "NUMEXPR_MAX_THREADS",
     "NUMBA_NUM_THREADS",
-    "NPROC",  # the size of XLA's pools
+    "NPROC",  # these two set the size of XLA's pools, which its own thread flag does not
     "PJRT_NPROC",
 )
 
@@ -27,8 +27,10 @@ def environment(threads: int) -> dict[str, str]:
     env = dict(os.environ)
     env.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     if threads == 1:
-        eigen = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-        env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} {eigen}".strip()
+        # With one thread this spares XLA's small matrix products a hand-over to its pool.
+        alone = "--xla_cpu_multi_thread_eigen=false"
+        env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} {alone}".strip()
+    env["PYTENSOR_FLAGS"] = f"{env.get('PYTENSOR_FLAGS', '')},floatX=float32".lstrip(",")
     env["JAX_PLATFORMS"] = "cpu"
     env["JAX_ENABLE_X64"] = "true"
     # Without the hand-over to another thread JAX is faster wherever one waits for the result.

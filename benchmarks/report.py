@@ -76,7 +76,7 @@ def _reasons(results: Iterable[Result]) -> list[str]:
 def summary(tables: Iterable[tuple[str, Sequence[Result]]]) -> str:
     """One row a suite and thread count: goals met, the typical and the worst ratio."""
     rows = [
-        ["workload", "threads", "goals met", "median ratio", "worst ratio", "worst case", "limit"]
+        ["workload", "threads", "goals", "met", "median ratio", "worst ratio", "of limit", "worst"]
     ]
     for title, results in tables:
         ratios = sorted((r.ratio, r.case) for r in results if r.ratio is not None)
@@ -86,11 +86,12 @@ def summary(tables: Iterable[tuple[str, Sequence[Result]]]) -> str:
             [
                 title,
                 str(results[0].threads),
+                ", ".join(dict.fromkeys(map(goal_text, results))),
                 f"{sum(m is True for m in judged)} of {len(judged)}",
                 f"{ratios[len(ratios) // 2][0]:.2f}x" if ratios else "-",
                 f"{ratios[0][0]:.2f}x" if ratios else "-",
-                ratios[0][1] if ratios else "-",
                 f"{100 * geometric_mean(shares):.0f} %" if shares else "-",
+                ratios[0][1] if ratios else "-",
             ]
         )
     return "\n".join(_aligned(rows))

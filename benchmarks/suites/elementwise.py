@@ -148,9 +148,9 @@ def _numpy_out(formula: Formula, arrays: Arrays) -> Contender:
 def _numexpr(formula: Formula, arrays: Arrays) -> Contender:
     """The compiled expression itself, which spares the look-up of its text."""
     ne = peers.numexpr()
-    kind = np.float32 if arrays[0].dtype == np.float32 else np.float64
-    signature = [(name, kind) for name in "ab"[: formula.arity]]
-    return Contender(ne.NumExpr(formula.text, signature), arrays, {"out": np.empty_like(arrays[0])})
+    kind = float if arrays[0].dtype == np.float32 else np.double  # numexpr's names for the two
+    fn = ne.NumExpr(formula.text, [(name, kind) for name in "ab"[: formula.arity]])
+    return Contender(fn, arrays, {"out": np.empty_like(arrays[0]), "ex_uses_vml": False})
 
 
 def _torch(formula: Formula, arrays: Arrays) -> Contender:

@@ -46,7 +46,8 @@ def _case(shape: tuple[int, int, int], dtype: str, turns: str) -> Case:
         return (a.T if turns[0] == "T" else a) @ (b.T if turns[1] == "T" else b)
 
     contenders = {
-        "agnesi": lambda: _agnesi(product, a, b),
+        "agnesi": lambda: _agnesi(product, a, b, jit=True),
+        "agnesi eager": lambda: _agnesi(product, a, b, jit=False),
         "numpy": lambda: _numpy(turns, a, b),
         "torch": lambda: _torch(turns, a, b),
         "jax": lambda: Contender(peers.jax_waiting(product), peers.jax_arrays(a, b)),
@@ -66,9 +67,9 @@ def _case(shape: tuple[int, int, int], dtype: str, turns: str) -> Case:
     )
 
 
-def _agnesi(product: Any, a: np.ndarray, b: np.ndarray) -> Contender:
+def _agnesi(product: Any, a: np.ndarray, b: np.ndarray, jit: bool) -> Contender:
     ag = peers.agnesi()
-    return Contender(ag.jit(product), (ag.tensor(a), ag.tensor(b)))
+    return Contender(ag.jit(product) if jit else product, (ag.tensor(a), ag.tensor(b)))
 
 
 def _oriented(turns: str, a: Any, b: Any) -> tuple[Any, Any]:

@@ -73,18 +73,19 @@ def _layer_norm(x: np.ndarray) -> Made:
         scale = 1 / np.sqrt(mean_square / np.float32(x.shape[1]) + np.float32(EPSILON))
         return np.multiply(out, scale[:, None], out=out)
 
-    def written(xp: Any, x: Any, sqrt: Any) -> Any:
-        centred = x - x.mean(axis=-1, keepdims=True)
-        return centred / sqrt((centred * centred).mean(axis=-1, keepdims=True) + EPSILON)
+    def written(x: Any, sqrt: Any, **dtype: Any) -> Any:
+        centred = x - x.mean(axis=-1, keepdims=True, **dtype)
+        variance = (centred * centred).mean(axis=-1, keepdims=True, **dtype)
+        return centred / sqrt(variance + EPSILON)
 
     contenders = {
-        "agnesi": lambda: _agnesi(x, lambda ag, x: written(ag, x, ag.sqrt)),
+        "agnesi": lambda: _agnesi(x, lambda ag, x: written(x, ag.sqrt)),
         "numpy": lambda: Contender(with_numpy, (x,)),
         "torch": lambda: _torch(
             x, lambda torch: torch.nn.functional.layer_norm, ((x.shape[1],), None, None, EPSILON)
         ),
-        "jax": lambda: _jax(x, lambda jax, x: written(jax.numpy, x, jax.numpy.sqrt)),
-        **_pytensor_pair(x, lambda pt, x: written(pt, x, pt.sqrt)),
+        "jax": lambda: _jax(x, lambda jax, x: written(x, jax.numpy.sqrt)),
+        **_pytensor_pair(x, lambda pt, x: written(x, pt.sqrt, dtype="float32")),
     }
     return lambda: exact.astype(np.float32), contenders, x.size
 
