@@ -112,7 +112,7 @@ def write(
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
     cases = [
-        {**vars(r), "title": title, "ratio": r.ratio, "best_peer": r.best_peer, "met": r.met}
+        {**vars(r), "title": title, "ratio": r.ratio, "best_peer": r.best_peer, "noisy": r.noisy}
         for title, results in tables
         for r in results
     ]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 OURS = "agnesi"
+NOISE = 0.25  # a spread of the rounds above this is marked in the report
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,12 @@ class Result:
         if self.ours is None or self.best_peer is None:
             return None
         return self.seconds[self.best_peer] / self.ours
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the machine was too busy for the ratio to be trusted."""
+        compared = (OURS, self.best_peer)
+        return any(self.spread.get(name, 0.0) > NOISE for name in compared if name)
 
     @property
     def met(self) -> bool | None:

@@ -19,7 +19,10 @@ def seconds(value: float | None) -> str:
 
 
 def suite_table(title: str, results: Sequence[Result]) -> str:
-    """One row a case: ours, the best peer, the ratio, the goal, the physical limit, all peers."""
+    """One row a case: ours, the best peer, the ratio, the goal, the physical limit, all peers.
+
+    A ratio with ~ before it was measured on a machine too busy to trust it.
+    """
     peers = list(dict.fromkeys(n for r in results for n in r.seconds if n != OURS))
     head = ["case", "agnesi", "ratio", "goal", "met", "best peer", "% of limit", *peers]
     rows = [head, *(_row(r, peers) for r in results)]
@@ -32,7 +35,7 @@ def _row(result: Result, peers: Sequence[str]) -> list[str]:
     return [
         result.case,
         seconds(result.ours),
-        "-" if result.ratio is None else f"{result.ratio:.2f}x",
+        "-" if result.ratio is None else f"{'~' * result.noisy}{result.ratio:.2f}x",
         goal_text(result),
         {True: "yes", False: "NO", None: "-"}[result.met],
         result.best_peer or "-",
