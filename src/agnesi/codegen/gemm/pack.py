@@ -24,7 +24,7 @@ def copy_lines(
     pitch: int,
     lanes: int,
 ) -> None:
-    """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors and then one by one."""
+    """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors, then one by one."""
     align = element_bytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes)))
     with b.loop(i64(0), lines) as y:

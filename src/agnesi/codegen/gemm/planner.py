@@ -1,25 +1,16 @@
-"""Choose how a product is computed: tile sizes, packing, blocking, work units."""
+"""Choose how a product is computed: form, tile sizes, packing, blocking, work units."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agnesi.codegen.gemm.costs import Cut, Machine, best_dots, best_tiles, line_cost, pack_cost
 from agnesi.codegen.gemm.spec import GemmSpec
-from agnesi.codegen.gemm.tiling import Panel, Piece, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import Panel
 
-_SPILL_FROM = 48  # k from which a tile is written to scratch and finished by one small loop
 _LINE = 64
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What the planner knows of the processor."""
-
-    lanes: int
-    registers: int
-    l1: int
-    l2: int
-    l3: int
+_SPILL_FROM = 512  # k from which the detour of a tile through scratch costs nothing
+_UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
 @dataclass(frozen=True)
@@ -27,11 +18,13 @@ class GemmPlan:
     """A product and how it is cut; ``units`` may be shared out among threads at will.
 
     Unit ``u`` is (batch member, row chunk, column group), the last fastest.  ``scratch`` is the
-    number of bytes that each thread must provide, aligned to 64.
+    number of bytes that each thread must provide, aligned to 64.  With ``swapped`` the plan
+    computes the transpose: ``spec`` is the transposed product, and lanes run along m.
     """
 
     spec: GemmSpec
     swapped: bool
+    form: str  # "tile": vectors of B along n; "dot": vectors along k
     lanes: int
     panels: tuple[Panel, ...]
     row_chunks: int
@@ -39,11 +32,16 @@ class GemmPlan:
     k_block: int
     pack_a: bool
     pack_b: bool
-    spill: bool
+    spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
 
     @property
     def units(self) -> int:
         return self.spec.batch * self.row_chunks * self.column_groups
+
+    @property
+    def prepares(self) -> bool:
+        """Whether something is packed once for each batch member."""
+        return self.form == "dot" and (self.pack_a or self.pack_b)
 
     @property
     def panel_count(self) -> int:
@@ -67,28 +65,41 @@ class GemmPlan:
     @property
     def panel_columns(self) -> int:
         """Columns from one panel to the next."""
-        return self.panels[0].width if len(self.panels) > 1 or self.panels[0].count > 1 else 0
+        return self.panels[0].columns
 
     @property
     def panel_elements(self) -> int:
         """Elements of scratch that hold the partial sums of one panel."""
         return _lines(self.chunk_rows * self.width * self.spec.itemsize) // self.spec.itemsize
 
-    def chains(self, panel: Panel, rows: int) -> int:
-        """Independent sums per accumulator, so that latency does not bind a small tile."""
-        return max(1, min(4, 4 // (rows * len(panel.pieces)))) if self.spec.k >= 16 else 1
-
     @property
     def width(self) -> int:
         return max(p.width for p in self.panels)
 
     @property
+    def k_pitch(self) -> int:
+        """Elements from one packed line along k to the next."""
+        return -(-self.spec.k // self.lanes) * self.lanes
+
+    def chains(self, panel: Panel, rows: int) -> int:
+        """Independent sums per accumulator, so that latency does not bind a small tile."""
+        return max(1, min(4, 4 // (rows * len(panel.pieces)))) if self.spec.k >= 16 else 1
+
+    @property
     def a_bytes(self) -> int:
-        return _lines(self.chunk_rows * self.k_block * self.spec.itemsize) if self.pack_a else 0
+        if not self.pack_a:
+            return 0
+        if self.form == "dot":
+            return _lines(self.spec.m * self.k_pitch * self.spec.itemsize)
+        return _lines(self.chunk_rows * self.k_block * self.spec.itemsize)
 
     @property
     def b_bytes(self) -> int:
-        return _lines(self.k_block * self.width * self.spec.itemsize) if self.pack_b else 0
+        if not self.pack_b:
+            return 0
+        if self.form == "dot":
+            return _lines(self.spec.n * self.k_pitch * self.spec.itemsize)
+        return _lines(self.k_block * self.width * self.spec.itemsize)
 
     @property
     def c_bytes(self) -> int:
@@ -114,78 +125,100 @@ def plan(
     l2: int = 512 << 10,
     l3: int = 8 << 20,
     registers: int | None = None,
+    long_epilogue: bool = False,
 ) -> GemmPlan:
-    """Plan a product for a machine with these vectors, cache sizes and vector registers."""
+    """Plan a product for a machine with these vectors, cache sizes and vector registers.
+
+    ``long_epilogue`` says that the epilogue is much code (an ``exp``, say), so that it should be
+    written out once for each panel and not once for each accumulator.
+
+    Examples
+    --------
+    >>> from agnesi.codegen.gemm import GemmSpec, plan
+    >>> chosen = plan(GemmSpec(60, 500, 784), vector_bits=512)
+    >>> chosen.form, chosen.pack_a, chosen.pack_b
+    ('tile', False, False)
+    """
     swapped = _better_transposed(spec)
     if swapped:
         spec = spec.transposed()
     if registers is None:
         registers = 32 if vector_bits == 512 else 16
-    machine = Machine(max(1, vector_bits // (8 * spec.itemsize)), registers, l1, l2, l3)
-    return _tile_plan(spec, swapped, machine)
+    lanes = max(1, vector_bits // (8 * spec.itemsize))
+    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3)
+    cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue)
+    dots = _dot_plan(spec, swapped, machine)
+    return dots[1] if dots is not None and dots[0] < cost else tiles
 
 
 def _better_transposed(spec: GemmSpec) -> bool:
     """Whether lanes should run along m: C is contiguous that way, or has one column."""
-    if spec.n == 1 and spec.m > 1:
-        return spec.c_strides[0] == 1
-    return spec.c_strides[0] == 1 and spec.c_strides[1] != 1 and spec.m > 1
+    return spec.m > 1 and spec.c_strides[0] == 1 and (spec.n == 1 or spec.c_strides[1] != 1)
 
 
-def _tile_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
+def _tile_plan(
+    spec: GemmSpec, swapped: bool, machine: Machine, long_epilogue: bool
+) -> tuple[float, GemmPlan]:
     pack_a = not spec.a_direct
-    panels = _choose_panels(spec, machine, same_rows=pack_a)
-    tiles = max(p.rows.tiles for p in panels)
-    many = tiles > 1
-    contiguous = spec.b_strides[1] == 1
-    pack_b = (
-        many and not (spec.b_direct and contiguous and _reads_well(spec, machine, panels))
-    ) or (spec.b_direct and not contiguous and spec.b_strides[0] == 1)
-    width = max(p.width for p in panels)
-    k_block = _k_block(spec, machine, width) if many else spec.k
+    cut = best_tiles(spec, machine, same_rows=pack_a)
+    pack_b = _packs_b(spec, machine, cut)
+    width = max(p.width for p in cut.panels)
+    k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     if k_block < spec.k:
-        panels = _choose_panels(spec, machine, same_rows=True)
-    count = sum(p.count for p in panels)
-    tiles = max(p.rows.tiles for p in panels)
-    chunks, groups = _units(spec, machine, tiles, count, pack_a, pack_b)
-    return GemmPlan(
+        cut = best_tiles(spec, machine, same_rows=True)
+    chunks, groups = _units(spec, cut, pack_a, pack_b)
+    spill = spec.k >= _SPILL_FROM or long_epilogue
+    chosen = GemmPlan(
         spec,
         swapped,
+        "tile",
         machine.lanes,
-        panels,
+        cut.panels,
         chunks,
         groups,
         k_block,
         pack_a,
         pack_b,
-        spill=spec.k >= _SPILL_FROM,
+        spill,
     )
+    return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
 
 
-def _reads_well(spec: GemmSpec, machine: Machine, panels: tuple[Panel, ...]) -> bool:
-    """Whether a panel of B can be read in place by every row tile."""
-    pitch = spec.b_strides[0] * spec.itemsize
-    tiles = panels[0].rows.tiles
-    if pitch % 1024 == 0 and spec.k > 16:  # rows would fall into the same few cache sets
+def _row_tiles(cut: Cut) -> int:
+    return max(p.rows.tiles for p in cut.panels)
+
+
+def _packs_b(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
+    """Whether to pack panels of B: where it runs along k, or several row tiles would read badly."""
+    if spec.b_strides[0] == 1 != spec.b_strides[1]:
+        return True
+    if _row_tiles(cut) == 1:
         return False
-    return tiles <= 8 or spec.k * pitch <= machine.l2 // 2
+    return not (spec.b_direct and spec.b_strides[1] == 1 and _reads_well(spec, machine, cut))
+
+
+def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
+    """Whether every row tile can read a panel of B in place."""
+    pitch = spec.b_strides[0] * spec.itemsize
+    if pitch % 1024 == 0 and spec.k > 16:  # its lines would fall into the same few cache sets
+        return False
+    return _row_tiles(cut) <= 8 or spec.k * pitch <= machine.l2 // 2
 
 
 def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
+    """Cut k where a panel of B would fill half of the second cache."""
     limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
     if spec.k <= limit:
         return spec.k
     return -(-spec.k // -(-spec.k // limit))
 
 
-def _units(
-    spec: GemmSpec, machine: Machine, tiles: int, panels: int, pack_a: bool, pack_b: bool
-) -> tuple[int, int]:
+def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, int]:
     """Row chunks and column groups: enough for even shares, without packing anything twice."""
-    work = spec.m * spec.n * spec.k * spec.batch
-    if work < 1 << 15:
+    if spec.m * spec.n * spec.k * spec.batch < 1 << 15:
         return 1, 1
-    wanted = max(1, -(-32 // spec.batch))
+    tiles, panels = _row_tiles(cut), sum(p.count for p in cut.panels)
+    wanted = max(1, -(-_UNITS // spec.batch))
     if pack_a:
         return min(tiles, wanted), 1
     groups = min(panels, wanted)
@@ -194,52 +227,36 @@ def _units(
     return min(tiles, max(1, -(-wanted // groups))), groups
 
 
-def _choose_panels(spec: GemmSpec, machine: Machine, same_rows: bool) -> tuple[Panel, ...]:
-    best: tuple[float, tuple[Panel, ...]] | None = None
-    for vectors in range(1, 9):
-        limit = (machine.registers - 1 - vectors) // vectors
-        if spec.k < 4:
-            limit = min(limit, 4)
-        if limit < 1:
-            break
-        cost, panels = _cut(spec, machine, vectors, limit, same_rows)
-        if best is None or cost < best[0]:
-            best = cost, panels
-    assert best is not None
-    return best[1]
-
-
-def _cut(
-    spec: GemmSpec, machine: Machine, vectors: int, limit: int, same_rows: bool
-) -> tuple[float, tuple[Panel, ...]]:
-    """Panels of ``vectors`` vectors and what they cost; the last panel takes what is left."""
-    width = vectors * machine.lanes
-    full, rest = divmod(spec.n, width)
-    panels = []
-    if full:
-        rows = Rows.at_most(spec.m, limit)
-        panels.append(Panel(0, full, pieces_of(width, machine.lanes), rows))
-    if rest:
-        pieces = pieces_of(rest, machine.lanes)
-        room = limit
-        if not (same_rows and full):
-            room = max(limit, (machine.registers - 1 - len(pieces)) // len(pieces))
-        panels.append(Panel(full, 1, pieces, Rows.at_most(spec.m, room)))
-    return sum(p.count * _panel_cost(p, spec.k, machine) for p in panels), tuple(panels)
-
-
-def _panel_cost(panel: Panel, k: int, machine: Machine) -> float:
-    rows = panel.rows
-    big = _tile_cost(rows.small_size + 1, panel.pieces, k, machine) if rows.big else 0.0
-    small = _tile_cost(rows.small_size, panel.pieces, k, machine)
-    return rows.big * big + (rows.tiles - rows.big) * small
-
-
-def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -> float:
-    """Cycles of one register tile: multiply-adds, loads, or latency, whichever binds."""
-    wide = machine.lanes * 4 >= 64 or machine.registers == 32
-    unit = 1.0 if wide else 0.5
-    weights = [unit if p.lanes == machine.lanes else 0.5 for p in pieces]
-    arithmetic = rows * sum(weights)
-    loads = 0.5 * rows + sum(weights)
-    return k * (max(arithmetic, loads, 4.0) + 0.3) + 12 + 2.0 * rows * len(pieces)
+def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, GemmPlan] | None:
+    """Vectors along k, where at most one operand must be laid out so, and it is a small one."""
+    pack_a = not (spec.a_direct and spec.a_strides[1] == 1)
+    pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
+    size = spec.m * spec.k if pack_a else spec.n * spec.k
+    small = size * spec.itemsize <= machine.l2 // 4
+    if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
+        return None
+    if (pack_a or pack_b) and not small:
+        return None
+    cut = best_dots(spec, machine)
+    if spec.m * spec.k * spec.itemsize > machine.l2 // 2 and sum(p.count for p in cut.panels) > 1:
+        return None  # every panel reads all of A again
+    cost = cut.cost
+    if pack_a:
+        cost += line_cost(size, spec.a_strides)
+    if pack_b:
+        cost += line_cost(size, spec.b_strides[::-1])
+    chunks, groups = _units(spec, cut, False, False)
+    chosen = GemmPlan(
+        spec,
+        swapped,
+        "dot",
+        machine.lanes,
+        cut.panels,
+        chunks,
+        groups,
+        spec.k,
+        pack_a,
+        pack_b,
+        False,
+    )
+    return cost, chosen

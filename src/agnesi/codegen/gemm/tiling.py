@@ -40,6 +40,11 @@ class Rows:
         return self.total % self.tiles
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The tile heights that occur, each once."""
+        return (self.small_size + 1, self.small_size) if self.big else (self.small_size,)
+
+    @property
     def largest(self) -> int:
         return -(-self.total // self.tiles)
 
@@ -70,6 +75,12 @@ class Panel:
         """Elements of one packed row."""
         last = self.pieces[-1]
         return last.offset + last.lanes
+
+    @property
+    def columns(self) -> int:
+        """Columns of C in one panel."""
+        last = self.pieces[-1]
+        return last.offset + last.active
 
 
 def pieces_of(columns: int, lanes: int) -> tuple[Piece, ...]:

@@ -1,0 +1,149 @@
+"""Estimate the cycles of each way to cut a product, and pick the cheapest cut of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agnesi.codegen.gemm.spec import GemmSpec
+from agnesi.codegen.gemm.tiling import Panel, Piece, Rows, pieces_of
+
+_TURNED = 0.35  # cycles to pack one element that lies the other way
+_COPIED = 0.15
+_GATHERED = 2.0
+_FAR = 1 / 24  # cycles to read a byte from beyond the first cache
+_CODE = 0.0007  # each accumulator in the code counts as this share of the run time
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the planner knows of the processor."""
+
+    lanes: int
+    itemsize: int
+    registers: int
+    l1: int
+    l2: int
+    l3: int
+
+    @property
+    def unit(self) -> float:
+        """Cycles of one full vector instruction: two 256-bit ones start in each cycle."""
+        return 1.0 if self.registers == 32 else 0.5
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Panels with the estimated cycles of one batch member."""
+
+    cost: float
+    panels: tuple[Panel, ...]
+
+
+def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
+    """The best register tiles; ``same_rows`` asks for one cut of the rows for all panels."""
+    cuts = [
+        _tile_cut(spec, machine, vectors, limit, same_rows)
+        for vectors in range(1, 9)
+        for limit in _row_limits(spec, machine, vectors)
+    ]
+    return min(cuts, key=lambda cut: cut.cost)
+
+
+def _row_limits(spec: GemmSpec, machine: Machine, vectors: int) -> Iterator[int]:
+    """Tile heights to try: the tallest that registers hold, and a tall one that divides m."""
+    limit = (machine.registers - 1 - vectors) // vectors
+    if spec.k < 4:  # few products to a sum: writing C is the work, so keep to few lines of it
+        limit = min(limit, 4)
+    if limit < 1:
+        return
+    yield limit
+    for size in range(limit, limit // 2, -1):
+        if spec.m % size == 0:
+            if size != limit:
+                yield size
+            return
+
+
+def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, limit: int, same_rows: bool) -> Cut:
+    """Panels of ``vectors`` vectors; the last panel takes what is left."""
+    columns = vectors * machine.lanes
+    full, rest = divmod(spec.n, columns)
+    panels = []
+    if full:
+        pieces = pieces_of(columns, machine.lanes)
+        panels.append(Panel(0, full, pieces, Rows.at_most(spec.m, limit)))
+    if rest:
+        pieces = pieces_of(rest, machine.lanes)
+        room = limit
+        if not (same_rows and full) and spec.k >= 4:
+            room = max(limit, (machine.registers - 1 - len(pieces)) // len(pieces))
+        panels.append(Panel(full, 1, pieces, Rows.at_most(spec.m, room)))
+    cost = sum(p.count * _panel_cost(p, spec.k, machine) for p in panels)
+    code = sum(rows * len(p.pieces) for p in panels for rows in p.rows.sizes)
+    return Cut(cost * (1 + _CODE * code), tuple(panels))
+
+
+def _panel_cost(panel: Panel, k: int, machine: Machine) -> float:
+    rows = panel.rows
+    big = _tile_cost(rows.small_size + 1, panel.pieces, k, machine) if rows.big else 0.0
+    small = _tile_cost(rows.small_size, panel.pieces, k, machine)
+    return rows.big * big + (rows.tiles - rows.big) * small
+
+
+def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -> float:
+    """Cycles of one register tile: multiply-adds, loads, or latency, whichever binds."""
+    weights = [machine.unit if p.lanes == machine.lanes else 0.5 for p in pieces]
+    arithmetic, line = rows * sum(weights), sum(weights)
+    columns = sum(p.lanes for p in pieces)
+    if k * columns * machine.itemsize > machine.l1 * 3 // 4:
+        line = max(line, columns * machine.itemsize * _FAR)
+    loads = 0.5 * rows + line
+    return k * (max(arithmetic, loads, 4.0) + 0.08 * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
+
+
+def pack_cost(spec: GemmSpec) -> float:
+    """Cycles to pack all of B for register tiles."""
+    if spec.b_strides[1] == 1:
+        return _COPIED * spec.k * spec.n
+    return (_TURNED if spec.b_strides[0] == 1 else _GATHERED) * spec.k * spec.n
+
+
+def best_dots(spec: GemmSpec, machine: Machine) -> Cut:
+    """The best tiles of vectors along k."""
+    cuts = []
+    for columns in range(1, min(spec.n, 8) + 1):
+        limit = min(8, (machine.registers - 1 - columns) // (columns + 1))
+        if limit > 0:
+            cuts.append(_dot_cut(spec, machine, limit, columns))
+    return min(cuts, key=lambda cut: cut.cost)
+
+
+def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
+    full, rest = divmod(spec.n, columns)
+    rows = Rows.at_most(spec.m, limit)
+    panels = []
+    for first, count, size in ((0, full, columns), (full, 1, rest)):
+        if count and size:
+            piece = Piece(0, 1 << (size - 1).bit_length(), size)
+            panels.append(Panel(first, count, (piece,), rows))
+    turns = -(-spec.k // machine.lanes)
+    cost = 0.0
+    for panel in panels:
+        size = panel.pieces[0].active
+        for height in (rows.small_size,) * (rows.tiles - rows.big) + (
+            rows.small_size + 1,
+        ) * rows.big:
+            products, loads = height * size * machine.unit, (height + size) * machine.unit
+            cost += panel.count * (
+                turns * (max(products, loads, 4.0) + 0.5) + 15 + 4 * height * size
+            )
+    code = sum(r * p.pieces[0].active for p in panels for r in rows.sizes)
+    return Cut(cost * (1 + _CODE * code), tuple(panels))
+
+
+def line_cost(size: int, strides: tuple[int, ...]) -> float:
+    """Cycles to lay a whole operand of ``size`` elements out along k."""
+    if strides[1] == 1:
+        return _COPIED * size
+    return (_TURNED if strides[0] == 1 else _GATHERED) * size

@@ -1,0 +1,219 @@
+"""Products whose operands both run along k: vectors along k, summed across lanes at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
+from agnesi.codegen.builder import lanes as lanes_of
+from agnesi.codegen.gemm.microkernel import multiply_add
+from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
+from agnesi.codegen.gemm.pack import copy_lines, copy_turned, zip_orders
+from agnesi.codegen.gemm.tiling import Panel, pieces_of
+from agnesi.codegen.gemm.unit import Unit
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """An operand as lines along k: where line 0 of a tile starts, and how far lines are apart."""
+
+    pointer: Value
+    pitch: int
+
+
+class DotUnit(Unit):
+    """A work unit whose accumulators are vectors of partial sums, one for each element of C."""
+
+    def prepare(self) -> None:
+        """Lay a small operand out along k, whole; done once for each batch member."""
+        spec = self.plan.spec
+        if self.plan.pack_a:
+            self._lay_out(self.operands.a, spec.m, spec.a_strides, "m", self.packed_a)
+        if self.plan.pack_b:
+            self._lay_out(self.operands.b, spec.n, spec.b_strides[::-1], "n", self.packed_b)
+
+    def _lay_out(
+        self, operand: Operand, lines: int, strides: tuple[int, ...], axis: str, target: Value
+    ) -> None:
+        """``target[line][k]``; ``strides`` are those along (line, k)."""
+        plan = self.plan
+
+        def read(
+            b: Builder, line: Value, k: Value, lanes: int, mask: Value | None, along: str
+        ) -> Value:
+            place = (line, k) if axis == "m" else (k, line)
+            return operand.load(b, self.batch, *place, lanes, mask, along)
+
+        pitch = plan.k_pitch
+        if strides[0] == 1 != strides[1]:
+            copy_turned(
+                self.b,
+                self.type,
+                i64(lines),
+                pieces_of(plan.spec.k, plan.lanes),
+                lambda b, k, line, lanes, mask: read(b, line, k, lanes, mask, axis),
+                lambda b, k, line, lanes, mask: read(b, line, k, lanes, mask, "k"),
+                target,
+                pitch,
+            )
+            return
+        copy_lines(
+            self.b,
+            self.type,
+            i64(lines),
+            i64(plan.spec.k),
+            lambda b, line, k, lanes, mask: read(b, line, k, lanes, mask, "k"),
+            target,
+            pitch,
+            plan.lanes,
+        )
+
+    def emit(self) -> None:
+        """All panels of the unit."""
+        for kind, panel in enumerate(self.plan.panels):
+            with self._panels(panel) as index:
+                self._row_tiles(kind, panel, index, i64(0), i64(self.plan.spec.k))
+
+    def _tile(
+        self, panel: Panel, size: int, index: Value, i: Value, k: Value, count: Value
+    ) -> None:
+        """Rows times columns accumulators, then their sums, row by row, to the epilogue."""
+        b, plan, j = self.b, self.plan, self._column(index)
+        piece = panel.pieces[0]
+        sums = self._sum(size, piece.active, self._a_lines(i), self._b_lines(j))
+        empty = const(sums[0].type, 0)
+        cells = []
+        for r in range(size):
+            cells += sums[r * piece.active : (r + 1) * piece.active]
+            cells += [empty] * (piece.lanes - piece.active)
+        room = max(piece.lanes, plan.lanes // piece.lanes * piece.lanes)
+        for at in range(0, len(cells), room):
+            some = cells[at : at + room]
+            some += [empty] * (-len(some) % (1 << (len(some) - 1).bit_length()))
+            folded = fold(b, some)
+            for n in range(0, min(len(cells) - at, room), piece.lanes):
+                value = lanes_from(b, folded, n, piece.lanes)
+                self._epilogue(panel, b.add(i, i64((at + n) // piece.lanes)), j, [value])
+
+    def _a_lines(self, i: Value) -> _Lines:
+        plan = self.plan
+        if plan.pack_a:
+            at = self.b.mul(i, i64(plan.k_pitch))
+            return _Lines(self.b.gep(self.type, self.packed_a, at), plan.k_pitch)
+        assert self.operands.a.address is not None
+        at = self.operands.a.address(self.b, self.batch, i, i64(0))
+        return _Lines(at, plan.spec.a_strides[0])
+
+    def _b_lines(self, j: Value) -> _Lines:
+        plan = self.plan
+        if plan.pack_b:
+            at = self.b.mul(j, i64(plan.k_pitch))
+            return _Lines(self.b.gep(self.type, self.packed_b, at), plan.k_pitch)
+        assert self.operands.b.address is not None
+        at = self.operands.b.address(self.b, self.batch, i64(0), j)
+        return _Lines(at, plan.spec.b_strides[1])
+
+    def _sum(self, rows: int, columns: int, x: _Lines, y: _Lines) -> list[Value]:
+        """Vectors of partial sums of all products along k."""
+        b, lanes, k = self.b, self.plan.lanes, self.plan.spec.k
+        chains = max(1, min(4, 4 // (rows * columns), k // lanes))
+        step = lanes * chains
+        zero = const(vector(self.type, lanes), 0)
+        sums = [zero] * (rows * columns)
+        at = 0
+        if k >= step:
+            at = k - k % step
+            wide = self._loop(rows, columns, x, y, at, chains, sums * chains)
+            sums = wide[: len(sums)]
+            for chain in range(1, chains):
+                part = wide[chain * len(sums) : (chain + 1) * len(sums)]
+                sums = [_add(b, s, p) for s, p in zip(sums, part, strict=True)]
+        while at < k:
+            sums = self._turn(rows, columns, x, y, i64(at), min(lanes, k - at), sums)
+            at += lanes
+        return sums
+
+    def _loop(
+        self,
+        rows: int,
+        columns: int,
+        x: _Lines,
+        y: _Lines,
+        stop: int,
+        chains: int,
+        sums: list[Value],
+    ) -> list[Value]:
+        b, lanes, size = self.b, self.plan.lanes, len(sums) // chains
+        with b.loop(i64(0), i64(stop), lanes * chains, sums, nonempty=True) as loop:
+            new: list[Value] = []
+            for chain in range(chains):
+                k = b.add(loop.index, i64(chain * lanes)) if chain else loop.index
+                mine = loop.carried[chain * size : (chain + 1) * size]
+                new += self._turn(rows, columns, x, y, k, lanes, mine)
+            loop.carry(*new)
+        return loop.results
+
+    def _turn(
+        self,
+        rows: int,
+        columns: int,
+        x: _Lines,
+        y: _Lines,
+        k: Value,
+        active: int,
+        sums: list[Value],
+    ) -> list[Value]:
+        """One vector of every line, multiplied pairwise."""
+        b, lanes = self.b, self.plan.lanes
+        mask = None
+        if active < lanes:
+            mask = lanes_of(vector("i1", lanes), [n < active for n in range(lanes)])
+
+        def read(lines: _Lines, count: int) -> list[Value]:
+            at = b.gep(self.type, lines.pointer, k)
+            places = (b.gep(self.type, at, i64(n * lines.pitch)) for n in range(count))
+            return [load_strided(b, p, self.type, 1, lanes, mask) for p in places]
+
+        left, right = read(x, rows), read(y, columns)
+        return [
+            multiply_add(b, p, q, sums[r * columns + c])
+            for r, p in enumerate(left)
+            for c, q in enumerate(right)
+        ]
+
+
+def fold(b: Builder, vectors: list[Value]) -> Value:
+    """Sum each vector across its lanes: lane ``n`` of the result is the sum of vector ``n``.
+
+    The number of vectors is a power of two and at most that of lanes.  Pairs are zipped and
+    added, first element by element inside of 128-bit lanes, then by whole 128-bit lanes: cheap
+    shuffles on every machine.
+    """
+    type_, count = vectors[0].type, len(vectors)
+    lanes = width(type_)
+    group = min(lanes, 16 // element_bytes(scalar(type_)))
+    inner = min(group, count)
+    near, far = zip_orders(lanes, group), zip_orders(lanes, lanes, group)
+    total = _halve(
+        b, [_halve(b, vectors[n : n + inner], near) for n in range(0, count, inner)], far
+    )
+    while width(total.type) > count:
+        half = width(total.type) // 2
+        total = _add(b, lanes_from(b, total, 0, half), lanes_from(b, total, half, half))
+    return total
+
+
+def _halve(b: Builder, vectors: list[Value], orders: tuple[list[int], list[int]]) -> Value:
+    """Join vectors pairwise until one is left."""
+    low, high = orders
+    while len(vectors) > 1:
+        half = len(vectors) // 2
+        vectors = [
+            _add(b, b.shuffle(p, q, low), b.shuffle(p, q, high))
+            for p, q in zip(vectors[:half], vectors[half:], strict=True)
+        ]
+    return vectors[0]
+
+
+def _add(b: Builder, x: Value, y: Value) -> Value:
+    return b.fadd(x, y) if is_float(x.type) else b.add(x, y)

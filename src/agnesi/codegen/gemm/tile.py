@@ -1,0 +1,195 @@
+"""Units of register tiles: broadcast rows of A against vectors of B along n."""
+
+from __future__ import annotations
+
+from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.gemm.microkernel import ReadRow, Source, sum_products, zeros
+from agnesi.codegen.gemm.operands import element_bytes
+from agnesi.codegen.gemm.pack import Read, copy_lines, copy_pieces, copy_turned
+from agnesi.codegen.gemm.tiling import Panel
+from agnesi.codegen.gemm.unit import Unit
+
+
+class TileUnit(Unit):
+    """Packs what must be packed, then runs the register tile over rows and panels."""
+
+    def emit(self) -> None:
+        """The whole unit: in one go, or k block by k block with partial sums in scratch."""
+        b, plan = self.b, self.plan
+        if not plan.blocked:
+            self._block(i64(0), i64(plan.spec.k))
+            return
+        self._clear_sums()
+        with b.loop(i64(0), i64(plan.spec.k), plan.k_block) as loop:
+            left = b.sub(i64(plan.spec.k), loop.index)
+            self._block(loop.index, b.intrinsic("smin", left, i64(plan.k_block)))
+        for panel in plan.panels:
+            with self._panels(panel) as index:
+                sums = self._partial(index, i64(0), panel)
+                self._finish(panel, self.row, self._column(index), self.rows, sums)
+
+    def _block(self, k: Value, count: Value) -> None:
+        """Add the products of k .. k+count to all sums of the unit."""
+        plan = self.plan
+        if plan.pack_a:
+            self._pack_a(k, count)
+        for kind, panel in enumerate(plan.panels):
+            with self._panels(panel) as index:
+                if plan.pack_b:
+                    self._pack_b(panel, index, k, count)
+                self._row_tiles(kind, panel, index, k, count)
+
+    def _pack_a(self, k: Value, count: Value) -> None:
+        """The rows of this unit, in the order in which their callback makes them best."""
+        b, plan, load = self.b, self.plan, self.operands.a.load
+        if plan.spec.a_strides[1] == 1:
+            copy_lines(
+                b,
+                self.type,
+                self.rows,
+                count,
+                lambda b, i, kk, lanes, mask: load(
+                    b, self.batch, b.add(self.row, i), b.add(k, kk), lanes, mask, "k"
+                ),
+                self.packed_a,
+                plan.k_block,
+                plan.lanes,
+            )
+        else:
+            copy_lines(
+                b,
+                self.type,
+                count,
+                self.rows,
+                lambda b, kk, i, lanes, mask: load(
+                    b, self.batch, b.add(self.row, i), b.add(k, kk), lanes, mask, "m"
+                ),
+                self.packed_a,
+                plan.chunk_rows,
+                plan.lanes,
+            )
+
+    def _pack_b(self, panel: Panel, index: Value, k: Value, count: Value) -> None:
+        """One column panel, k by k, whichever way its memory runs."""
+        b, spec, load, j = self.b, self.plan.spec, self.operands.b.load, self._column(index)
+
+        def read(axis: str) -> Read:
+            return lambda b, x, kk, lanes, mask: load(
+                b, self.batch, b.add(k, kk), b.add(j, x), lanes, mask, axis
+            )
+
+        if spec.b_strides[0] == 1 != spec.b_strides[1]:
+            copy_turned(
+                b, self.type, count, panel.pieces, read("k"), read("n"), self.packed_b, panel.width
+            )
+        else:
+            across = read("n")
+            copy_pieces(
+                b,
+                self.type,
+                count,
+                panel.pieces,
+                lambda b, kk, x, lanes, mask: across(b, x, kk, lanes, mask),
+                self.packed_b,
+                panel.width,
+            )
+
+    def _tile(
+        self, panel: Panel, size: int, index: Value, i: Value, k: Value, count: Value
+    ) -> None:
+        """One register tile, and what becomes of its sums."""
+        b, plan = self.b, self.plan
+        j = self._column(index)
+        sums = zeros(self.type, size, panel.pieces)
+        place = self.sums
+        if plan.blocked:
+            place = self._partial(index, b.sub(i, self.row), panel)
+            sums = [b.load(v.type, at, self._align) for v, at in self._cells(panel, sums, place)]
+        sums = sum_products(
+            b,
+            self.type,
+            size,
+            panel.pieces,
+            self._a(i, k),
+            self._b(panel, j, k),
+            i64(0),
+            count,
+            sums,
+            plan.chains(panel, size),
+        )
+        if not (plan.blocked or plan.spill):
+            for r in range(size):
+                line = sums[r * len(panel.pieces) : (r + 1) * len(panel.pieces)]
+                self._epilogue(panel, b.add(i, i64(r)), j, line)
+            return
+        for value, at in self._cells(panel, sums, place):
+            b.store(value, at, self._align)
+        if not plan.blocked:
+            self._finish(panel, i, j, i64(size), place)
+
+    @property
+    def _align(self) -> int:
+        return element_bytes(self.type)
+
+    def _cells(self, panel: Panel, sums: list[Value], place: Value) -> list[tuple[Value, Value]]:
+        """The accumulators with their addresses in scratch."""
+        cells = []
+        for n, value in enumerate(sums):
+            r, piece = n // len(panel.pieces), panel.pieces[n % len(panel.pieces)]
+            at = i64(r * panel.width + piece.offset)
+            cells.append((value, self.b.gep(self.type, place, at)))
+        return cells
+
+    def _a(self, i: Value, k: Value) -> Source:
+        b, plan = self.b, self.plan
+        if plan.pack_a:
+            row_major = plan.spec.a_strides[1] == 1
+            strides = (plan.k_block, 1) if row_major else (1, plan.chunk_rows)
+            at = b.mul(b.sub(i, self.row), i64(strides[0]))
+            return Source(b.gep(self.type, self.packed_a, at), *strides)
+        address = self.operands.a.address
+        assert address is not None, "a direct operand has an address"
+        return Source(address(b, self.batch, i, k), *plan.spec.a_strides)
+
+    def _b(self, panel: Panel, j: Value, k: Value) -> Source | ReadRow:
+        plan, operand = self.plan, self.operands.b
+        if plan.pack_b:
+            return Source(self.packed_b, 1, panel.width)
+        if operand.address is not None and plan.spec.b_strides[1] == 1:
+            at = operand.address(self.b, self.batch, k, j)
+            return Source(at, 1, plan.spec.b_strides[0], masked=True)
+
+        def read(b: Builder, step: Value) -> list[Value]:
+            row = b.add(k, step)
+            return [
+                operand.load(b, self.batch, row, b.add(j, i64(p.offset)), p.lanes, p.mask, "n")
+                for p in panel.pieces
+            ]
+
+        return read
+
+    def _partial(self, index: Value, row: Value, panel: Panel) -> Value:
+        """Where the partial sums of a panel lie from this row of the chunk on."""
+        b = self.b
+        own = b.mul(b.sub(index, self.group_start), i64(self.plan.panel_elements))
+        return b.gep(self.type, self.sums, b.add(own, b.mul(row, i64(panel.width))))
+
+    def _clear_sums(self) -> None:
+        b, plan = self.b, self.plan
+        zero = const(vector(self.type, plan.lanes), 0)
+        total = i64(plan.panel_elements * plan.group_panels)
+        with b.loop(i64(0), total, plan.lanes) as loop:
+            b.store(zero, b.gep(self.type, self.sums, loop.index), self._align)
+
+    def _finish(self, panel: Panel, i: Value, j: Value, rows: Value, place: Value) -> None:
+        """Hand finished sums from scratch to the epilogue, row after row."""
+        b = self.b
+        with b.loop(i64(0), rows) as loop:
+            line = b.gep(self.type, place, b.mul(loop.index, i64(panel.width)))
+            sums = [
+                b.load(
+                    vector(self.type, p.lanes), b.gep(self.type, line, i64(p.offset)), self._align
+                )
+                for p in panel.pieces
+            ]
+            self._epilogue(panel, b.add(i, loop.index), j, sums)

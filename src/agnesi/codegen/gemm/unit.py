@@ -1,0 +1,92 @@
+"""A work unit: which panels and row tiles are its own, and the loops over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.gemm.operands import Operands
+from agnesi.codegen.gemm.planner import GemmPlan
+from agnesi.codegen.gemm.tiling import Panel
+
+
+def share(b: Builder, total: int, parts: int, part: Value) -> tuple[Value, Value]:
+    """Where share ``part`` of ``total`` things cut into ``parts`` begins and ends."""
+    if parts == 1:
+        return i64(0), i64(total)
+    if parts == total:
+        return part, b.add(part, i64(1))
+    low = b.op("udiv", b.mul(part, i64(total)), i64(parts))
+    high = b.op("udiv", b.mul(b.add(part, i64(1)), i64(total)), i64(parts))
+    return low, high
+
+
+class Unit:
+    """A chunk of row tiles and a group of column panels of one batch member."""
+
+    def __init__(
+        self,
+        b: Builder,
+        plan: GemmPlan,
+        operands: Operands,
+        scratch: Value,
+        batch: Value,
+        chunk: Value,
+        group: Value,
+    ) -> None:
+        self.b, self.plan, self.operands, self.batch = b, plan, operands, batch
+        self.type = plan.spec.type
+        self.packed_a = scratch
+        self.packed_b = b.gep("i8", scratch, i64(plan.a_bytes))
+        self.sums = b.gep("i8", scratch, i64(plan.a_bytes + plan.b_bytes))
+        self.group_start, self.group_stop = share(b, plan.panel_count, plan.column_groups, group)
+        self.tiles = [share(b, p.rows.tiles, plan.row_chunks, chunk) for p in plan.panels]
+        first = plan.panels[0].rows
+        self.row = first.start(b, self.tiles[0][0])
+        self.rows = b.sub(first.start(b, self.tiles[0][1]), self.row)
+
+    def prepare(self) -> None:
+        """What must be done once for each batch member."""
+
+    def emit(self) -> None:
+        """The whole unit."""
+        raise NotImplementedError
+
+    def _tile(
+        self, panel: Panel, size: int, index: Value, i: Value, k: Value, count: Value
+    ) -> None:
+        """One register tile of ``size`` rows: its products for k .. k+count, and their end."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _panels(self, panel: Panel) -> Iterator[Value]:
+        """Loop over the panels of this kind that belong to the unit."""
+        b = self.b
+        start, stop = self.group_start, self.group_stop
+        if len(self.plan.panels) > 1:
+            if panel.first:
+                start = b.intrinsic("smax", start, i64(panel.first))
+            else:
+                stop = b.intrinsic("smin", stop, i64(panel.count))
+        with b.loop(start, stop) as loop:
+            yield loop.index
+
+    def _column(self, index: Value) -> Value:
+        return self.b.mul(index, i64(self.plan.panel_columns))
+
+    def _row_tiles(self, kind: int, panel: Panel, index: Value, k: Value, count: Value) -> None:
+        b, rows = self.b, panel.rows
+        low, high = self.tiles[kind]
+        if rows.big:
+            with b.loop(low, b.intrinsic("smin", high, i64(rows.big))) as tile:
+                self._tile(panel, rows.small_size + 1, index, rows.start(b, tile.index), k, count)
+            low = b.intrinsic("smax", low, i64(rows.big))
+        with b.loop(low, high) as tile:
+            self._tile(panel, rows.small_size, index, rows.start(b, tile.index), k, count)
+
+    def _epilogue(self, panel: Panel, i: Value, j: Value, line: list[Value]) -> None:
+        b = self.b
+        for piece, value in zip(panel.pieces, line, strict=True):
+            at = b.add(j, i64(piece.offset))
+            self.operands.epilogue(b, value, self.batch, i, at, piece.lanes, piece.mask, "n")
