@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 BOOL_RESULTS = frozenset(
-    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
-    "logical_not isnan isinf isfinite signbit".split()
+    ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "signbit"]
 )
 
 
@@ -255,6 +255,25 @@ class Read:
         return self.function(
             tuple(Affine() if n == 1 else i for n, i in zip(self.shape, own, strict=True))
         )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A region of a result: element ``i`` of the part lies at ``start + step * i`` on each axis.
+
+    Steps are positive.  ``function(at)`` is the part's element at ``at``, counted in the part's
+    own ``shape``.  Parts of one result are written in order, later ones over earlier ones.
+    """
+
+    start: tuple[int, ...]
+    step: tuple[int, ...]
+    shape: tuple[int, ...]
+    function: Callable[[At], Expr]
+
+    @classmethod
+    def whole(cls, shape: Sequence[int], function: Callable[[At], Expr]) -> Part:
+        """The part that covers a result of this shape."""
+        return cls((0,) * len(shape), (1,) * len(shape), tuple(shape), function)
 
 
 def unravel(flat: Affine, shape: Sequence[int]) -> At:

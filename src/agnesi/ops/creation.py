@@ -1,0 +1,510 @@
+"""Tensors from data, and tensors made of nothing: filled, counted, spaced."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.config import STATE
+from agnesi.core.dims import Dim, Shape, Size, is_static
+from agnesi.core.dispatch import COPY, apply, symbolic
+from agnesi.core.errors import DTypeError
+from agnesi.core.node import Node
+from agnesi.core.op import Op, public
+from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast
+from agnesi.ops.expand import BroadcastTo
+
+
+# -- operations -----------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Arange(Op):
+    """``start + step * i`` for i below ``size``, computed in ``dtype``."""
+
+    start: Any
+    step: Any
+    size: Size
+    dtype: np.dtype
+    name = "arange"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.size,), self.dtype
+
+    def perform(self) -> np.ndarray:
+        start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
+        return start + step * np.arange(self.size).astype(self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        name = self.dtype.name
+        if self.dtype.kind in "iu":
+            return loops.cast(loops.index(at[0] * int(self.step) + int(self.start)), name)
+        scaled = loops.call(
+            "multiply", loops.cast(loops.index(at[0]), name), loops.const(self.step, name)
+        )
+        return loops.call("add", scaled, loops.const(self.start, name))
+
+    def resolve(self, known: Any) -> Op:
+        start, step = (known(v) if isinstance(v, Dim) else v for v in (self.start, self.step))
+        return Arange(start, step, known(self.size), self.dtype)
+
+
+@dataclass(frozen=True)
+class Linspace(Op):
+    """Evenly spaced numbers; the last one is ``stop`` itself where the end is included."""
+
+    start: float
+    stop: float
+    num: int
+    endpoint: bool
+    dtype: np.dtype
+    name = "linspace"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.num,), self.dtype
+
+    def perform(self) -> np.ndarray:
+        return np.linspace(self.start, self.stop, self.num, self.endpoint, dtype=self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        count = max(self.num - 1 if self.endpoint else self.num, 1)
+        step = loops.const((self.stop - self.start) / count, "float64")
+        i = loops.index(at[0])
+        value = loops.call("multiply", loops.cast(i, "float64"), step)
+        value = loops.call("add", value, loops.const(self.start, "float64"))
+        if self.endpoint and self.num > 1:
+            last = loops.call("equal", i, loops.const(self.num - 1, "int64"))
+            value = loops.where(last, loops.const(self.stop, "float64"), value)
+        return loops.cast(value, self.dtype.name)
+
+
+@dataclass(frozen=True)
+class Eye(Op):
+    """Ones on the diagonal ``k`` of a matrix of zeros."""
+
+    rows: Size
+    columns: Size
+    k: int
+    dtype: np.dtype
+    name = "eye"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.rows, self.columns), self.dtype
+
+    def perform(self) -> np.ndarray:
+        return np.eye(self.rows, self.columns, self.k, self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        same = loops.call("equal", loops.index(at[0] + self.k), loops.index(at[1]))
+        return loops.cast(same, self.dtype.name)
+
+    def resolve(self, known: Any) -> Op:
+        return Eye(known(self.rows), known(self.columns), self.k, self.dtype)
+
+
+# -- helpers --------------------------------------------------------------------------------
+def sizes_of(shape: Any) -> Shape:
+    """A shape from a size or a sequence of sizes, each an integer or a Dim."""
+    if isinstance(shape, (int, Dim)) or not isinstance(shape, Sequence):
+        shape = (shape,)
+    return tuple(n if isinstance(n, Dim) else operator.index(n) for n in shape)
+
+
+def _checked(shape: Any) -> Shape:
+    sizes = sizes_of(shape)
+    if any(isinstance(n, int) and n < 0 for n in sizes):
+        raise ValueError(f"sizes must not be negative: {sizes}")
+    return sizes
+
+
+def made(op: Op, *sizes: Any) -> Tensor:
+    """The result of an operation without operands: a graph node where a size is unknown."""
+    return apply(op) if is_static(sizes) else symbolic(op, ())
+
+
+def constant(value: Any, dtype: np.dtype) -> Tensor:
+    """A constant of a graph."""
+    return symbol(Node(None, (), np.shape(value), dtype, value=np.asarray(value, dtype)))
+
+
+def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
+    """A tensor of one number; in a graph a broadcast constant, so that nothing big is kept."""
+    if STATE.trace is None and is_static(shape):
+        if value == 0:
+            return wrap(np.zeros(shape, dtype))
+        return wrap(np.full(shape, value, dtype))
+    return symbolic(BroadcastTo(shape), (constant(value, dtype),)) if shape else constant(
+        value, dtype
+    )
+
+
+def _float(dtype: Any) -> np.dtype:
+    return dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
+
+
+def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor:
+    if requires_grad:
+        if not dtypes.is_inexact(t.dtype):
+            raise DTypeError(f"only float and complex tensors can require grad, not {t.dtype}")
+        t.requires_grad = True
+        if t.node is not None:
+            t.node.requires_grad = True
+    if name is not None:
+        t._name = name
+    return t
+
+
+def _like(x: Any, dtype: Any) -> tuple[Shape, np.dtype]:
+    x = as_tensor(x)
+    return x.shape, x.dtype if dtype is None else dtypes.as_dtype(dtype)
+
+
+# -- from data ------------------------------------------------------------------------------
+@public
+def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False,
+           name: str | None = None) -> Tensor:
+    """A new tensor with a copy of the data.
+
+    Parameters
+    ----------
+    data : array_like or Tensor
+        Numbers, nested sequences, arrays, or a tensor.
+    dtype : dtype, optional
+        Type of the elements; Python floats take ``config.default_float`` otherwise.
+    requires_grad : bool
+        Whether gradients are to be computed for it.
+    name : str, optional
+        A name for printing.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tensor([1.0, 2.0])
+    tensor([1., 2.])
+    """
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(data, Tensor) and data.data is None:
+        t = cast(data, kind or data.dtype)
+        return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
+    array = data.data if isinstance(data, Tensor) else data
+    fresh = np.array(as_array(array, kind), copy=True, order="C")
+    if kind is not None and fresh.dtype != kind:
+        fresh = fresh.astype(kind)
+    return _finished(wrap(fresh), requires_grad, name)
+
+
+@public
+def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor:
+    """A tensor of the data, which shares the memory of an array where that is possible.
+
+    Parameters
+    ----------
+    data : array_like or Tensor
+    dtype : dtype, optional
+    copy : bool, optional
+        True always copies, False never does (ValueError where it must).
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import numpy as np, agnesi as ag
+    >>> a = np.zeros(2)
+    >>> t = ag.asarray(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0.], dtype=float64)
+    """
+    if copy:
+        return tensor(data, dtype)
+    result = as_tensor(data, None if dtype is None else dtypes.as_dtype(dtype))
+    if copy is False:
+        source = data.data if isinstance(data, Tensor) else data
+        if not isinstance(source, np.ndarray) or not np.may_share_memory(source, result.data):
+            raise ValueError("copy=False, but the data must be copied to make a tensor of it")
+    return result
+
+
+@public
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    Examples
+    --------
+    >>> import numpy as np, agnesi as ag
+    >>> ag.from_numpy(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"from_numpy takes a NumPy array, not {type(array).__name__}")
+    return asarray(array)
+
+
+# -- filled ---------------------------------------------------------------------------------
+@public
+def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """Zeros of a shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.zeros((2, 2))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
+    return _finished(filled(_checked(shape), 0, _float(dtype)), requires_grad)
+
+
+@public
+def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """Ones of a shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones(3)
+    tensor([1., 1., 1.])
+    """
+    return _finished(filled(_checked(shape), 1, _float(dtype)), requires_grad)
+
+
+@public
+def full(shape: Any, fill_value: Any, dtype: Any = None, *,
+         requires_grad: bool = False) -> Tensor:
+    """A shape filled with one number, or with the value of a scalar tensor.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.full((2,), 7)
+    tensor([7, 7])
+    """
+    sizes = _checked(shape)
+    if type(fill_value) in SCALARS:
+        kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
+        return _finished(filled(sizes, fill_value, kind), requires_grad)
+    value = as_tensor(fill_value, None if dtype is None else dtypes.as_dtype(dtype))
+    return _finished(alloc(value, *sizes), requires_grad)
+
+
+@public
+def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """Memory of a shape, with whatever is in it; zeros in a graph.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.empty((2, 3)).shape
+    (2, 3)
+    """
+    sizes, kind = _checked(shape), _float(dtype)
+    if STATE.trace is None and is_static(sizes):
+        return _finished(wrap(np.empty(sizes, kind)), requires_grad)
+    return filled(sizes, 0, kind)
+
+
+@public
+def zeros_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """Zeros of the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.zeros_like(ag.ones(2))
+    tensor([0., 0.])
+    """
+    shape, kind = _like(x, dtype)
+    return _finished(filled(shape, 0, kind), requires_grad)
+
+
+@public
+def ones_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """Ones of the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones_like(ag.zeros(2))
+    tensor([1., 1.])
+    """
+    shape, kind = _like(x, dtype)
+    return _finished(filled(shape, 1, kind), requires_grad)
+
+
+@public
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *,
+              requires_grad: bool = False) -> Tensor:
+    """One number in the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.full_like(ag.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    shape, kind = _like(x, dtype)
+    return full(shape, fill_value, kind, requires_grad=requires_grad)
+
+
+@public
+def empty_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """Memory of the shape and dtype of ``x``, with whatever is in it.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.empty_like(ag.zeros(2)).shape
+    (2,)
+    """
+    shape, kind = _like(x, dtype)
+    return empty(shape, kind, requires_grad=requires_grad)
+
+
+@public
+def alloc(value: Any, *shape: Any) -> Tensor:
+    """``value`` broadcast to a shape, in memory of its own (Theano's name).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.alloc(ag.tensor([1.0, 2.0]), 2, 2)
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    value = as_tensor(value)
+    sizes = _checked(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    return apply(COPY, apply(BroadcastTo(sizes), value))
+
+
+# -- counted --------------------------------------------------------------------------------
+def _number(x: Any) -> Any:
+    """A bound of arange: a Python number or a size."""
+    if isinstance(x, Tensor):
+        if x.data is None:
+            raise TypeError(
+                "the bounds of arange decide the size of the result, so they must be numbers or "
+                "sizes of other tensors (x.shape[0]), not symbolic tensors"
+            )
+        x = x.data
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = x.item()
+    return x
+
+
+@public
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
+
+    Parameters
+    ----------
+    start, stop, step : number, size
+        Integers give int64, floats the default float dtype.
+    dtype : dtype, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.arange(2, 8, 2)
+    tensor([2, 4, 6])
+    """
+    start, stop, step = (_number(v) for v in (start, stop, step))
+    if stop is None:
+        start, stop = 0, start
+    if step == 0 and not isinstance(step, Dim):
+        raise ValueError("the step of arange must not be zero")
+    floats = any(isinstance(v, float) for v in (start, stop, step))
+    kind = (dtypes.config.float_dtype if floats else dtypes.int64) if dtype is None \
+        else dtypes.as_dtype(dtype)
+    size: Any
+    if any(isinstance(v, Dim) for v in (start, stop, step)):
+        size = _extent(start, stop, step)
+    else:
+        size = max(int(np.ceil((stop - start) / step)), 0) if floats \
+            else max(-((start - stop) // step), 0)
+    return made(Arange(start, step, size, kind), size)
+
+
+def _extent(start: Any, stop: Any, step: Any) -> Any:
+    """Size of an arange with unknown bounds, taken not to be empty."""
+    if not isinstance(step, int) or any(isinstance(v, float) for v in (start, stop)):
+        raise TypeError("arange over unknown sizes takes integer bounds and steps")
+    span = stop - start if step > 0 else start - stop
+    return span if abs(step) == 1 else (span + (abs(step) - 1)) // abs(step)
+
+
+@public
+def linspace(start: float, stop: float, num: int = 50, dtype: Any = None, *,
+             endpoint: bool = True) -> Tensor:
+    """``num`` evenly spaced numbers from ``start`` to ``stop``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    op = Linspace(float(start), float(stop), operator.index(num), endpoint, _float(dtype))
+    return apply(op)
+
+
+@public
+def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype: Any = None, *,
+             endpoint: bool = True) -> Tensor:
+    """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    values = np.logspace(start, stop, num, endpoint, base, _float(dtype))
+    return constant(values, values.dtype) if STATE.trace is not None else wrap(values)
+
+
+@public
+def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """Ones on a diagonal of a matrix of zeros.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows, columns = _checked((n, n if m is None else m))
+    return made(Eye(rows, columns, k, _float(dtype)), rows, columns)
+
+
+@public
+def identity_like(x: Any) -> Tensor:
+    """The matrix of the shape and dtype of ``x`` with ones on its diagonal (Theano's name).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.identity_like(ag.zeros((1, 2)))
+    tensor([[1., 0.]])
+    """
+    x = as_tensor(x)
+    if x.ndim != 2:
+        raise ValueError(f"identity_like takes a matrix, not {x.ndim} dimensions")
+    return eye(*x.shape, dtype=x.dtype)

@@ -1,0 +1,409 @@
+"""Movement: the same elements in another shape, or with the axes in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.dims import Dim, Shape, Size, is_static, product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op, public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import sizes_of
+
+
+# -- operations -----------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Reshape(Op):
+    """The elements, in row-major order, in another shape."""
+
+    shape: Shape
+    name = "reshape"
+    view = True
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        if is_static(x.shape) and is_static(self.shape) and product(x.shape) != product(self.shape):
+            raise ShapeError(
+                f"{product(x.shape)} elements of shape {x.shape} do not fit the shape "
+                f"{self.shape} of {product(self.shape)}"
+            )
+        return self.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x.reshape(self.shape)
+
+    def undo(self, shape: Shape) -> Op:
+        """The operation that leads back to ``shape``: used when the view is changed in place."""
+        return Reshape(shape)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(Reshape(x.shape), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        if product(x.shape) == 0:
+            return x(*(loops.Affine(),) * len(x.shape))
+        return x(*remap(at, self.shape, x.shape))
+
+    def resolve(self, known: Any) -> Op:
+        return Reshape(tuple(map(known, self.shape)))
+
+
+def remap(at: Any, shape: Sequence[int], other: Sequence[int]) -> Any:
+    """Where the element at ``at`` of ``shape`` lies in ``other``, a shape of as many elements.
+
+    Groups of axes with equal products are matched first, so that indices stay simple.
+    """
+    result: list[Any] = []
+    i = j = 0
+    while j < len(other):
+        stop, end, mine, theirs = i, j + 1, 1, other[j]
+        while mine != theirs:
+            if mine < theirs:
+                mine, stop = mine * shape[stop], stop + 1
+            else:
+                theirs, end = theirs * other[end], end + 1
+        flat = loops.ravel(at[i:stop], shape[i:stop])
+        result.extend(loops.unravel(flat, other[j:end]))
+        i, j = stop, end
+    return tuple(result)
+
+
+@dataclass(frozen=True)
+class Permute(Op):
+    """Axes in another order: axis ``i`` of the result is axis ``axes[i]`` of the operand."""
+
+    axes: tuple[int, ...]
+    name = "permute_dims"
+    view = True
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return tuple([x.shape[a] for a in self.axes]), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x.transpose(self.axes)
+
+    def inverse(self) -> Permute:
+        """The permutation that leads back."""
+        back = [0] * len(self.axes)
+        for i, a in enumerate(self.axes):
+            back[a] = i
+        return Permute(tuple(back))
+
+    def undo(self, shape: Shape) -> Op:
+        return self.inverse()
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(self.inverse(), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        own = [loops.Affine()] * len(at)
+        for i, a in enumerate(self.axes):
+            own[a] = at[i]
+        return x(*own)
+
+
+# -- reshape --------------------------------------------------------------------------------
+def _rest(shape: Shape, target: Shape) -> Size:
+    """The size that -1 stands for: the elements of ``shape`` shared out over the others."""
+    factors = [n for n in shape if isinstance(n, Dim)]
+    number = product([n for n in shape if not isinstance(n, Dim)])
+    left: list[Size] = []
+    for n in target:
+        if isinstance(n, Dim) and n in factors:
+            factors.remove(n)
+        elif n != -1 or isinstance(n, Dim):
+            left.append(n)
+    by = product([n for n in left if not isinstance(n, Dim)])
+    unknown = [n for n in left if isinstance(n, Dim)]
+    if by == 0:
+        raise ShapeError(f"-1 is undetermined when shape {shape} is to become {target}")
+    if not unknown and number % by == 0:
+        return product([number // by, *factors])
+    if not factors and not unknown:
+        raise ShapeError(
+            f"{number} elements of shape {shape} cannot be shared out over {target}"
+        )
+    return product([number, *factors]) // product([by, *unknown])
+
+
+@public
+def reshape(x: Any, shape: Any) -> Tensor:
+    """The elements, in row-major order, in another shape.
+
+    Parameters
+    ----------
+    x : array_like
+    shape : int or tuple of int
+        One size may be -1: it is found from the others.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.reshape(ag.arange(6), (2, -1))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    x = as_tensor(x)
+    target = sizes_of(shape)
+    if any(n == -1 and not isinstance(n, Dim) for n in target):
+        if sum(n == -1 for n in target if not isinstance(n, Dim)) > 1:
+            raise ShapeError(f"only one size may be -1, not several of {target}")
+        rest = _rest(x.shape, target)
+        target = tuple(rest if n == -1 and not isinstance(n, Dim) else n for n in target)
+    return x if target == x.shape else apply(Reshape(target), x)
+
+
+@public
+def flatten(x: Any, start: int = 0, end: int = -1) -> Tensor:
+    """Axes ``start`` to ``end`` as one.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.flatten(ag.zeros((2, 3, 4)), 1).shape
+    (2, 12)
+    """
+    x = as_tensor(x)
+    if x.ndim == 0:
+        return reshape(x, (1,))
+    start, end = shapes.axis_of(start, x.ndim), shapes.axis_of(end, x.ndim)
+    if start > end:
+        raise ValueError(f"the first axis {start} comes after the last axis {end}")
+    middle = product(x.shape[start: end + 1])
+    return reshape(x, (*x.shape[:start], middle, *x.shape[end + 1:]))
+
+
+def ravel(x: Any) -> Tensor:
+    """All elements in one axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ravel(ag.zeros((2, 3))).shape
+    (6,)
+    """
+    return flatten(x)
+
+
+@public
+def squeeze(x: Any, axis: Any = None) -> Tensor:
+    """Without the axes of size 1, or without those named.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.squeeze(ag.zeros((1, 2, 1)), 0).shape
+    (2, 1)
+    """
+    x = as_tensor(x)
+    if axis is None:
+        axes: tuple[int, ...] = tuple(i for i, n in enumerate(x.shape) if n == 1)
+    else:
+        axes = shapes.axes_of(axis, x.ndim)
+    for a in axes:
+        if isinstance(x.shape[a], int) and x.shape[a] != 1:
+            raise ShapeError(f"axis {a} has size {x.shape[a]}; only axes of size 1 can go")
+    return reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in axes))
+
+
+@public
+def expand_dims(x: Any, axis: Any = 0) -> Tensor:
+    """With new axes of size 1 at the places ``axis`` of the result.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.expand_dims(ag.zeros(3), -1).shape
+    (3, 1)
+    """
+    x = as_tensor(x)
+    ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
+    axes = shapes.axes_of(axis, ndim)
+    rest = iter(x.shape)
+    return reshape(x, tuple(1 if i in axes else next(rest) for i in range(ndim)))
+
+
+# -- permute --------------------------------------------------------------------------------
+@public
+def permute_dims(x: Any, axes: Sequence[int] | None = None) -> Tensor:
+    """Axes in another order; reversed without ``axes``.
+
+    Parameters
+    ----------
+    x : array_like
+    axes : sequence of int, optional
+        Axis ``i`` of the result is axis ``axes[i]`` of ``x``.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.permute_dims(ag.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    x = as_tensor(x)
+    if axes is None:
+        order = tuple(range(x.ndim))[::-1]
+    else:
+        order = tuple(shapes.axis_of(a, x.ndim) for a in axes)
+        if sorted(order) != list(range(x.ndim)):
+            raise ValueError(f"axes {tuple(axes)} must name each of {x.ndim} axes once")
+    return x if order == tuple(range(x.ndim)) else apply(Permute(order), x)
+
+
+transpose = permute_dims
+
+
+@public
+def matrix_transpose(x: Any) -> Tensor:
+    """With the last two axes swapped.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.matrix_transpose(ag.zeros((5, 2, 3))).shape
+    (5, 3, 2)
+    """
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
+    return swapaxes(x, -1, -2)
+
+
+@public
+def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
+    """With two axes exchanged.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.swapaxes(ag.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    x = as_tensor(x)
+    order = list(range(x.ndim))
+    a, b = shapes.axis_of(axis1, x.ndim), shapes.axis_of(axis2, x.ndim)
+    order[a], order[b] = b, a
+    return permute_dims(x, order)
+
+
+@public
+def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
+    """With axes moved to other places; the rest keep their order.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.moveaxis(ag.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    x = as_tensor(x)
+    places = [
+        [shapes.axis_of(a, x.ndim) for a in (axes if isinstance(axes, (tuple, list)) else (axes,))]
+        for axes in (source, destination)
+    ]
+    if len(places[0]) != len(places[1]) or any(len(set(p)) != len(p) for p in places):
+        raise ValueError(
+            f"source {source} and destination {destination} must name as many different axes"
+        )
+    order = [a for a in range(x.ndim) if a not in places[0]]
+    for to, a in sorted(zip(places[1], places[0], strict=True)):
+        order.insert(to, a)
+    return permute_dims(x, order)
+
+
+@public
+def dimshuffle(x: Any, *pattern: Any) -> Tensor:
+    """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dimshuffle(ag.zeros((2, 1, 3)), 2, "x", 0).shape
+    (3, 1, 2)
+    """
+    x = as_tensor(x)
+    if len(pattern) == 1 and isinstance(pattern[0], (tuple, list)):
+        pattern = tuple(pattern[0])
+    kept = [shapes.axis_of(a, x.ndim) for a in pattern if a != "x"]
+    if len(set(kept)) != len(kept):
+        raise ValueError(f"pattern {pattern} names an axis twice")
+    gone = tuple(a for a in range(x.ndim) if a not in kept)
+    for a in gone:
+        if isinstance(x.shape[a], int) and x.shape[a] != 1:
+            raise ShapeError(f"axis {a} of size {x.shape[a]} is dropped, but its size is not 1")
+    moved = permute_dims(x, (*kept, *gone))
+    sizes = iter(moved.shape)
+    return reshape(moved, tuple(1 if a == "x" else next(sizes) for a in pattern))
+
+
+def _at_least(x: Any, ndim: int) -> Tensor:
+    x = as_tensor(x)
+    missing = ndim - x.ndim
+    if missing <= 0:
+        return x
+    if ndim == 3 and missing < 3:
+        return reshape(x, (*(1,) * (missing - 1), *x.shape, 1))
+    return reshape(x, (1,) * missing + x.shape)
+
+
+@public
+def atleast_1d(x: Any) -> Tensor:
+    """With one dimension at least.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.atleast_1d(3.0).shape
+    (1,)
+    """
+    return _at_least(x, 1)
+
+
+@public
+def atleast_2d(x: Any) -> Tensor:
+    """With two dimensions at least; new ones come first.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.atleast_2d(ag.zeros(3)).shape
+    (1, 3)
+    """
+    return _at_least(x, 2)
+
+
+@public
+def atleast_3d(x: Any) -> Tensor:
+    """With three dimensions at least, as NumPy places them.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.atleast_3d(ag.zeros((2, 3))).shape
+    (2, 3, 1)
+    """
+    return _at_least(x, 3)
