@@ -5,75 +5,178 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api.functions import (
+    abs as abs,
+    absolute as absolute,
+    acos as acos,
+    acosh as acosh,
     add as add,
-)
-from agnesi.api.functions import (
+    add_at as add_at,
     alloc as alloc,
-)
-from agnesi.api.functions import (
+    along as along,
+    angle as angle,
     arange as arange,
-)
-from agnesi.api.functions import (
+    arccos as arccos,
+    arccosh as arccosh,
+    arcsin as arcsin,
+    arcsinh as arcsinh,
+    arctan as arctan,
+    arctan2 as arctan2,
+    arctanh as arctanh,
+    as_index as as_index,
     asarray as asarray,
-)
-from agnesi.api.functions import (
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atan2 as atan2,
+    atanh as atanh,
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    bitwise_and as bitwise_and,
+    bitwise_invert as bitwise_invert,
+    bitwise_left_shift as bitwise_left_shift,
+    bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or,
+    bitwise_right_shift as bitwise_right_shift,
+    bitwise_xor as bitwise_xor,
+    broadcast_arrays as broadcast_arrays,
+    broadcast_to as broadcast_to,
+    cbrt as cbrt,
+    ceil as ceil,
+    clamp as clamp,
+    clip as clip,
+    common_at as common_at,
+    conj as conj,
+    conjugate as conjugate,
     constant as constant,
-)
-from agnesi.api.functions import (
+    copy as copy,
+    copysign as copysign,
+    cos as cos,
+    cosh as cosh,
+    dimshuffle as dimshuffle,
+    div as div,
+    divide as divide,
     empty as empty,
-)
-from agnesi.api.functions import (
     empty_like as empty_like,
-)
-from agnesi.api.functions import (
+    eq as eq,
+    equal as equal,
     exp as exp,
-)
-from agnesi.api.functions import (
+    exp2 as exp2,
+    expand as expand,
+    expand_dims as expand_dims,
+    expm1 as expm1,
     eye as eye,
-)
-from agnesi.api.functions import (
+    fabs as fabs,
     filled as filled,
-)
-from agnesi.api.functions import (
+    flatten as flatten,
+    flip as flip,
+    floor as floor,
+    floor_divide as floor_divide,
+    fma as fma,
+    fmax as fmax,
+    fmin as fmin,
+    fmod as fmod,
     from_numpy as from_numpy,
-)
-from agnesi.api.functions import (
     full as full,
-)
-from agnesi.api.functions import (
     full_like as full_like,
-)
-from agnesi.api.functions import (
+    gather as gather,
+    ge as ge,
+    get as get,
+    greater as greater,
+    greater_equal as greater_equal,
+    gt as gt,
+    hypot as hypot,
     identity_like as identity_like,
-)
-from agnesi.api.functions import (
+    imag as imag,
+    invert as invert,
+    isfinite as isfinite,
+    isinf as isinf,
+    isnan as isnan,
+    le as le,
+    left_shift as left_shift,
+    less as less,
+    less_equal as less_equal,
     linspace as linspace,
-)
-from agnesi.api.functions import (
+    located as located,
+    log as log,
+    log10 as log10,
+    log1p as log1p,
+    log2 as log2,
+    logaddexp as logaddexp,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
     logspace as logspace,
-)
-from agnesi.api.functions import (
+    lt as lt,
+    matrix_transpose as matrix_transpose,
+    maximum as maximum,
+    minimum as minimum,
+    mod as mod,
+    moveaxis as moveaxis,
+    mul as mul,
+    mulhi as mulhi,
     multiply as multiply,
-)
-from agnesi.api.functions import (
+    narrow as narrow,
+    ne as ne,
+    neg as neg,
     negative as negative,
-)
-from agnesi.api.functions import (
+    neq as neq,
+    nonzero as nonzero,
+    not_equal as not_equal,
+    numpy_key as numpy_key,
     ones as ones,
-)
-from agnesi.api.functions import (
     ones_like as ones_like,
-)
-from agnesi.api.functions import (
+    parse as parse,
+    permute as permute,
+    permute_dims as permute_dims,
+    positive as positive,
+    pow as pow,
+    power as power,
+    ravel as ravel,
+    real as real,
+    reciprocal as reciprocal,
+    relu as relu,
+    remainder as remainder,
+    remap as remap,
+    repeat as repeat,
+    reshape as reshape,
+    right_shift as right_shift,
+    rint as rint,
+    round as round,
+    rsqrt as rsqrt,
+    safe_divide as safe_divide,
+    safe_multiply as safe_multiply,
+    select as select,
+    selected as selected,
+    sigmoid as sigmoid,
+    sign as sign,
+    signbit as signbit,
+    sin as sin,
+    sinh as sinh,
+    slice_part as slice_part,
+    softplus as softplus,
+    sqr as sqr,
+    sqrt as sqrt,
+    square as square,
+    squeeze as squeeze,
+    sub as sub,
     subtract as subtract,
-)
-from agnesi.api.functions import (
+    swapaxes as swapaxes,
+    take as take,
+    take_along_axis as take_along_axis,
+    tan as tan,
+    tanh as tanh,
     tensor as tensor,
-)
-from agnesi.api.functions import (
+    tile as tile,
+    transpose as transpose,
+    true_divide as true_divide,
+    trunc as trunc,
+    unsqueeze as unsqueeze,
+    view_of as view_of,
+    where as where,
+    xlogy as xlogy,
     zeros as zeros,
-)
-from agnesi.api.functions import (
     zeros_like as zeros_like,
 )
 from agnesi.api.host import (
@@ -82,17 +185,23 @@ from agnesi.api.host import (
 from agnesi.api.methods import (
     Tensor as Tensor,
 )
+from agnesi.autodiff.forward import (
+    Lop as Lop,
+    Rop as Rop,
+)
 from agnesi.autodiff.recording import (
     enable_grad as enable_grad,
-)
-from agnesi.autodiff.recording import (
     is_grad_enabled as is_grad_enabled,
-)
-from agnesi.autodiff.recording import (
     no_grad as no_grad,
-)
-from agnesi.autodiff.recording import (
     stop_gradient as stop_gradient,
+)
+from agnesi.autodiff.transforms import (
+    grad as grad,
+    hessian as hessian,
+    jacobian as jacobian,
+    jvp as jvp,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
 )
 from agnesi.core.config import (
     config as config,
@@ -102,59 +211,25 @@ from agnesi.core.dims import (
 )
 from agnesi.core.dtypes import (
     bool_ as bool,
-)
-from agnesi.core.dtypes import (
-    complex64 as complex64,
-)
-from agnesi.core.dtypes import (
     complex128 as complex128,
-)
-from agnesi.core.dtypes import (
+    complex64 as complex64,
     float16 as float16,
-)
-from agnesi.core.dtypes import (
     float32 as float32,
-)
-from agnesi.core.dtypes import (
     float64 as float64,
-)
-from agnesi.core.dtypes import (
-    int8 as int8,
-)
-from agnesi.core.dtypes import (
     int16 as int16,
-)
-from agnesi.core.dtypes import (
     int32 as int32,
-)
-from agnesi.core.dtypes import (
     int64 as int64,
-)
-from agnesi.core.dtypes import (
-    uint8 as uint8,
-)
-from agnesi.core.dtypes import (
+    int8 as int8,
     uint16 as uint16,
-)
-from agnesi.core.dtypes import (
     uint32 as uint32,
-)
-from agnesi.core.dtypes import (
     uint64 as uint64,
+    uint8 as uint8,
 )
 from agnesi.core.errors import (
     DTypeError as DTypeError,
-)
-from agnesi.core.errors import (
     GradientError as GradientError,
-)
-from agnesi.core.errors import (
     MissingInputError as MissingInputError,
-)
-from agnesi.core.errors import (
     ShapeError as ShapeError,
-)
-from agnesi.core.errors import (
     TraceError as TraceError,
 )
 

@@ -3,74 +3,199 @@
 from __future__ import annotations
 
 from agnesi.ops.arith import (
+    abs as abs,
+    abs as absolute,
+    abs as fabs,
     add as add,
-)
-from agnesi.ops.arith import (
+    angle as angle,
+    cbrt as cbrt,
+    conj as conj,
+    conj as conjugate,
+    divide as div,
+    divide as divide,
+    divide as true_divide,
+    floor_divide as floor_divide,
+    fma as fma,
+    fmod as fmod,
+    imag as imag,
+    multiply as mul,
     multiply as multiply,
-)
-from agnesi.ops.arith import (
+    negative as neg,
     negative as negative,
-)
-from agnesi.ops.arith import (
+    positive as positive,
+    pow as pow,
+    power as power,
+    real as real,
+    reciprocal as reciprocal,
+    remainder as mod,
+    remainder as remainder,
+    rsqrt as rsqrt,
+    safe_divide as safe_divide,
+    safe_multiply as safe_multiply,
+    sign as sign,
+    sqrt as sqrt,
+    square as sqr,
+    square as square,
+    subtract as sub,
     subtract as subtract,
+)
+from agnesi.ops.bitwise import (
+    bitwise_and as bitwise_and,
+    bitwise_invert as bitwise_invert,
+    bitwise_invert as bitwise_not,
+    bitwise_invert as invert,
+    bitwise_left_shift as bitwise_left_shift,
+    bitwise_left_shift as left_shift,
+    bitwise_or as bitwise_or,
+    bitwise_right_shift as bitwise_right_shift,
+    bitwise_right_shift as right_shift,
+    bitwise_xor as bitwise_xor,
+    mulhi as mulhi,
+)
+from agnesi.ops.compare import (
+    equal as eq,
+    equal as equal,
+    greater as greater,
+    greater as gt,
+    greater_equal as ge,
+    greater_equal as greater_equal,
+    isfinite as isfinite,
+    isinf as isinf,
+    isnan as isnan,
+    less as less,
+    less as lt,
+    less_equal as le,
+    less_equal as less_equal,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
+    not_equal as ne,
+    not_equal as neq,
+    not_equal as not_equal,
+    signbit as signbit,
 )
 from agnesi.ops.creation import (
     alloc as alloc,
-)
-from agnesi.ops.creation import (
     arange as arange,
-)
-from agnesi.ops.creation import (
     asarray as asarray,
-)
-from agnesi.ops.creation import (
     constant as constant,
-)
-from agnesi.ops.creation import (
     empty as empty,
-)
-from agnesi.ops.creation import (
     empty_like as empty_like,
-)
-from agnesi.ops.creation import (
     eye as eye,
-)
-from agnesi.ops.creation import (
     filled as filled,
-)
-from agnesi.ops.creation import (
     from_numpy as from_numpy,
-)
-from agnesi.ops.creation import (
     full as full,
-)
-from agnesi.ops.creation import (
     full_like as full_like,
-)
-from agnesi.ops.creation import (
     identity_like as identity_like,
-)
-from agnesi.ops.creation import (
     linspace as linspace,
-)
-from agnesi.ops.creation import (
     logspace as logspace,
-)
-from agnesi.ops.creation import (
     ones as ones,
-)
-from agnesi.ops.creation import (
     ones_like as ones_like,
-)
-from agnesi.ops.creation import (
     tensor as tensor,
-)
-from agnesi.ops.creation import (
     zeros as zeros,
-)
-from agnesi.ops.creation import (
     zeros_like as zeros_like,
 )
 from agnesi.ops.explog import (
     exp as exp,
+    exp2 as exp2,
+    expm1 as expm1,
+    log as log,
+    log10 as log10,
+    log1p as log1p,
+    log2 as log2,
+    logaddexp as logaddexp,
+    sigmoid as sigmoid,
+    softplus as softplus,
+    xlogy as xlogy,
+)
+from agnesi.ops.hyperbolic import (
+    acosh as acosh,
+    acosh as arccosh,
+    asinh as arcsinh,
+    asinh as asinh,
+    atanh as arctanh,
+    atanh as atanh,
+    cosh as cosh,
+    sinh as sinh,
+    tanh as tanh,
+)
+from agnesi.ops.index import (
+    add_at as add_at,
+    along as along,
+    as_index as as_index,
+    common_at as common_at,
+    gather as gather,
+    get as get,
+    located as located,
+    narrow as narrow,
+    nonzero as nonzero,
+    numpy_key as numpy_key,
+    parse as parse,
+    select as select,
+    selected as selected,
+    take as take,
+    take_along_axis as take_along_axis,
+    view_of as view_of,
+)
+from agnesi.ops.movement import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    dimshuffle as dimshuffle,
+    expand_dims as expand_dims,
+    expand_dims as unsqueeze,
+    flatten as flatten,
+    matrix_transpose as matrix_transpose,
+    moveaxis as moveaxis,
+    permute_dims as permute,
+    permute_dims as permute_dims,
+    ravel as ravel,
+    remap as remap,
+    reshape as reshape,
+    squeeze as squeeze,
+    swapaxes as swapaxes,
+    transpose as transpose,
+)
+from agnesi.ops.replicate import (
+    broadcast_arrays as broadcast_arrays,
+    broadcast_to as broadcast_to,
+    copy as copy,
+    expand as expand,
+    repeat as repeat,
+    tile as tile,
+)
+from agnesi.ops.select import (
+    ceil as ceil,
+    clip as clamp,
+    clip as clip,
+    copysign as copysign,
+    floor as floor,
+    fmax as fmax,
+    fmin as fmin,
+    maximum as maximum,
+    minimum as minimum,
+    relu as relu,
+    round as rint,
+    round as round,
+    trunc as trunc,
+    where as where,
+)
+from agnesi.ops.slices import (
+    flip as flip,
+    slice_part as slice_part,
+)
+from agnesi.ops.trig import (
+    acos as acos,
+    acos as arccos,
+    asin as arcsin,
+    asin as asin,
+    atan as arctan,
+    atan as atan,
+    atan2 as arctan2,
+    atan2 as atan2,
+    cos as cos,
+    hypot as hypot,
+    sin as sin,
+    tan as tan,
 )

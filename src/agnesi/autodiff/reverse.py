@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.config import STATE
@@ -19,17 +19,21 @@ def _blocked(node: Node) -> bool:
     return not node.requires_grad
 
 
-def _relevant(roots: Iterable[Node], wrt: Sequence[Node] | None) -> list[Node]:
+def _relevant(
+    roots: Iterable[Node], wrt: Sequence[Node] | None, constants: Collection[int]
+) -> list[Node]:
     """Nodes that carry gradient from ``roots`` (to ``wrt``, if given), inputs first."""
     if wrt is None:
         return [n for n in toposort(roots, _blocked) if n.requires_grad]
     goals = {id(n) for n in wrt}
-    order = toposort(roots, lambda n: not n.requires_grad and id(n) not in goals)
+    order = toposort(roots, lambda n: not n.requires_grad or id(n) in constants)
     reached = set(goals)
     kept = []
     for node in order:
         if id(node) in goals or (
-            node.requires_grad and any(id(i) in reached for i in node.inputs)
+            node.requires_grad
+            and id(node) not in constants
+            and any(id(i) in reached for i in node.inputs)
         ):
             reached.add(id(node))
             kept.append(node)
@@ -56,13 +60,16 @@ def tensor_of(node: Node) -> Tensor:
 
 
 def backprop(
-    seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None = None
+    seeds: Mapping[Node, Tensor],
+    wrt: Sequence[Node] | None = None,
+    constants: Collection[int] = (),
 ) -> dict[int, Tensor]:
     """Cotangents by node id: of ``wrt``, or of all leaves and retained nodes.
 
-    ``seeds`` maps result nodes to their cotangents.
+    ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes whose ids are in
+    ``constants``.
     """
-    order = _relevant(seeds, wrt)
+    order = _relevant(seeds, wrt, constants)
     goals = None if wrt is None else {id(n) for n in wrt}
     allowed = {id(n) for n in order}
     grads: dict[int, Any] = {}
@@ -157,7 +164,11 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
 
 def _has_seed(y: Tensor) -> bool:
     """Whether the user put a cotangent into ``y.grad``, as in Chainer."""
-    return isinstance(y._grad, Tensor) and y.node is not None and y.node.op is not None
+    node = y.node
+    return (
+        isinstance(y._grad, Tensor) and node is not None and node.op is not None
+        and node.handle is None  # else it may be what an earlier backward retained
+    )
 
 
 def _accumulate(root: Node, found: dict[int, Tensor]) -> None:

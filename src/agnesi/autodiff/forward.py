@@ -1,0 +1,140 @@
+"""Forward mode: tangents flow from inputs to results, over records and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agnesi.autodiff.reverse import backprop, seed, tensor_of
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import Item, current
+from agnesi.core.errors import GradientError, at
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import zeros_like
+
+
+def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[int, Any]:
+    """Tangents by node id of everything between the keys of ``tangents`` and ``roots``."""
+    known: dict[int, Any] = {id(n): t for n, t in tangents.items()}
+    for node in toposort(roots, lambda n: id(n) in known or not n.requires_grad):
+        if id(node) in known or node.op is None or not node.requires_grad:
+            continue
+        found = _tangent(node, [known.get(id(n)) for n in node.inputs])
+        if found is not None:
+            known[id(node)] = found
+    return known
+
+
+def _tangent(node: Node, ts: list[Any]) -> Any:
+    op = node.op
+    if all(t is None for t in ts):
+        return None
+    if type(op) is Item:
+        return ts[0][op.index]
+    xs = [tensor_of(n) for n in node.inputs]
+    y = tensor_of(node) if op.outputs == 1 else None
+    if op.jvp is not None:
+        return op.jvp(ts, y, *xs)
+    return _by_two_pullbacks(node, ts, y, xs)
+
+
+def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> Any:
+    """The tangent from the reverse rule alone: a pullback is linear, so its transpose is it."""
+    op = node.op
+    if op.vjp is None or op.outputs > 1:
+        raise NotImplementedError(
+            at(f"{op.name} has no forward-mode derivative rule (jvp)", node.where)
+        )
+    before = STATE.recording
+    STATE.recording = True
+    try:
+        u = zeros_like(y)
+        u.requires_grad = True
+        source = current(u)
+        parts = op.vjp(u, y, *xs)
+        seeds: dict[Node, Tensor] = {
+            current(p): t
+            for p, t in zip(parts, ts, strict=True)
+            if p is not None and t is not None and p.requires_grad
+        }
+    finally:
+        STATE.recording = before
+    return backprop(seeds, [source]).get(id(source))
+
+
+def _listed(xs: Any) -> list[Any]:
+    return [xs] if isinstance(xs, Tensor) or not isinstance(xs, Sequence) else list(xs)
+
+
+def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
+    """Jacobian of a computed (or symbolic) ``f`` times a vector: ``df/dwrt @ eval_points``.
+
+    Parameters
+    ----------
+    f : Tensor or list of Tensor
+        Results.
+    wrt : Tensor or list of Tensor
+        What they were computed from.
+    eval_points : array_like or list
+        A tangent for each ``wrt``, of its shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> ag.Rop(x * x, x, [1.0, 1.0])
+    tensor([2., 4.])
+    """
+    roots = [current(y) for y in _listed(f)]
+    targets = _listed(wrt)
+    points = [eval_points] if isinstance(wrt, Tensor) else list(eval_points)
+    tangents = {current(x): tangent_for(x, t) for x, t in zip(targets, points, strict=True)}
+    before = STATE.recording
+    STATE.recording = before and any(y.data is None for y in _listed(f))
+    try:
+        found = push(roots, tangents)
+        results = [
+            found[id(n)] if id(n) in found else zeros_like(y)
+            for n, y in zip(roots, _listed(f), strict=True)
+        ]
+    finally:
+        STATE.recording = before
+    return results[0] if isinstance(f, Tensor) else results
+
+
+def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
+    """A vector times the Jacobian of a computed (or symbolic) ``f``: ``eval_points @ df/dwrt``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> ag.Lop(x * x, x, [1.0, 1.0])
+    tensor([2., 4.])
+    """
+    ys = _listed(f)
+    points = [eval_points] if isinstance(f, Tensor) else list(eval_points)
+    nodes = [current(x) for x in _listed(wrt)]
+    before = STATE.recording
+    STATE.recording = before and any(y.data is None for y in ys)
+    try:
+        seeds = {current(y): seed(y, g) for y, g in zip(ys, points, strict=True)}
+        found = backprop(seeds, nodes)
+        results = [
+            found[id(n)] if id(n) in found else zeros_like(x)
+            for n, x in zip(nodes, _listed(wrt), strict=True)
+        ]
+    finally:
+        STATE.recording = before
+    return results[0] if isinstance(wrt, Tensor) else results
+
+
+def tangent_for(x: Tensor, tangent: Any) -> Tensor:
+    """A checked tangent of ``x``'s type."""
+    t = as_tensor(tangent, x.dtype)
+    if t.shape != x.shape:
+        raise GradientError(at(f"the tangent has shape {t.shape}, but the value is {typed(x)}"))
+    return t

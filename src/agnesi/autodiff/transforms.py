@@ -1,0 +1,415 @@
+"""Transformations: grad, value_and_grad, vjp, jvp, jacobian, hessian."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.forward import push, tangent_for
+from agnesi.autodiff.recording import alias, detach, enable_grad
+from agnesi.autodiff.reverse import backprop, seed
+from agnesi.core import tree
+from agnesi.core.config import STATE
+from agnesi.core.dims import is_static, product
+from agnesi.core.dispatch import current
+from agnesi.core.dtypes import is_inexact
+from agnesi.core.errors import GradientError, at
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import zeros_like
+
+Function = Callable[..., Any]
+
+
+def grad(
+    cost: Any,
+    wrt: Any = None,
+    grad_outputs: Any = None,
+    *,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    create_graph: bool = False,
+    disconnected: str = "error",
+    consider_constant: Sequence[Tensor] = (),
+) -> Any:
+    """Gradient of a result, or of a function.
+
+    ``grad(cost, wrt)`` is the gradient of a scalar tensor, computed or symbolic, with respect to
+    one tensor or a list of them; intermediate results are allowed.  ``grad(f, argnums=0)`` is the
+    function that computes the gradient of ``f``; arguments may be nested containers of tensors.
+
+    Parameters
+    ----------
+    cost : Tensor or callable
+        What to differentiate.
+    wrt : Tensor or sequence of Tensor
+        With respect to what; for a function, the same as ``argnums``.
+    grad_outputs : array_like, optional
+        Cotangent of ``cost``; needed where it is not a scalar.
+    argnums : int or sequence of int
+        Which arguments of the function to differentiate.
+    has_aux : bool
+        Whether the function returns ``(value, something else)``; the result is then
+        ``(gradient, something else)``.
+    create_graph : bool
+        Record the gradient of computed tensors too, so that it can be differentiated again.
+    disconnected : {"error", "zero", "none"}
+        What to give for a tensor that the cost does not depend on.
+    consider_constant : sequence of Tensor
+        Intermediate results through which no gradient flows.
+
+    Returns
+    -------
+    Tensor, list of Tensor, or callable
+        Like ``wrt``; a function for a function.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor(3.0, requires_grad=True)
+    >>> ag.grad(x**3, x)
+    tensor(27.)
+    >>> ag.grad(ag.grad(lambda x: x**3))(3.0)
+    tensor(18.)
+    """
+    if not isinstance(cost, Tensor) and callable(cost):
+        return _gradient_function(cost, argnums if wrt is None else wrt, has_aux)
+    if wrt is None:
+        raise TypeError(at("grad(cost, wrt) needs the tensors to differentiate with respect to"))
+    targets = [wrt] if isinstance(wrt, Tensor) else list(wrt)
+    _check_operands(cost, targets)
+    root, nodes = current(cost), [current(x) for x in targets]
+    constants = {id(current(x)) for x in consider_constant}
+    record = STATE.recording and (create_graph or cost.data is None)
+    with _recording(record):
+        found = backprop({root: seed(cost, grad_outputs)}, nodes, constants)
+        results = [
+            found[id(n)] if id(n) in found else _disconnected(cost, x, disconnected)
+            for x, n in zip(targets, nodes, strict=True)
+        ]
+    return results[0] if isinstance(wrt, Tensor) else results
+
+
+@contextmanager
+def _recording(on: bool) -> Iterator[None]:
+    before = STATE.recording
+    STATE.recording = on
+    try:
+        yield
+    finally:
+        STATE.recording = before
+
+
+def _check_operands(cost: Any, targets: list[Any]) -> None:
+    for x in (cost, *targets):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                at(f"grad takes tensors, or a function of tensors, not {type(x).__name__}")
+            )
+    if not is_inexact(cost.dtype):
+        raise TypeError(at(f"the cost must be float or complex, not {typed(cost)}"))
+
+
+def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:
+    if policy == "zero":
+        return zeros_like(x)
+    if policy == "none":
+        return None
+    if policy != "error":
+        raise ValueError(at(f"disconnected must be 'error', 'zero' or 'none', not {policy!r}"))
+    shown = f"{x.name!r}, {typed(x)}" if x.name else typed(x)
+    if not is_inexact(x.dtype):
+        why = f"{shown} is of integers, which have no gradient"
+    elif not x.requires_grad:
+        why = f"{shown} does not require grad; make it with requires_grad=True"
+    else:
+        why = f"{typed(cost)} does not depend on {shown}"
+    raise GradientError(
+        at(f"grad: {why}. Pass disconnected='zero' (or 'none') if that is meant")
+    )
+
+
+# -- functions ------------------------------------------------------------------------------
+def _gradient_function(f: Function, argnums: Any, has_aux: bool) -> Function:
+    both = value_and_grad(f, argnums, has_aux=has_aux)
+
+    @functools.wraps(f)
+    def gradient(*args: Any, **keywords: Any) -> Any:
+        value, result = both(*args, **keywords)
+        return (result, value[1]) if has_aux else result
+
+    return gradient
+
+
+def value_and_grad(
+    f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Function:
+    """The function that computes both ``f`` and its gradient.
+
+    Parameters
+    ----------
+    f : callable
+        A function of tensors (or nested containers of them) whose result is a scalar tensor.
+    argnums : int or sequence of int
+        Which arguments to differentiate.
+    has_aux : bool
+        Whether ``f`` returns ``(value, something else)``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.value_and_grad(lambda p: (p["w"] ** 2).sum())({"w": ag.tensor([1.0, 2.0])})
+    (tensor(5.), {'w': tensor([2., 4.])})
+    """
+
+    @functools.wraps(f)
+    def both(*args: Any, **keywords: Any) -> Any:
+        inputs = _Inputs(args, argnums)
+        result = inputs.call(f, keywords)
+        y, aux = result if has_aux else (result, None)
+        if not isinstance(y, Tensor):
+            raise TypeError(
+                at(f"grad: {_name(f)} must return a tensor, not {type(y).__name__}"
+                   + ("" if has_aux else "; return (value, ...) needs has_aux=True"))
+            )
+        keep = inputs.outer([y])
+        with _recording(keep):
+            found = backprop({current(y): seed(y)}, inputs.nodes)
+            gradient = inputs.like_arguments(found)
+        if not keep:
+            y, aux = _free((y, aux))
+        return ((y, aux) if has_aux else y), gradient
+
+    return both
+
+
+def _name(f: Function) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _free(nest: Any) -> Any:
+    """Results without the record that only the transformation asked for."""
+    return tree.map_leaves(
+        lambda x: detach(x)
+        if isinstance(x, Tensor) and x.requires_grad and x.node is not None and x.node.op
+        else x,
+        nest,
+    )
+
+
+class _Inputs:
+    """Arguments of a transformed function: fresh tensors stand in for those differentiated."""
+
+    def __init__(self, args: tuple[Any, ...], argnums: int | Sequence[int] | None) -> None:
+        self.args = list(args)
+        self.was_recording = STATE.recording
+        self.single = isinstance(argnums, int)
+        numbers = range(len(args)) if argnums is None else argnums
+        chosen = [numbers] if isinstance(numbers, int) else numbers
+        self.numbers = [self._number(i) for i in chosen]
+        leaves, self.shape = tree.flatten(tuple(args[i] for i in self.numbers))
+        self.originals = [self._float(x) for x in leaves]
+        self.fresh = [alias(x) for x in self.originals]
+        self.nodes: list[Node] = [current(x) for x in self.fresh]
+        for i, arg in zip(self.numbers, self.shape.build(self.fresh), strict=True):
+            self.args[i] = arg
+
+    def _number(self, i: int) -> int:
+        if not -len(self.args) <= i < len(self.args):
+            raise ValueError(
+                at(f"argnums names argument {i}, but the function was given {len(self.args)}")
+            )
+        return i % len(self.args)
+
+    def _float(self, x: Any) -> Tensor:
+        try:
+            t = as_tensor(x)
+        except TypeError:
+            t = None
+        if t is None or not is_inexact(t.dtype):
+            raise TypeError(
+                at(
+                    f"cannot differentiate with respect to {typed(x)}: only float and complex "
+                    "tensors have gradients; choose the arguments with argnums"
+                )
+            )
+        return t
+
+    def call(self, f: Function, keywords: dict[str, Any]) -> Any:
+        """The function's result on the stand-ins, recorded."""
+        with enable_grad():
+            return f(*self.args, **keywords)
+
+    def outer(self, results: list[Tensor]) -> bool:
+        """Whether somebody may differentiate the results again: then all is to be recorded."""
+        if not self.was_recording:
+            return False
+        if any(x.requires_grad or x.data is None for x in self.originals):
+            return True
+        ours = {id(n) for n in self.nodes}
+        order = toposort(
+            [current(y) for y in results], lambda n: id(n) in ours or not n.requires_grad
+        )
+        return any(n.requires_grad and n.op is None and id(n) not in ours for n in order)
+
+    def like_arguments(self, found: dict[int, Tensor]) -> Any:
+        """Gradients in the nests of the arguments; zero where nothing arrived."""
+        parts = [
+            found[id(n)] if id(n) in found else zeros_like(x)
+            for n, x in zip(self.nodes, self.originals, strict=True)
+        ]
+        nests = self.shape.build(parts)
+        return nests[0] if self.single else nests
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of ``f`` and the function that pulls cotangents back to its arguments.
+
+    Returns
+    -------
+    value : tensor or nest of tensors
+        ``f(*primals)``.
+    pullback : callable
+        ``pullback(cotangent) -> tuple`` with an entry for each argument.
+    aux : object
+        With ``has_aux`` only.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y, pullback = ag.vjp(lambda a, b: a * b, ag.tensor([1.0, 2.0]), ag.tensor([3.0, 4.0]))
+    >>> pullback(ag.tensor([1.0, 1.0]))
+    (tensor([3., 4.]), tensor([1., 2.]))
+    """
+    inputs = _Inputs(primals, None)
+    result = inputs.call(f, {})
+    value, aux = result if has_aux else (result, None)
+    ys, shape = _tensors(f, value)
+    keep = inputs.outer(ys)
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        gs, its_shape = tree.flatten(cotangent)
+        if its_shape != shape:
+            raise ValueError(
+                at(f"the cotangent is a {its_shape}, but {_name(f)} returned a {shape}")
+            )
+        again = STATE.recording and (
+            keep or any(isinstance(g, Tensor) and g.requires_grad for g in gs)
+        )
+        with _recording(again):
+            seeds: dict[Node, Tensor] = {}
+            for y, g in zip(ys, gs, strict=True):
+                node, g = current(y), seed(y, g)
+                seeds[node] = seeds[node] + g if node in seeds else g
+            found: tuple[Any, ...] = inputs.like_arguments(backprop(seeds, inputs.nodes))
+        return found
+
+    if not keep:
+        value, aux = _free((value, aux))
+    return (value, pullback, aux) if has_aux else (value, pullback)
+
+
+def _tensors(f: Function, value: Any) -> tuple[list[Tensor], tree.Tree]:
+    leaves, shape = tree.flatten(value)
+    for y in leaves:
+        if not isinstance(y, Tensor):
+            raise TypeError(at(f"{_name(f)} must return tensors, not {type(y).__name__}"))
+    return leaves, shape
+
+
+def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """The value of ``f`` and its derivative along ``tangents``, by forward mode.
+
+    Parameters
+    ----------
+    f : callable
+        A function of tensors, or of nested containers of them.
+    primals, tangents : sequence
+        Arguments of ``f``, and their directions: nests of the same shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.jvp(lambda x: x**3, (ag.tensor(2.0),), (ag.tensor(1.0),))
+    (tensor(8.), tensor(12.))
+    """
+    inputs = _Inputs(tuple(primals), None)
+    directions, its_shape = tree.flatten(tuple(tangents))
+    if its_shape != inputs.shape:
+        raise ValueError(at(f"tangents are a {its_shape}, but primals are a {inputs.shape}"))
+    value = inputs.call(f, {})
+    ys, shape = _tensors(f, value)
+    again = inputs.outer(ys) or (
+        STATE.recording and any(isinstance(t, Tensor) and t.requires_grad for t in directions)
+    )
+    with _recording(again):
+        pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
+        moved = {node: tangent_for(x, t) for node, x, t in pairs}
+        found = push([current(y) for y in ys], moved)
+        ts = []
+        for y in ys:
+            t = found.get(id(current(y)))
+            ts.append(zeros_like(y) if t is None else t)
+        result = shape.build(ts)
+    return (value if again else _free(value)), result
+
+
+def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The function that computes all first derivatives of ``f``.
+
+    For a result of shape ``s`` and an argument of shape ``t``, the Jacobian has shape ``s + t``;
+    nested containers give nested containers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.jacobian(lambda x: x * x)(ag.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    @functools.wraps(f)
+    def derivatives(*args: Any, **keywords: Any) -> Any:
+        inputs = _Inputs(args, argnums)
+        ys, shape = _tensors(f, inputs.call(f, keywords))
+        with _recording(inputs.outer(ys)):
+            return shape.build([_rows(y, inputs) for y in ys])
+
+    return derivatives
+
+
+def _rows(y: Tensor, inputs: _Inputs) -> Any:
+    """Jacobian of one result: a pullback for each of its elements."""
+    if not is_static(y.shape):
+        raise GradientError(at(f"jacobian needs known sizes, but the result is {typed(y)}"))
+    node, number = current(y), int(product(y.shape))  # type: ignore[arg-type]
+    basis = np.eye(number, dtype=y.dtype).reshape(number, *y.shape)
+    rows = [inputs.like_arguments(backprop({node: wrap(e)}, inputs.nodes)) for e in basis]
+    if not rows:
+        return tree.map_leaves(lambda x: zeros_like(x), inputs.like_arguments({}))
+    return tree.map_leaves(lambda *parts: _stacked(parts, y.shape), *rows)
+
+
+def _stacked(parts: Sequence[Any], shape: Any) -> Any:
+    from agnesi.ops.movement import stack
+
+    return stack(parts).reshape((*shape, *parts[0].shape))
+
+
+def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The function that computes all second derivatives of a scalar ``f``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hessian(lambda x: (x**3).sum())(ag.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacobian(grad(f, argnums=argnums), argnums)

@@ -1,0 +1,174 @@
+"""Nested containers of tensors: taken apart into leaves, and put together again.
+
+Lists, tuples, named tuples, dicts, dataclasses and None are containers; other classes join with
+:func:`register`.  Everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from typing import Any
+
+Take = Callable[[Any], tuple[Iterable[Any], Any]]
+Build = Callable[[Any, Iterable[Any]], Any]
+
+
+class Tree:
+    """The shape of a nest: hashable, equal for equal nests, with the leaves left out.
+
+    Attributes
+    ----------
+    kind : type or None
+        Class of the container; None for a leaf.
+    extra : hashable
+        What its class needs beside the children (keys of a dict, names of fields).
+    children : tuple of Tree
+        The nests inside.
+    """
+
+    __slots__ = ("children", "extra", "kind", "leaves")
+
+    def __init__(self, kind: type | None, extra: Any, children: tuple[Tree, ...]) -> None:
+        self.kind = kind
+        self.extra = extra
+        self.children = children
+        self.leaves: int = sum(c.leaves for c in children) if kind is not None else 1
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Tree)
+            and self.kind is other.kind
+            and self.extra == other.extra
+            and self.children == other.children
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.extra, self.children))
+
+    def __repr__(self) -> str:
+        if self.kind is None:
+            return "*"
+        inner = ", ".join(map(repr, self.children))
+        return f"{self.kind.__name__}({inner})"
+
+    def build(self, leaves: Iterable[Any]) -> Any:
+        """The nest of this shape that holds ``leaves``."""
+        return self._build(iter(leaves))
+
+    def _build(self, leaves: Iterator[Any]) -> Any:
+        if self.kind is None:
+            return next(leaves)
+        children = [c._build(leaves) for c in self.children]
+        return _REGISTRY[self._entry()][1]((self.kind, self.extra), children)
+
+    def _entry(self) -> Any:
+        kind: Any = self.kind
+        return kind if kind in _REGISTRY else _family(kind)
+
+
+_LEAF = Tree(None, None, ())
+_DATACLASS = object()
+_NAMED_TUPLE = object()
+
+
+def _family(kind: type) -> Any:
+    """The entry that serves a class which is not registered itself."""
+    if hasattr(kind, "__dataclass_fields__"):
+        return _DATACLASS
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _NAMED_TUPLE
+    return None
+
+
+def _build_dataclass(type_and_names: Any, children: Iterable[Any]) -> Any:
+    kind, names = type_and_names
+    result = object.__new__(kind)
+    for name, child in zip(names, children, strict=True):
+        object.__setattr__(result, name, child)
+    return result
+
+
+def _take_dataclass(x: Any) -> tuple[list[Any], tuple[str, ...]]:
+    names = tuple(f.name for f in fields(x))
+    return [getattr(x, n) for n in names], names
+
+
+_REGISTRY: dict[Any, tuple[Take, Build]] = {
+    type(None): (lambda x: ((), None), lambda about, children: None),
+    list: (lambda x: (x, None), lambda about, children: list(children)),
+    tuple: (lambda x: (x, None), lambda about, children: tuple(children)),
+    dict: (
+        lambda x: (x.values(), tuple(x)),
+        lambda about, children: dict(zip(about[1], children, strict=True)),
+    ),
+    _NAMED_TUPLE: (lambda x: (x, None), lambda about, children: about[0](*children)),
+    _DATACLASS: (_take_dataclass, _build_dataclass),
+}
+
+
+def register(
+    kind: type, take: Take, build: Callable[[Any, Iterable[Any]], Any]
+) -> None:
+    """Make a class a container.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    take : callable
+        ``take(x) -> (children, extra)``; ``extra`` is hashable.
+    build : callable
+        ``build(extra, children) -> x``.
+
+    Examples
+    --------
+    >>> from agnesi.core import tree
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> tree.register(Pair, lambda p: ((p.a, p.b), None), lambda extra, ab: Pair(*ab))
+    >>> tree.flatten({"x": Pair(1, 2)})[0]
+    [1, 2]
+    """
+    _REGISTRY[kind] = (take, lambda about, children: build(about[1], children))
+
+
+def flatten(nest: Any) -> tuple[list[Any], Tree]:
+    """The leaves of a nest, in order, and its shape.
+
+    Examples
+    --------
+    >>> from agnesi.core import tree
+    >>> leaves, shape = tree.flatten({"w": 1, "b": [2, (3, None)]})
+    >>> leaves
+    [1, 2, 3]
+    >>> shape.build("abc")
+    {'w': 'a', 'b': ['b', ('c', None)]}
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(nest, leaves)
+
+
+def _flatten(nest: Any, leaves: list[Any]) -> Tree:
+    kind = type(nest)
+    entry = _REGISTRY.get(kind)
+    if entry is None:
+        entry = _REGISTRY.get(_family(kind))
+        if entry is None:
+            leaves.append(nest)
+            return _LEAF
+    children, extra = entry[0](nest)
+    return Tree(kind, extra, tuple([_flatten(c, leaves) for c in children]))
+
+
+def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
+    """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it)."""
+    leaves, shape = flatten(nest)
+    columns = [leaves]
+    for other in others:
+        more, its_shape = flatten(other)
+        if its_shape != shape:
+            raise ValueError(f"the nests differ: {shape} and {its_shape}")
+        columns.append(more)
+    return shape.build([function(*row) for row in zip(*columns, strict=True)])
