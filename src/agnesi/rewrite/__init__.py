@@ -1,0 +1,112 @@
+"""Graphs made better: the rules, and the engine that applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from agnesi.core.graph import FunctionGraph
+from agnesi.rewrite import library
+from agnesi.rewrite.engine import PRESETS, Report, StageReport, chosen, run
+from agnesi.rewrite.pattern import variables
+from agnesi.rewrite.rules import (
+    STAGES,
+    GraphRule,
+    NodeRule,
+    PatternRule,
+    Rule,
+    op_names,
+    pattern_rule,
+)
+
+__all__ = [
+    "PRESETS", "STAGES", "FunctionGraph", "GraphRule", "NodeRule", "PatternRule", "Report", "Rule",
+    "StageReport", "forget_rule", "pattern_rule", "rewrite", "rewrite_rule", "rules", "variables",
+]
+
+rules = library.rules
+
+
+def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iterable[str] = (),
+            exclude: Iterable[str] = (), report: Report | None = None) -> FunctionGraph:
+    """A better graph of the same function.
+
+    Parameters
+    ----------
+    graph : FunctionGraph
+        The graph; it stays as it is.
+    preset : {"fast_run", "fast_compile", "None"}
+        All stages, canonicalize only, or none; operations that are defined by simpler ones are
+        expanded in any case.
+    include, exclude : iterable of str
+        Names or tags of rules to add to, and to leave out of, what the preset has.
+    report : Report, optional
+        Takes down what each stage did.
+
+    Returns
+    -------
+    FunctionGraph
+    """
+    preset = "None" if preset is None else preset
+    if preset not in PRESETS:
+        raise ValueError(f"the preset must be one of {tuple(PRESETS)}, not {preset!r}")
+    include, exclude = tuple(include), tuple(exclude)
+    known = library.rules()
+    for name in (*include, *exclude):
+        if not any(r.goes_by((name,)) for r in known):
+            raise ValueError(f"no rewrite rule has the name or tag {name!r}")
+    report = Report() if report is None else report
+    return run(graph, chosen(known, PRESETS[preset], include, exclude), report)
+
+
+def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = "",
+                 stage: str = "canonicalize", when: Callable[..., bool] | None = None,
+                 ops: Iterable[Any] = (), tags: Sequence[str] = (), position: str = "last",
+                 whole_graph: bool = False) -> Any:
+    """Register a rewrite rule of one's own.
+
+    With a pattern and a replacement it is a row; without, a decorator for a function that takes a
+    node and returns its replacement (a node or a tensor) or None, or, with ``whole_graph``, takes
+    a :class:`FunctionGraph` and returns one.  Replacements must keep dtype and shape.
+
+    Parameters
+    ----------
+    pattern, replacement : Tensor, optional
+        Expressions over :func:`variables`.
+    name : str
+        Name of the rule; a function's own name by default.
+    stage : {"canonicalize", "stabilize", "specialize"}
+        When it runs.
+    when : callable, optional
+        Takes the matched nodes by variable name and tells whether the rule applies.
+    ops : iterable, optional
+        Operations (or their public functions, or names) at which a function rule starts.
+    tags : sequence of str
+        Groups by which the rule can be switched.
+    position : {"last", "first"}
+        Where among the rules of its stage it is tried.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.rewrite import forget_rule, rewrite_rule, variables
+    >>> x = variables("x")
+    >>> rule = rewrite_rule(ag.sin(x) * ag.sin(x) + ag.cos(x) * ag.cos(x), 1, name="circle")
+    >>> forget_rule("circle")
+    """
+    if pattern is not None:
+        made = pattern_rule(pattern, replacement, name=name, stage=stage, when=when, tags=tags)
+        return library.register(made, position)
+
+    def register(function: Any) -> Any:
+        title = name or function.__name__
+        kind: Any = GraphRule if whole_graph else NodeRule
+        library.register(kind(title, stage, tuple(tags), op_names(ops), function), position)
+        return function
+
+    return register
+
+
+def forget_rule(name: str) -> None:
+    """Take a rule of one's own out again."""
+    library.forget(name)

@@ -1,0 +1,436 @@
+"""Closed graphs: what a function computes, cloned from the user's nodes, with duplicates merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dims
+from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dispatch import Item, graph_node
+from agnesi.core.errors import DTypeError, MissingInputError, ShapeError, at
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import explain, typed
+from agnesi.core.tensor import Tensor, symbol
+
+#: Operations whose two operands may change places without changing the result.
+COMMUTATIVE = frozenset(
+    ["add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"]
+)
+_MERGED_BYTES = 1 << 16
+
+
+# -- leaves ---------------------------------------------------------------------------------
+def live_tensor(node: Node) -> Tensor | None:
+    """The tensor that a leaf stands for; None for constants and declared inputs.
+
+    A tensor around memory that cannot be written is as good as a constant.
+    """
+    t = node.handle() if node.handle is not None else None
+    if t is None or t.data is None or t.data.flags.writeable or t.requires_grad:
+        return t
+    return None
+
+
+def constant_value(node: Node) -> np.ndarray | None:
+    """The value of a constant leaf; None for everything else."""
+    if node.op is not None or live_tensor(node) is not None:
+        return None
+    if node.value is None and node.handle is not None:
+        t = node.handle()
+        return None if t is None else t.data
+    return node.value
+
+
+def constant(value: np.ndarray, where: Any = None) -> Node:
+    """A constant leaf."""
+    return Node(None, (), value.shape, value.dtype, value=value, where=where)
+
+
+# -- merging --------------------------------------------------------------------------------
+class Interner:
+    """Nodes by what they compute: those of equal operation and inputs are one object."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[Any, Node] = {}
+        self._known: set[Node] = set()
+
+    def __contains__(self, node: Node) -> bool:
+        return node in self._known
+
+    def add(self, node: Node) -> Node:
+        """The one node that computes what ``node`` does; its inputs are in here already."""
+        if node in self._known:
+            return node
+        key = self._key(node)
+        found = self._nodes.get(key)
+        if found is None:
+            self._nodes[key] = found = node
+            self._known.add(node)
+        elif found.name is None and node.name is not None and found.op is not None:
+            found.name = node.name
+        return found
+
+    def rebuilt(self, node: Node, inputs: tuple[Node, ...]) -> Node:
+        """The one node for ``node``'s operation on ``inputs``, which are of the same types."""
+        if inputs == node.inputs:
+            return self.add(node)
+        return self.add(copied(node, inputs))
+
+    def _key(self, node: Node) -> Any:
+        op = node.op
+        if op is None:
+            return _leaf_key(node)
+        inputs: tuple[int, ...] = tuple(map(id, node.inputs))
+        if len(inputs) == 2 and inputs[0] > inputs[1] and op.name in COMMUTATIVE:
+            inputs = inputs[::-1]
+        try:
+            hash(op)
+        except TypeError:
+            op = id(op)
+        return (op, inputs, node.shape, node.dtype)
+
+
+def _leaf_key(node: Node) -> Any:
+    t = live_tensor(node)
+    if t is not None:
+        return ("live", id(t))
+    value = constant_value(node)
+    if value is None:
+        return ("input", id(node))
+    if value.nbytes > _MERGED_BYTES:
+        return ("constant", id(value), node.shape, node.dtype)
+    return ("constant", value.tobytes(), node.shape, node.dtype)
+
+
+def copied(node: Node, inputs: tuple[Node, ...]) -> Node:
+    """The same operation on other inputs of the same types."""
+    new = Node(
+        node.op, inputs, node.shape, node.dtype, node.weak, node.requires_grad, node.where,
+        name=node.name,
+    )
+    new.outputs = node.outputs
+    return new
+
+
+def _closed_leaf(node: Node) -> Node:
+    """A leaf of a closed graph: a live tensor held for good, or a constant."""
+    t = live_tensor(node)
+    value = None if t is not None else constant_value(node)
+    if t is None and value is None:
+        raise MissingInputError(
+            at(
+                f"the outputs depend on {node.name or 'a variable without a name'} "
+                f"({typed(node)}), which is not among the inputs: add it to the inputs, or give "
+                "it a value with givens",
+                node.where,
+            )
+        )
+    return Node(
+        None, (), node.shape, node.dtype, requires_grad=node.requires_grad, where=node.where,
+        value=value, handle=None if t is None else (lambda: t), name=node.name,
+    )
+
+
+# -- substitution ---------------------------------------------------------------------------
+def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
+    """A size with some unknown dimensions replaced."""
+    if not isinstance(size, Dim):
+        return size
+    if size in known:
+        return known[size]
+    if not size.op:
+        return size
+    return dims.combine(size.op, *(size_with(a, known) for a in size.args))
+
+
+def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
+    """Note what ``new`` tells about the unknown sizes in ``old``; False if they cannot agree."""
+    if len(old) != len(new):
+        return False
+    for a, b in zip(old, new, strict=True):
+        if isinstance(a, Dim) and not a.op:
+            if known.setdefault(a, b) != b and not isinstance(b, Dim):
+                return False
+        elif a != b and not isinstance(a, Dim) and not isinstance(b, Dim):
+            return False
+    return True
+
+
+def inferred(node: Node, inputs: tuple[Node, ...], known: Mapping[Dim, Size]) -> Node:
+    """The node's operation on inputs of new types, with known sizes put into its parameters."""
+    op = node.op.resolve(lambda size: size_with(size, known))
+    xs: tuple[Any, ...] = inputs if type(op) is Item else tuple(symbol(n) for n in inputs)
+    try:
+        types = op.infer(*xs)
+    except (ValueError, TypeError, IndexError) as error:
+        raise explain(error, op.name, inputs, node.where) from None
+    several = op.outputs > 1
+    shape, dtype = types[0] if several else types
+    new = Node(
+        op, inputs, shape, dtype, node.weak, node.requires_grad, node.where, name=node.name
+    )
+    new.outputs = tuple(types) if several else None
+    return new
+
+
+def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node]:
+    """``outputs`` with nodes replaced; what does not depend on them is shared, not copied."""
+    known: dict[Dim, Size] = {}
+    for old, new in replace.items():
+        if old.dtype != new.dtype:
+            raise DTypeError(at(f"cannot replace {typed(old)} by {typed(new)}: dtypes differ"))
+        if not unify(old.shape, new.shape, known):
+            raise ShapeError(at(f"cannot replace {typed(old)} by {typed(new)}: shapes differ"))
+    known = {d: n for d, n in known.items() if d != n}
+    done: dict[Node, Node] = dict(replace)
+    for node in toposort(outputs, lambda n: n in replace):
+        if node in done:
+            continue
+        inputs = tuple([done[n] for n in node.inputs])
+        if inputs == node.inputs:
+            done[node] = node
+        elif known:
+            done[node] = inferred(node, inputs, known)
+        else:
+            done[node] = copied(node, inputs)
+    return [done[n] for n in outputs]
+
+
+def clone(outputs: Any, replace: Mapping[Tensor, Tensor] | None = None) -> Any:
+    """Symbolic tensors with some of what they depend on replaced.
+
+    Parameters
+    ----------
+    outputs : Tensor or sequence of Tensor
+        What to rebuild.
+    replace : mapping of Tensor to Tensor
+        Tensors to put in the place of others: of the same dtype and number of axes, with sizes
+        that fit.  The originals stay as they are.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x, z = T.vector("x"), T.vector("z")
+    >>> y = clone(x * 2, {x: ag.exp(z)})
+    >>> y.eval({z: ag.zeros(2)})
+    tensor([2., 2.])
+    """
+    single = isinstance(outputs, Tensor)
+    wanted = [outputs] if single else list(outputs)
+    pairs = {graph_node(old): graph_node(new) for old, new in (replace or {}).items()}
+    nodes = substituted([graph_node(t) for t in wanted], pairs)
+    results = [symbol(n) for n in nodes]
+    return results[0] if single else results
+
+
+# -- closed graphs --------------------------------------------------------------------------
+class FunctionGraph:
+    """What a function computes: inputs, and outputs that depend on nothing else unknown.
+
+    The user's nodes are cloned; equal computations, equal constants and leaves of one tensor are
+    merged.  Graphs do not change: every operation on one gives a new one.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        Free variables of the function; they may be intermediate nodes of the user's graph.
+    outputs : sequence of Node
+        Results, updates included.
+    givens : mapping of Node to Node, optional
+        Replacements made first.
+
+    Attributes
+    ----------
+    inputs, outputs : tuple of Node
+        The graph's own nodes, in the order given.
+    """
+
+    inputs: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node],
+                 givens: Mapping[Node, Node] | None = None) -> None:
+        if givens:
+            outputs = substituted(outputs, givens)
+        interner = Interner()
+        own = tuple(
+            Node(None, (), n.shape, n.dtype, requires_grad=n.requires_grad, where=n.where,
+                 name=n.name)
+            for n in inputs
+        )
+        done: dict[Node, Node] = {}
+        tensors: dict[int, Node] = {}
+        for old, new in zip(inputs, own, strict=True):
+            done.setdefault(old, interner.add(new))
+            t = live_tensor(old) if old.op is None else None
+            if t is not None:
+                tensors.setdefault(id(t), new)
+        for node in toposort(outputs, lambda n: n in done):
+            if node in done:
+                continue
+            if node.op is not None:
+                new = copied(node, tuple([done[n] for n in node.inputs]))
+                new.weak = False
+                done[node] = interner.add(new)
+            else:
+                t = live_tensor(node)
+                found = None if t is None else tensors.get(id(t))
+                done[node] = found if found is not None else interner.add(_closed_leaf(node))
+        self.inputs = own
+        self.outputs = tuple(done[n] for n in outputs)
+
+    @classmethod
+    def of(cls, inputs: Iterable[Node], outputs: Iterable[Node]) -> FunctionGraph:
+        """A graph of nodes that are closed and merged already."""
+        graph = cls.__new__(cls)
+        graph.inputs, graph.outputs = tuple(inputs), tuple(outputs)
+        return graph
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes that the outputs need, inputs first."""
+        return toposort(self.outputs)
+
+    @property
+    def live(self) -> list[Node]:
+        """Leaves that stand for live tensors: the function's implicit inputs."""
+        return [n for n in self.nodes if n.op is None and n.handle is not None]
+
+    def __len__(self) -> int:
+        """Number of operations."""
+        return sum(n.op is not None for n in self.nodes)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def specialise(self, shapes: Mapping[Node, Sequence[int]] | None = None) -> FunctionGraph:
+        """The graph for concrete sizes.
+
+        ``shapes`` gives shapes of leaves; leaves it does not have keep theirs (live tensors: the
+        present one).  All other nodes are inferred again, and complain with the user's line.
+        """
+        leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
+        known: dict[Dim, Size] = {}
+        done: dict[Node, Node] = {}
+        for leaf in leaves:
+            shape = _shape_now(leaf, shapes or {})
+            if not unify(leaf.shape, shape, known):
+                raise ShapeError(_unfit(leaf, shape, known))
+            new = Node(
+                None, (), shape, leaf.dtype, False, leaf.requires_grad, leaf.where, leaf.value,
+                leaf.handle, leaf.name,
+            )
+            done[leaf] = new
+        return self._mapped(done, lambda node, inputs: inferred(node, inputs, known))
+
+    def expand(self) -> FunctionGraph:
+        """The graph with every operation that has a ``decompose`` rule in simpler ones."""
+        if all(n.op is None or n.op.decompose is None for n in self.nodes):
+            return self
+        interner = Interner()
+        done: dict[Node, Node] = {n: interner.add(n) for n in self.inputs}
+        parts: dict[Node, tuple[Node, ...]] = {}
+        forward: dict[Node, Node] = {}
+        stack = list(reversed(self.outputs))
+        while stack:
+            node = stack[-1]
+            if node in done or node in parts:
+                stack.pop()
+                continue
+            if node in forward:
+                done[node] = done[forward[node]]
+                continue
+            waiting = [n for n in node.inputs if n not in done and n not in parts]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            if type(node.op) is Item and node.inputs[0] in parts:
+                forward[node] = parts[node.inputs[0]][node.op.index]
+                stack.append(forward[node])
+                continue
+            inputs = tuple([done[n] for n in node.inputs])
+            if node.op is None or node.op.decompose is None:
+                done[node] = interner.rebuilt(node, inputs)
+                continue
+            results = decomposed(node, inputs)
+            for part in results:
+                inherit(part, node, interner)
+            if node.op.outputs > 1:
+                parts[node] = results
+                stack.pop()
+            else:
+                forward[node] = results[0]
+                stack.append(results[0])
+        return FunctionGraph.of(self.inputs, [done[n] for n in self.outputs])
+
+    def _mapped(self, done: dict[Node, Node],
+                rebuild: Callable[[Node, tuple[Node, ...]], Node]) -> FunctionGraph:
+        interner = Interner()
+        for leaf, new in done.items():
+            done[leaf] = interner.add(new)
+        for node in self.nodes:
+            if node not in done:
+                done[node] = interner.add(rebuild(node, tuple([done[n] for n in node.inputs])))
+        return FunctionGraph.of([done[n] for n in self.inputs], [done[n] for n in self.outputs])
+
+
+def _shape_now(leaf: Node, shapes: Mapping[Node, Sequence[int]]) -> tuple[int, ...]:
+    given = shapes.get(leaf)
+    if given is not None:
+        return tuple(given)
+    t = live_tensor(leaf)
+    return t.shape if t is not None else leaf.shape  # type: ignore[return-value]
+
+
+def _unfit(leaf: Node, shape: Shape, known: Mapping[Dim, Size]) -> str:
+    told = ", ".join(f"{d} = {n}" for d, n in known.items() if d in leaf.shape)
+    return at(
+        f"{leaf.name or 'an input'} has shape {shape}, but {typed(leaf)} is declared"
+        + (f" and {told} from elsewhere" if told else ""),
+        leaf.where,
+    )
+
+
+def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The results of a node in simpler operations."""
+    try:
+        result = node.op.decompose(*(symbol(n) for n in inputs))
+    except (ValueError, TypeError, IndexError) as error:
+        raise explain(error, node.op.name, inputs, node.where) from None
+    results = result if isinstance(result, tuple) else (result,)
+    return tuple(graph_node(r) for r in results)
+
+
+def inherit(new: Node, old: Node, known: Interner) -> None:
+    """Let new nodes tell the user's line and name of what they replace."""
+    for node in toposort([new], lambda n: n in known):
+        if node not in known:
+            node.where = old.where
+    if new not in known and new.name is None and new.op is not None:
+        new.name = old.name
+
+
+def text(graph: FunctionGraph) -> str:
+    """A line for each node: number, operation, operands, type."""
+    numbers: dict[Node, str] = {}
+    lines = []
+    for node in toposort((*graph.inputs, *graph.outputs)):
+        numbers[node] = label = f"%{len(numbers)}"
+        value = constant_value(node)
+        if node.op is not None:
+            what = f"{node.op.label()}({', '.join(numbers[n] for n in node.inputs)})"
+        elif value is not None:
+            what = f"constant {value}" if value.size == 1 else "constant"
+        else:
+            what = f"{'input' if node in graph.inputs else 'tensor'} {node.name or ''}".rstrip()
+        lines.append(f"{label} = {what} : {node.dtype}{list(node.shape)}")
+    lines.append("return " + ", ".join(numbers[n] for n in graph.outputs))
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""Algebra: inverse functions cancel, powers become products, quotients get one division.
+
+These rules follow Theano's canonical form: they hold where the quantities that cancel are finite
+and not zero.  Exclude the tag "cancel" to keep every operation as written.
+"""
+
+from __future__ import annotations
+
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import POWER, power, reciprocal, sqrt, square
+from agnesi.ops.explog import exp, log
+from agnesi.rewrite.pattern import scalar, variables
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+rule, rewriter = BOOK.rule, BOOK.rewriter
+a, b, c, x = variables("a b c x")
+_LARGEST_POWER = 16
+
+# -- inverse functions ------------------------------------------------------------------------
+rule(exp(log(x)), x, name="exp_of_log", stage="canonicalize", tags=("cancel",))
+rule(log(exp(x)), x, name="log_of_exp", stage="canonicalize", tags=("cancel",),
+     when=lambda x: x.dtype.kind == "f")
+rule(square(sqrt(x)), x, name="square_of_sqrt", stage="canonicalize", tags=("cancel",))
+rule(reciprocal(reciprocal(x)), x, name="reciprocal_twice", stage="canonicalize",
+     tags=("cancel",))
+
+# -- quotients --------------------------------------------------------------------------------
+rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize")
+rule(a / reciprocal(b), a * b, name="over_reciprocal", stage="canonicalize", tags=("cancel",))
+rule(reciprocal(a / b), b / a, name="reciprocal_of_quotient", stage="canonicalize",
+     tags=("cancel",))
+
+# -- powers -----------------------------------------------------------------------------------
+rule(x * x, square(x), name="square", stage="canonicalize")
+
+
+@rewriter("canonicalize", ops=[POWER], tags=("power",))
+def power_by_number(node: Node) -> Tensor | None:
+    """Small constant powers are products; 1/2 is a square root."""
+    base, exponent = symbol(node.inputs[0]), scalar(node.inputs[1])
+    if exponent is None or base.dtype.kind == "b":
+        return None
+    if exponent == 0.5 and base.dtype.kind == "f":
+        return sqrt(base)
+    if exponent == -0.5 and base.dtype.kind == "f":
+        return reciprocal(sqrt(base))
+    if exponent != exponent // 1 or abs(exponent) > _LARGEST_POWER:
+        return None
+    if exponent < 0:
+        return None if base.dtype.kind in "iu" else reciprocal(_product(base, -int(exponent)))
+    return _product(base, int(exponent))
+
+
+def _product(base: Tensor, n: int) -> Tensor:
+    """``base ** n`` by repeated squaring."""
+    if n == 0:
+        return base ** 0 if base.dtype.kind == "c" else _one_like(base)
+    result = None
+    while n:
+        if n & 1:
+            result = base if result is None else result * base
+        n >>= 1
+        if n:
+            base = square(base)
+    return result  # type: ignore[return-value]
+
+
+def _one_like(x: Tensor) -> Tensor:
+    from agnesi.ops.convert import number
+
+    return number(1, x.dtype)

@@ -1,0 +1,190 @@
+"""Canonical form: what is known is computed, what does nothing is dropped, signs move outwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.core import shapes
+from agnesi.core.dims import is_static
+from agnesi.core.dispatch import Item
+from agnesi.core.dtypes import real_of
+from agnesi.core.errors import ShapeError
+from agnesi.core.graph import constant, constant_value
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import abs as abs_
+from agnesi.ops.arith import positive, reciprocal, safe_divide, safe_multiply, square
+from agnesi.ops.compare import logical_not
+from agnesi.ops.convert import Cast
+from agnesi.ops.elementwise import Elementwise
+from agnesi.ops.expand import BroadcastTo, broadcast_to
+from agnesi.ops.select import maximum, minimum, where
+from agnesi.rewrite.pattern import scalar, variables
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+rule, rewriter = BOOK.rule, BOOK.rewriter
+a, b, c, x = variables("a b c x")
+#: A folded result may be this large even if its inputs are smaller.
+_FOLDED_BYTES = 1 << 16
+
+
+# -- what is known ---------------------------------------------------------------------------
+@rewriter("canonicalize", tags=("fold",))
+def fold(node: Node) -> Node | None:
+    """Operations on constants are computed now; fills with one number stay symbolic."""
+    if type(node.op) in (BroadcastTo, Item) or node.op is None or node.op.outputs > 1:
+        return None
+    values = []
+    for source in node.inputs:
+        value = constant_value(source)
+        if value is None:
+            return None
+        values.append(value)
+    if not is_static(node.shape):
+        return None
+    size = int(np.prod(node.shape, dtype=np.int64)) * node.dtype.itemsize
+    if size > max(_FOLDED_BYTES, sum(v.nbytes for v in values)):
+        return None
+    try:
+        result = np.asarray(node.op.perform(*values))
+    except Exception:
+        # Whatever is wrong is to be raised by the call, where the user expects it.
+        return None
+    if result.dtype != node.dtype or result.shape != node.shape:
+        return None
+    return constant(np.array(result), node.where)
+
+
+@rewriter("canonicalize", ops=[where], tags=("fold",))
+def where_known(node: Node) -> Node | None:
+    """A choice by a constant condition, or between equal values, is no choice."""
+    condition, first, second = node.inputs
+    if first is second:
+        return first
+    known = scalar(condition)
+    return None if known is None else (first if known else second)
+
+
+# -- broadcasts and casts that do nothing -----------------------------------------------------
+@rewriter("canonicalize", ops=[BroadcastTo])
+def broadcast_nothing(node: Node) -> Node | None:
+    """Broadcasts to the shape at hand are dropped, and broadcasts of broadcasts merged."""
+    (source,) = node.inputs
+    if source.shape == node.shape:
+        return source
+    if type(source.op) is BroadcastTo:
+        return Node(node.op, source.inputs, node.shape, node.dtype)
+    return None
+
+
+@rewriter("canonicalize")
+def broadcast_later(node: Node) -> Tensor | Node | None:
+    """Elementwise operations broadcast by themselves, and work on few elements before it."""
+    if not isinstance(node.op, Elementwise) and type(node.op) is not Cast:
+        return None
+    if not any(type(n.op) is BroadcastTo for n in node.inputs):
+        return None
+    small = [n.inputs[0] if type(n.op) is BroadcastTo else n for n in node.inputs]
+    try:
+        shape = shapes.broadcast(*(n.shape for n in small))
+    except ShapeError:
+        return None
+    return Node(node.op, tuple(small), shape, node.dtype)
+
+
+@rewriter("canonicalize", ops=[Cast])
+def cast_nothing(node: Node) -> Node | None:
+    """Casts to the dtype at hand are dropped; of two casts that lose nothing in between, one."""
+    (source,) = node.inputs
+    if source.dtype == node.dtype:
+        return source
+    if type(source.op) is Cast:
+        (origin,) = source.inputs
+        if np.can_cast(origin.dtype, source.dtype, "safe"):
+            return Node(node.op, (origin,), node.shape, node.dtype)
+    return None
+
+
+# -- nothing added, times one -----------------------------------------------------------------
+rule(x + 0, x, name="add_zero", stage="canonicalize")
+rule(x - 0, x, name="subtract_zero", stage="canonicalize")
+rule(0 - x, -x, name="zero_minus", stage="canonicalize")
+rule(x * 1, x, name="times_one", stage="canonicalize")
+rule(x / 1, x, name="over_one", stage="canonicalize")
+rule(safe_multiply(x, 1), x, name="safe_times_one", stage="canonicalize")
+rule(safe_multiply(1, x), x, name="one_safe_times", stage="canonicalize")
+rule(safe_divide(x, 1), x, name="safe_over_one", stage="canonicalize")
+rule(safe_divide(1, x), reciprocal(x), name="one_safe_over", stage="canonicalize")
+rule(1 / x, reciprocal(x), name="one_over", stage="canonicalize")
+rule(safe_multiply(0, x), 0, name="zero_safe_times", stage="canonicalize")
+rule(safe_divide(0, x), 0, name="zero_safe_over", stage="canonicalize")
+rule(positive(x), x, name="positive", stage="canonicalize")
+
+
+def _whole(x: Node) -> bool:
+    return x.dtype.kind in "biu"
+
+
+rule(x * 0, 0, name="times_zero_whole", stage="canonicalize", when=_whole)
+rule(x - x, 0, name="minus_itself_whole", stage="canonicalize", when=_whole)
+# For floats these lose NaN and infinity: only on request.
+rule(x * 0, 0, name="times_zero", stage="canonicalize", tags=("unsafe",))
+rule(x - x, 0, name="minus_itself", stage="canonicalize", tags=("unsafe",))
+
+
+def _finite(c: Node, **_: Node) -> bool:
+    value = scalar(c)
+    return value is not None and bool(np.isfinite(value)) and value != 0
+
+
+rule(safe_multiply(x, c), x * c, name="safe_times_number", stage="canonicalize", when=_finite)
+rule(safe_multiply(c, x), c * x, name="number_safe_times", stage="canonicalize", when=_finite)
+rule(safe_divide(x, c), x / c, name="safe_over_number", stage="canonicalize", when=_finite)
+rule(safe_divide(c, x), c / x, name="number_safe_over", stage="canonicalize", when=_finite)
+
+# -- signs move outwards ----------------------------------------------------------------------
+rule(-(-x), x, name="negative_twice", stage="canonicalize")
+rule(x * -1, -x, name="times_minus_one", stage="canonicalize",
+     when=lambda x: x.dtype.kind in "ifc")
+rule((-a) * b, -(a * b), name="negative_times", stage="canonicalize")
+rule((-a) / b, -(a / b), name="negative_over", stage="canonicalize")
+rule(a / (-b), -(a / b), name="over_negative", stage="canonicalize")
+rule(reciprocal(-x), -reciprocal(x), name="reciprocal_of_negative", stage="canonicalize")
+rule(safe_multiply(-a, b), -safe_multiply(a, b), name="negative_safe_times", stage="canonicalize")
+rule(safe_multiply(a, -b), -safe_multiply(a, b), name="safe_times_negative", stage="canonicalize")
+rule(safe_divide(-a, b), -safe_divide(a, b), name="negative_safe_over", stage="canonicalize")
+rule(safe_divide(a, -b), -safe_divide(a, b), name="safe_over_negative", stage="canonicalize")
+rule(a + (-b), a - b, name="add_negative", stage="canonicalize")
+rule(a - (-b), a + b, name="subtract_negative", stage="canonicalize")
+rule(-(a - b), b - a, name="negative_difference", stage="canonicalize")
+rule(abs_(-x), abs_(x), name="abs_of_negative", stage="canonicalize")
+rule(square(-x), square(x), name="square_of_negative", stage="canonicalize")
+rule(square(abs_(x)), square(x), name="square_of_abs", stage="canonicalize",
+     when=lambda x: x.dtype == real_of(x.dtype))
+
+
+@rewriter("canonicalize", ops=["negative"])
+def negative_number(node: Node) -> Tensor | None:
+    """The sign of a product with a number goes into the number."""
+    (product,) = node.inputs
+    if product.op is None or product.op.name not in ("multiply", "divide"):
+        return None
+    first, second = product.inputs
+    left, right = scalar(first), scalar(second)
+    if left is not None:
+        made = Node(product.op, (constant(np.asarray(-left)), second), product.shape, product.dtype)
+    elif right is not None:
+        made = Node(product.op, (first, constant(np.asarray(-right))), product.shape, product.dtype)
+    else:
+        return None
+    return symbol(made)
+
+
+# -- the same twice ---------------------------------------------------------------------------
+rule(abs_(abs_(x)), abs_(x), name="abs_twice", stage="canonicalize",
+     when=lambda x: x.dtype.kind != "c")
+rule(maximum(x, x), x, name="maximum_itself", stage="canonicalize")
+rule(minimum(x, x), x, name="minimum_itself", stage="canonicalize")
+rule(logical_not(logical_not(x)), x, name="not_twice", stage="canonicalize",
+     when=lambda x: x.dtype.kind == "b")

@@ -1,0 +1,187 @@
+"""The engine: one worklist, each node settled once, so time grows with the graph's size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from agnesi.core.config import STATE
+from agnesi.core.graph import FunctionGraph, Interner, inherit
+from agnesi.core.node import Node
+from agnesi.rewrite.rules import STAGES, GraphRule, Rule
+
+PRESETS: dict[str, tuple[str, ...]] = {
+    "None": (),
+    "fast_compile": ("canonicalize",),
+    "fast_run": STAGES,
+}
+#: Rules with this tag may change values beyond rounding and run only when included by name or tag.
+UNSAFE = "unsafe"
+_FIRINGS_PER_NODE = 30
+
+
+@dataclass
+class StageReport:
+    """What a stage did: operations before and after, firings by rule, nodes looked at."""
+
+    stage: str
+    before: int = 0
+    after: int = 0
+    visited: int = 0
+    firings: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Report:
+    """What the rewriting of a graph did, stage by stage."""
+
+    stages: list[StageReport] = field(default_factory=list)
+
+    @property
+    def firings(self) -> Counter[str]:
+        """Firings by rule, over all stages."""
+        return sum((s.firings for s in self.stages), Counter())
+
+    def __str__(self) -> str:
+        lines = []
+        for s in self.stages:
+            lines.append(f"{s.stage}: {s.before} -> {s.after} operations")
+            lines += [f"  {name} x{n}" for name, n in s.firings.most_common()]
+        return "\n".join(lines)
+
+
+class Settler:
+    """Brings nodes to the form in which no rule of a stage applies, operands first.
+
+    A node is looked at when its operands are settled; if a rule fires, the node is as good as the
+    settled replacement.  A rule that leads back to a node under way is not followed.
+    """
+
+    def __init__(self, rules: Sequence[Rule], interner: Interner, report: StageReport) -> None:
+        self.rules = rules
+        self.interner = interner
+        self.report = report
+        self.settled: dict[Node, Node] = {}
+        self.became: dict[Node, Node] = {}
+        self._by_op: dict[str, tuple[Rule, ...]] = {}
+
+    def settle(self, outputs: Iterable[Node]) -> tuple[Node, ...]:
+        """The settled forms of nodes."""
+        roots = tuple(outputs)
+        self.limit = _FIRINGS_PER_NODE * (1000 + len(FunctionGraph.of((), roots).nodes))
+        settled, became = self.settled, self.became
+        stack = list(reversed(roots))
+        while stack:
+            node = stack[-1]
+            if node in settled:
+                stack.pop()
+                continue
+            following = became.get(node)
+            if following is None:
+                following = self._step(node, stack)
+                if following is None:
+                    continue
+            if following in settled:
+                settled[node] = settled[following]
+            else:
+                stack.append(following)
+        return tuple(settled[n] for n in roots)
+
+    def _step(self, node: Node, stack: list[Node]) -> Node | None:
+        """What a node becomes next; None if it waits for its operands, or is settled."""
+        settled = self.settled
+        waiting = [n for n in node.inputs if n not in settled]
+        if waiting:
+            stack.extend(waiting)
+            return None
+        one = self.interner.rebuilt(node, tuple([settled[n] for n in node.inputs]))
+        if one is not node:
+            self.became[node] = one
+            return one
+        self.report.visited += 1
+        new = self._fired(node)
+        if new is None:
+            settled[node] = node
+            return None
+        self.became[node] = new
+        return new
+
+    def _fired(self, node: Node) -> Node | None:
+        if node.op is None or self.report.firings.total() > self.limit:
+            return None
+        name = node.op.name
+        rules = self._by_op.get(name)
+        if rules is None:
+            rules = tuple(r for r in self.rules if not r.ops or name in r.ops)
+            self._by_op[name] = rules
+        for rule in rules:
+            new = rule(node)
+            if new is None or new is node:
+                continue
+            if new in self.interner:
+                if new in self.became and new not in self.settled:
+                    continue
+            else:
+                inherit(new, node, self.interner)
+            self.report.firings[rule.name] += 1
+            return new
+        return None
+
+
+@contextmanager
+def outside_traces() -> Iterator[None]:
+    """Operations build plain graph nodes within this block, whatever the thread is tracing."""
+    before, STATE.trace = STATE.trace, None
+    try:
+        yield
+    finally:
+        STATE.trace = before
+
+
+def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],
+           exclude: Iterable[str]) -> list[Rule]:
+    """Rules of the stages, and those included, without those excluded (by name or tag)."""
+    include, exclude = tuple(include), tuple(exclude)
+    return [
+        r for r in rules
+        if not r.goes_by(exclude)
+        and (r.goes_by(include) or (r.stage in stages and UNSAFE not in r.tags))
+    ]
+
+
+def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> FunctionGraph:
+    """Settle a graph stage by stage; the rules of earlier stages stay in force in later ones."""
+    with outside_traces():
+        for number, stage in enumerate(STAGES):
+            active = [r for r in rules if STAGES.index(r.stage) <= number]
+            if any(r.stage == stage for r in active):
+                graph = _stage(graph, stage, active, report)
+            if stage == "stabilize":
+                graph = _expanded(graph, active, report)
+    return graph
+
+
+def _expanded(graph: FunctionGraph, active: Sequence[Rule], report: Report) -> FunctionGraph:
+    simple = graph.expand()
+    if simple is graph or not active:
+        return simple
+    return _stage(simple, "expand", active, report)
+
+
+def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule], report: Report) -> FunctionGraph:
+    did = StageReport(stage, before=len(graph))
+    report.stages.append(did)
+    for rule in rules:
+        if isinstance(rule, GraphRule) and rule.stage == stage:
+            new = rule.on_graph(graph)
+            did.firings[rule.name] += new is not graph
+            graph = new
+    interner = Interner()
+    inputs = tuple(interner.add(n) for n in graph.inputs)
+    local = [r for r in rules if not isinstance(r, GraphRule)]
+    outputs = Settler(local, interner, did).settle(graph.outputs)
+    graph = FunctionGraph.of(inputs, outputs)
+    did.after = len(graph)
+    return graph

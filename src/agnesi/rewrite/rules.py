@@ -1,0 +1,180 @@
+"""Rules: a pattern with its replacement, a function on one node, or a function on a whole graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agnesi.core import shapes
+from agnesi.core.dispatch import graph_node
+from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.expand import BroadcastTo
+from agnesi.rewrite.pattern import Pattern, compiled, filled, match
+
+STAGES = ("canonicalize", "stabilize", "specialize")
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """What all rules have: a name, a stage, tags, and the operations that they start from.
+
+    ``ops`` holds names of operations; empty means any.
+    """
+
+    name: str
+    stage: str
+    tags: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.stage not in STAGES:
+            raise ValueError(f"rule {self.name!r}: stage must be one of {STAGES}, not {self.stage!r}")
+
+    def __call__(self, node: Node) -> Node | None:
+        raise NotImplementedError
+
+    def goes_by(self, names: Iterable[str]) -> bool:
+        """Whether the rule's name or one of its tags is among ``names``."""
+        return any(n == self.name or n in self.tags for n in names)
+
+
+@dataclass(frozen=True, eq=False)
+class PatternRule(Rule):
+    """Whatever fits the pattern becomes the replacement, if ``when`` agrees."""
+
+    pattern: Pattern = field(default_factory=Pattern)
+    replacement: Pattern = field(default_factory=Pattern)
+    when: Callable[..., bool] | None = None
+
+    def __call__(self, node: Node) -> Node | None:
+        bound = match(self.pattern, node)
+        if bound is None or (self.when is not None and not self.when(**bound)):
+            return None
+        new = filled(self.replacement, bound, node)
+        return None if new is None else conformed(new, node, self.name)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.pattern} -> {self.replacement}"
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRule(Rule):
+    """A function that gives a node's replacement (a node or tensor), or None."""
+
+    function: Callable[[Node], Node | Tensor | None] = field(default=lambda node: None)
+
+    def __call__(self, node: Node) -> Node | None:
+        new = self.function(node)
+        if new is None:
+            return None
+        new = graph_node(new) if isinstance(new, Tensor) else new
+        return None if new is node else conformed(new, node, self.name)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {(self.function.__doc__ or '').splitlines()[0]}"
+
+
+@dataclass(frozen=True, eq=False)
+class GraphRule(Rule):
+    """A function from a whole graph to a whole graph with the same types."""
+
+    function: Callable[[FunctionGraph], FunctionGraph] = field(default=lambda graph: graph)
+
+    def on_graph(self, graph: FunctionGraph) -> FunctionGraph:
+        """The graph that the function makes, its types checked."""
+        new = self.function(graph)
+        if new is graph:
+            return graph
+        for old, result in zip(graph.outputs, new.outputs, strict=True):
+            if old.dtype != result.dtype or old.shape != result.shape:
+                raise _changed(self.name, old, result)
+        return FunctionGraph(new.inputs, new.outputs)
+
+
+def conformed(new: Node, old: Node, rule: str) -> Node:
+    """The replacement at the type of what it replaces: broadcast if that is all that lacks."""
+    if new.dtype != old.dtype:
+        raise _changed(rule, old, new)
+    if new.shape == old.shape:
+        return new
+    try:
+        fits = shapes.broadcast(new.shape, old.shape) == old.shape
+    except ShapeError:
+        fits = False
+    if not fits:
+        raise _changed(rule, old, new)
+    return Node(BroadcastTo(old.shape), (new,), old.shape, old.dtype, where=old.where)
+
+
+def _changed(rule: str, old: Node, new: Node) -> Exception:
+    kind = DTypeError if old.dtype != new.dtype else ShapeError
+    error = kind(
+        at(
+            f"rewrite rule {rule!r} changes a type: it replaces {typed(old)} by {typed(new)}; a "
+            "replacement must have the dtype and shape of the original",
+            old.where,
+        )
+    )
+    error.located = True  # type: ignore[attr-defined]
+    return error
+
+
+def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
+                 when: Callable[..., bool] | None = None, tags: Sequence[str] = ()) -> PatternRule:
+    """A rule from a pattern and its replacement."""
+    found, new = compiled(pattern), compiled(replacement)
+    if found.op is None:
+        raise ValueError(f"rule {name!r}: the pattern must be an operation on variables")
+    unbound = new.names() - found.names()
+    if unbound:
+        raise ValueError(
+            f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern does not bind"
+        )
+    return PatternRule(name, stage, tuple(tags), (found.op.name,), found, new, when)
+
+
+def op_names(ops: Iterable[Any]) -> tuple[str, ...]:
+    """Names of operations given as operations, classes, public functions or names."""
+    names = []
+    for op in ops:
+        if isinstance(op, str):
+            names.append(op)
+        elif isinstance(op, Op) or (isinstance(op, type) and issubclass(op, Op)):
+            names.append(op.name)
+        else:
+            names.append(op.__name__)
+    return tuple(names)
+
+
+class Book:
+    """Rules in the order in which they are tried."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+
+    def add(self, rule: Rule) -> Rule:
+        """Add a rule behind those that are there."""
+        self.rules.append(rule)
+        return rule
+
+    def rule(self, pattern: Tensor, replacement: Any, **details: Any) -> PatternRule:
+        """Add a pattern rule."""
+        made = pattern_rule(pattern, replacement, **details)
+        self.add(made)
+        return made
+
+    def rewriter(self, stage: str, ops: Iterable[Any] = (), *, name: str = "",
+                 tags: Sequence[str] = ()) -> Callable[[Any], Any]:
+        """Decorator that adds a function on one node."""
+
+        def register(function: Any) -> Any:
+            title = name or function.__name__
+            self.add(NodeRule(title, stage, tuple(tags), op_names(ops), function))
+            return function
+
+        return register
