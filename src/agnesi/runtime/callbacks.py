@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -92,9 +93,7 @@ def _call(callback: Callback, bufs: int) -> None:
 
 def _view(place: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     kind = np.dtype(dtype)
-    size = kind.itemsize
-    for n in shape:
-        size *= n
+    size = kind.itemsize * math.prod(shape)
     if not size:
         return np.empty(shape, kind)
-    return np.ndarray(shape, kind, (ctypes.c_char * size).from_address(place))
+    return np.frombuffer((ctypes.c_char * size).from_address(place), kind).reshape(shape)

@@ -16,9 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-SUPPORTED = (
-    sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
-)
+SUPPORTED = sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -95,9 +93,7 @@ class _Loader:
         size, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
         raw = [_SECTION.unpack_from(self.data, start + size * i) for i in range(count)]
         strings = raw[names][4]
-        return [
-            Section(self._text(strings + r[0]), r[1], r[2], r[4], r[5], r[6], r[7], r[8]) for r in raw
-        ]
+        return [Section(self._text(strings + r[0]), *r[1:3], *r[4:9]) for r in raw]
 
     def _text(self, at: int) -> str:
         return self.data[at : self.data.index(b"\0", at)].decode()

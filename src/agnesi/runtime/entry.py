@@ -8,6 +8,7 @@ per array or number argument, per state, per constant, per output, and the scrat
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,6 +22,7 @@ Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
 _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
+_RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
 
 
@@ -220,7 +222,7 @@ def bind(
     table.release_gil = spec.release_gil
     table.python_runs = spec.release_gil or callback is not None
     table.slow, table.failed = id(slow), id(failed)
-    table.keep = tuple(keep)  # type: ignore[attr-defined]
+    table.keep = tuple(keep)
     return support.builtin(name, support.native().address("entry"), table)
 
 
@@ -260,7 +262,7 @@ def _array(kind: Any, items: Sequence[Any], keep: list[Any]) -> int:
 
 def _fill_rt(table: Context, callback: Any) -> None:
     code = support.native()
-    for slot, name in ((0, "parallel_for"), (2, "thread_count"), (3, "pool_alloc"), (4, "pool_free")):
+    for slot, name in _RT.items():
         table.rt[slot] = code.address(name)
     if callback is not None:
         table.rt[1] = callback.address
@@ -293,9 +295,7 @@ def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
     records = []
     for out in spec.outputs:
         dtype = np.dtype(out.dtype)
-        size = dtype.itemsize
-        for n in out.shape:
-            size *= n
+        size = dtype.itemsize * math.prod(out.shape)
         dims = _array(ctypes.c_int64, out.shape, keep)
         records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap))
         keep.append(dtype)

@@ -250,6 +250,7 @@ def _machine() -> Any:
 def _optimized(text: str, optimize: int) -> Any:
     llvm, machine = _llvm(), _machine()
     module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     if optimize:
@@ -261,6 +262,7 @@ def _optimized(text: str, optimize: int) -> Any:
             manager = builder.getModulePassManager()
         else:
             manager = llvm.create_new_module_pass_manager()
+            manager.add_always_inliner_pass()
             manager.add_sroa_pass()
             manager.add_instruction_combine_pass()
             manager.add_simplify_cfg_pass()
@@ -275,7 +277,7 @@ def _resolve(name: str) -> int:
             return ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value or 0
         except (OSError, AttributeError):
             continue
-    raise elf.UnsupportedError(f"no library of this process defines {name!r}")
+    raise RuntimeError(f"compiled code needs {name!r}, which no library of this process defines")
 
 
 class _Mcjit:
@@ -284,16 +286,10 @@ class _Mcjit:
     def __init__(self, data: bytes, text: str) -> None:
         llvm = _llvm()
         empty = llvm.parse_assembly("")
-        self._machine = llvm.Target.from_default_triple().create_target_machine(
-            opt=2, jit=True
-        )
+        self._machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
         self._engine = llvm.create_mcjit_compiler(empty, self._machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
         names = re.findall(r"^(?:define (?!internal|private)[^@]*)@([\w.$]+)\(", text, re.MULTILINE)
         names += re.findall(r"^@([\w.$]+) = (?:global|constant)", text, re.MULTILINE)
         self.symbols = {n: self._engine.get_function_address(n) for n in names}
-
-
-if os.name == "nt":  # LLVM's loader looks up the C library in the process only
-    ctypes.CDLL("msvcrt")

@@ -74,11 +74,12 @@ def set_limit(size: int) -> None:
 
 def _empty(shape: Any, dtype: Any) -> np.ndarray:
     """Any other spelling of shape and dtype; what cannot be pooled is NumPy's."""
-    dtype = np.dtype(dtype)
+    given, dtype = dtype, np.dtype(dtype)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
     plain = tuple(int(n) for n in sizes)
     fits = all(n >= 0 for n in plain) and math.prod(plain) * dtype.itemsize < 1 << 62
-    if dtype.kind not in "biufc" or not fits or (plain == shape and type(shape) is tuple):
+    refused = given is dtype and type(shape) is tuple and all(type(n) is int for n in shape)
+    if dtype.kind not in "biufc" or not fits or refused:
         return np.empty(plain, dtype)
     array: np.ndarray = allocator()(plain, dtype)
     return array

@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 import sysconfig
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,8 @@ def native() -> machine.Code:
             "compiled functions need CPython with the GIL on a 64-bit little-endian machine"
         )
     code = machine.load(source())
-    table = _api(code)
-    place = (ctypes.c_void_p * len(table)).from_address(code.address("api"))
-    place[:] = table
+    for index, address in enumerate(_api(code)):
+        ctypes.c_void_p.from_address(code.address("api") + 8 * index).value = address
     _call(code, "platform_reset")
     cores = machine.cores(os.environ.get("OMP_NUM_THREADS"))
     ctypes.c_int64.from_address(code.address("thread_count")).value = cores
@@ -108,9 +108,10 @@ def builtin(name: str, function: int, context: ctypes.Structure) -> Any:
     """A builtin function on native code; ``context`` is its self object and lives as long."""
     text = name.encode()
     definition = _MethodDef(text, function, _METH_FASTCALL, None)
-    context.definition = (definition, text)  # type: ignore[attr-defined]
+    context.definition = (definition, text)
     make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     return make(ctypes.addressof(definition), context, "agnesi")
 
 
@@ -191,9 +192,8 @@ def _numpy_api() -> Any:
     """NumPy's table of C functions."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    from numpy._core import _multiarray_umath
-
-    return ctypes.cast(get(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    capsule = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    return ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
 
 
 def _handler(code: machine.Code) -> Any:

@@ -58,7 +58,7 @@ define internal ptr @field(ptr %object, i64 %offset) nounwind alwaysinline {
 
 ; A new array: small ones as NumPy makes them, large ones in a block of the pool, which the array
 ; gives back through the memory handler that it carries.
-define internal ptr @new_array(ptr %descr, i32 %nd, ptr %dims, i64 %bytes) nounwind {
+define internal ptr @new_array(ptr %descr, i32 %nd, ptr %dims, i64 %bytes) nounwind alwaysinline {
 entry:
   %type = call ptr @api_get(i64 2)
   %make = call ptr @api_get(i64 3)
@@ -97,7 +97,7 @@ own:
 }
 
 ; The ndarray inside an argument: itself, or what a wrapper in the right state holds; or null.
-define internal ptr @array_of(ptr %context, ptr %object) nounwind {
+define internal ptr @array_of(ptr %context, ptr %object) nounwind alwaysinline {
 entry:
   %ndarray = call ptr @api_get(i64 2)
   %type.at = getelementptr i8, ptr %object, i64 8
@@ -158,7 +158,7 @@ no:
 }
 
 ; Whether an ndarray has the dtype and shape of %argument and lies C-contiguous and aligned.
-define internal i1 @fits(ptr %argument, ptr %array) nounwind {
+define internal i1 @fits(ptr %argument, ptr %array) nounwind alwaysinline {
 entry:
   %descr = call ptr @field(ptr %array, i64 56)
   %num.at = getelementptr i8, ptr %descr, i64 28
@@ -217,7 +217,7 @@ no:
 }
 
 ; Convert a Python number to 8 bytes at %place; false if the object is not of the kind.
-define internal i1 @number(i64 %kind, ptr %object, ptr %place) nounwind {
+define internal i1 @number(i64 %kind, ptr %object, ptr %place) nounwind alwaysinline {
 entry:
   %type.at = getelementptr i8, ptr %object, i64 8
   %type = load ptr, ptr %type.at
@@ -275,7 +275,7 @@ no:
 }
 
 ; Check one argument; put its data address (or its value's) into %bufs, the ndarray into %held.
-define internal i1 @take(ptr %context, ptr %argument, ptr %object, ptr %bufs, ptr %scalar, ptr %held) nounwind {
+define internal i1 @take(ptr %context, ptr %argument, ptr %object, ptr %bufs, ptr %scalar, ptr %held) nounwind alwaysinline {
 entry:
   %kind = load i64, ptr %argument
   %number.at = getelementptr %Argument, ptr %argument, i64 0, i32 5
@@ -311,7 +311,7 @@ no:
 }
 
 ; Whether everything that the code was specialised on is as it was.
-define internal i1 @guarded(ptr %context) nounwind {
+define internal i1 @guarded(ptr %context) nounwind alwaysinline {
 entry:
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 4
   %count = load i64, ptr %count.at
@@ -362,7 +362,7 @@ done:
   ret void
 }
 
-define internal void @hold(ptr %list, i64 %count) nounwind {
+define internal void @hold(ptr %list, i64 %count) nounwind alwaysinline {
 entry:
   br label %test
 test:
@@ -385,7 +385,7 @@ done:
 }
 
 ; Make the output arrays; returns how many were made (fewer than asked: an error is set).
-define internal i64 @make_outputs(ptr %context, ptr %made, ptr %bufs) nounwind {
+define internal i64 @make_outputs(ptr %context, ptr %made, ptr %bufs) nounwind alwaysinline {
 entry:
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 6
   %count = load i64, ptr %count.at
@@ -461,7 +461,7 @@ no:
 }
 
 ; The result object, which takes over the references in %made; null if that fails.
-define internal ptr @result(ptr %context, ptr %made, i64 %count) nounwind {
+define internal ptr @result(ptr %context, ptr %made, i64 %count) nounwind alwaysinline {
 entry:
   %list.at = getelementptr %Context, ptr %context, i64 0, i32 7
   %list = load ptr, ptr %list.at
@@ -516,7 +516,7 @@ fail:
 }
 
 ; Call the body, without the GIL if the context says so.
-define internal i32 @run_body(ptr %context, ptr %bufs) nounwind {
+define internal i32 @run_body(ptr %context, ptr %bufs) nounwind alwaysinline {
 entry:
   %body.at = getelementptr %Context, ptr %context, i64 0, i32 1
   %body = load ptr, ptr %body.at

@@ -15,7 +15,7 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 
-define internal void @pool_lock() nounwind {
+define internal void @pool_lock() nounwind alwaysinline {
 entry:
   br label %try
 try:
@@ -29,7 +29,7 @@ done:
   ret void
 }
 
-define internal void @pool_unlock() nounwind {
+define internal void @pool_unlock() nounwind alwaysinline {
   store atomic i64 0, ptr @pool release, align 8
   ret void
 }

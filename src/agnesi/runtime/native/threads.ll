@@ -1,8 +1,9 @@
 ; Fork-join over a range of units: `parallel_for` is slot 0 of the run-time table.
 ;
-; One word, @generation, publishes work: its low 10 bits are the number of threads that take part,
-; the rest counts.  A worker that is not among them reads nothing else, so the fields below are
-; only read between the publication and the last decrement of @pending, while they stand still.
+; Every thread has its own part of the range, so that data stays in its core's cache from one loop
+; to the next.  A part is claimed by its byte in @claims; the caller, done with its own part, also
+; claims those whose threads have not come yet, so that a crowded machine costs little.  The fields
+; of the task are read only after a successful claim, and stand still until @pending is zero.
 ; A second caller (another Python thread, or a task that calls back) finds @busy set and runs all
 ; its units itself.
 
@@ -15,19 +16,29 @@
 @task = internal global ptr null
 @task_context = internal global ptr null
 @task_units = internal global i64 0
+@task_parts = internal global i64 0
+@claims = internal global [512 x i8] zeroinitializer, align 64
 @thread_count = global i64 1, align 64
 
-; The units of thread %id of %n, run here.
-define internal void @run_chunk(i64 %id, i64 %n) nounwind {
+; Run %part on thread %id if nobody has claimed it.
+define internal i1 @run_part(i64 %part, i64 %id) nounwind {
+  %claim = getelementptr i8, ptr @claims, i64 %part
+  %open = atomicrmw xchg ptr %claim, i8 0 acq_rel
+  %mine = icmp ne i8 %open, 0
+  br i1 %mine, label %run, label %done
+run:
   %task = load ptr, ptr @task
   %context = load ptr, ptr @task_context
   %units = load i64, ptr @task_units
-  %low = mul i64 %units, %id
-  %begin = udiv i64 %low, %n
+  %parts = load i64, ptr @task_parts
+  %low = mul i64 %units, %part
+  %begin = udiv i64 %low, %parts
   %high = add i64 %low, %units
-  %end = udiv i64 %high, %n
+  %end = udiv i64 %high, %parts
   call void %task(ptr %context, i64 %begin, i64 %end, i64 %id)
-  ret void
+  br label %done
+done:
+  ret i1 %mine
 }
 
 ; A worker: spin a little, then give the core away, then sleep until the generation changes.
@@ -68,17 +79,14 @@ sleep:
   atomicrmw sub ptr @sleepers, i32 1 seq_cst
   br label %look
 work:
-  %low = and i32 %now, 1023
-  %n = zext i32 %low to i64
-  %mine = icmp ult i64 %id, %n
-  br i1 %mine, label %finish, label %idle
+  %ran = call i1 @run_part(i64 %id, i64 %id)
+  br i1 %ran, label %finish, label %idle
 finish:
-  call void @run_chunk(i64 %id, i64 %n)
-  call void @chunk_done()
+  call void @part_done()
   br label %idle
 }
 
-define internal void @chunk_done() nounwind {
+define internal void @part_done() nounwind {
   %before = atomicrmw sub ptr @pending, i32 1 seq_cst
   %waiting = load atomic i32, ptr @waiting seq_cst, align 4
   %last = icmp eq i32 %before, 1
@@ -97,7 +105,7 @@ define internal void @join() nounwind {
 entry:
   br label %look
 look:
-  %turn = phi i32 [0, %entry], [%next, %spin], [%next, %give], [%turn, %sleep]
+  %turn = phi i32 [0, %entry], [%next, %spin], [%next, %give], [%turn, %block]
   %left = load atomic i32, ptr @pending seq_cst, align 4
   %over = icmp eq i32 %left, 0
   br i1 %over, label %done, label %tired
@@ -175,14 +183,19 @@ publish:
   store ptr %task, ptr @task
   store ptr %context, ptr @task_context
   store i64 %units, ptr @task_units
+  store i64 %n, ptr @task_parts
   %n32 = trunc i64 %n to i32
-  %others = sub i32 %n32, 1
-  store atomic i32 %others, ptr @pending monotonic, align 4
-  %old = load atomic i32, ptr @generation monotonic, align 4
-  %counted = add i32 %old, 1024
-  %clean = and i32 %counted, -1024
-  %new = or i32 %clean, %n32
-  store atomic i32 %new, ptr @generation seq_cst, align 4
+  store atomic i32 %n32, ptr @pending monotonic, align 4
+  br label %open
+open:
+  %part = phi i64 [0, %publish], [%part1, %open]
+  %claim = getelementptr i8, ptr @claims, i64 %part
+  store atomic i8 1, ptr %claim release, align 1
+  %part1 = add i64 %part, 1
+  %parts.left = icmp ult i64 %part1, %n
+  br i1 %parts.left, label %open, label %announce
+announce:
+  atomicrmw add ptr @generation, i32 1 seq_cst
   %asleep = load atomic i32, ptr @sleepers seq_cst, align 4
   %any = icmp ne i32 %asleep, 0
   br i1 %any, label %rouse, label %share
@@ -195,7 +208,21 @@ rouse:
   call void @wake(ptr @generation, i32 %mask)
   br label %share
 share:
-  call void @run_chunk(i64 0, i64 %n)
+  %turn = phi i64 [0, %announce], [0, %rouse], [%turn1, %next]
+  ; Its own part first, then the others from the last one down.
+  %rest = sub i64 %n, %turn
+  %first = icmp eq i64 %turn, 0
+  %mine.next = select i1 %first, i64 0, i64 %rest
+  %ran = call i1 @run_part(i64 %mine.next, i64 0)
+  br i1 %ran, label %count, label %next
+count:
+  atomicrmw sub ptr @pending, i32 1 seq_cst
+  br label %next
+next:
+  %turn1 = add i64 %turn, 1
+  %again = icmp ult i64 %turn1, %n
+  br i1 %again, label %share, label %together
+together:
   call void @join()
   store atomic i32 0, ptr @busy release, align 4
   br label %leave
@@ -216,5 +243,6 @@ define void @threads_reset() nounwind {
   store i32 0, ptr @pending
   store i32 0, ptr @waiting
   store i32 0, ptr @busy
+  call void @llvm.memset.p0.i64(ptr @claims, i8 0, i64 512, i1 false)
   ret void
 }

@@ -1,0 +1,107 @@
+"""The cache on disk: whole files or none, whatever happens around it."""
+
+import multiprocessing
+import os
+import time
+
+import pytest
+
+from agnesi.core.config import config
+from agnesi.runtime import diskcache
+
+
+def test_put_get_clear(fresh_cache):
+    name = diskcache.key("a", "b")
+    assert diskcache.get(name) is None
+    diskcache.put(name, b"body")
+    assert diskcache.get(name) == b"body"
+    assert diskcache.clear() == 1
+    assert diskcache.get(name) is None
+
+
+def test_key_depends_on_every_part():
+    keys = {diskcache.key(*p) for p in [("a", "b"), ("ab", ""), ("", "ab"), ("a",), ("b", "a")]}
+    assert len(keys) == 5
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", None])
+def test_damage_is_a_miss_and_is_removed(fresh_cache, damage):
+    name = diskcache.key("x")
+    diskcache.put(name, b"0123456789" * 100)
+    path = fresh_cache / (name + diskcache.SUFFIX)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] if damage is None else damage)
+    assert diskcache.get(name) is None
+    assert not path.exists()
+    flipped = bytearray(whole)
+    flipped[-1] ^= 1
+    path.write_bytes(flipped)
+    assert diskcache.get(name) is None
+
+
+def test_off_reads_and_writes_nothing(fresh_cache):
+    with config(cache=False):
+        diskcache.put(diskcache.key("x"), b"body")
+    assert not fresh_cache.exists()
+    diskcache.put(diskcache.key("x"), b"body")
+    with config(cache=False):
+        assert diskcache.get(diskcache.key("x")) is None
+
+
+def test_folder_that_others_can_write_is_not_trusted(fresh_cache):
+    name = diskcache.key("x")
+    diskcache.put(name, b"body")
+    assert fresh_cache.stat().st_mode & 0o777 == 0o700
+    fresh_cache.chmod(0o777)
+    assert diskcache.get(name) is None
+
+
+def test_folder_that_cannot_be_made_is_no_error(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with config(cache_dir=str(tmp_path / "file" / "agnesi")):
+        diskcache.put(diskcache.key("x"), b"body")
+        assert diskcache.get(diskcache.key("x")) is None
+
+
+def test_oldest_go_first_beyond_the_limit(fresh_cache):
+    names = [diskcache.key(str(i)) for i in range(10)]
+    now = time.time()
+    for age, name in enumerate(reversed(names)):
+        diskcache.put(name, bytes(1000))
+        os.utime(fresh_cache / (name + diskcache.SUFFIX), (now - age, now - age))
+    forgotten = fresh_cache / "left.tmp"
+    forgotten.write_bytes(b"x")
+    os.utime(forgotten, (1, 1))
+    diskcache._prune(fresh_cache, 8 * 1100)
+    assert not forgotten.exists()
+    left = [diskcache.get(n) is not None for n in names]
+    assert left == [False] * (10 - sum(left)) + [True] * sum(left)
+    assert 4 <= sum(left) <= 6
+
+
+def _race(folder, barrier, results):
+    config.cache_dir = folder
+    barrier.wait()
+    wrong = 0
+    for turn in range(60):
+        name, body = diskcache.key(str(turn % 5)), str(turn % 5).encode() * 20000
+        diskcache.put(name, body)
+        found = diskcache.get(name)
+        wrong += found is not None and found != body
+        if turn % 20 == 19:
+            diskcache.clear()
+    results.put(wrong)
+
+
+def test_processes_race_safely(tmp_path):
+    context = multiprocessing.get_context("fork")
+    barrier, results = context.Barrier(8), context.Queue()
+    processes = [
+        context.Process(target=_race, args=(str(tmp_path / "agnesi"), barrier, results))
+        for _ in range(8)
+    ]
+    for process in processes:
+        process.start()
+    assert [results.get(timeout=30) for _ in processes] == [0] * 8
+    for process in processes:
+        process.join()

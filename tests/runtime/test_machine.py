@@ -1,0 +1,145 @@
+"""Machine code: compiled, cached, loaded, read back as text."""
+
+import ctypes
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+
+from agnesi.core.config import config
+from agnesi.runtime import diskcache, elf, machine
+
+IR = """
+@table = global [3 x i64] [i64 10, i64 20, i64 30]
+@address = global ptr @wave
+declare double @sin(double)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define double @wave(double %x) nounwind {
+  %y = call double @sin(double %x)
+  %z = fmul double %y, 0x400921FB54442D18
+  ret double %z
+}
+define i64 @pick(i64 %i) nounwind {
+  %p = getelementptr i64, ptr @table, i64 %i
+  %v = load i64, ptr %p
+  ret i64 %v
+}
+define void @copy(ptr %to, ptr %from, i64 %n) nounwind {
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %n, i1 false)
+  ret void
+}
+"""
+
+
+def check(code):
+    wave = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+    assert wave(code.address("wave"))(1.5) == math.sin(1.5) * math.pi
+    stored = ctypes.c_void_p.from_address(code.address("address")).value
+    assert stored == code.address("wave")
+    pick = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address("pick"))
+    assert [pick(i) for i in range(3)] == [10, 20, 30]
+    ctypes.c_int64.from_address(code.address("table")).value = 7
+    assert pick(0) == 7
+    target = ctypes.create_string_buffer(100)
+    copy = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    copy(code.address("copy"))(ctypes.addressof(target), b"x" * 99, 99)
+    assert target.value == b"x" * 99
+
+
+@pytest.mark.parametrize("optimize", [0, 1, 2])
+def test_load_runs_calls_data_and_constants(optimize):
+    check(machine.load(IR, optimize=optimize))
+
+
+def test_llvm_loader_agrees_where_ours_does_not_serve(monkeypatch):
+    monkeypatch.setattr(elf, "SUPPORTED", False)
+    check(machine.load(IR))
+
+
+def test_every_load_has_its_own_data():
+    first, second = machine.load(IR), machine.load(IR)
+    assert first.address("table") != second.address("table")
+
+
+def test_texts_on_demand():
+    code = machine.load(IR)
+    assert "@wave" in code.ir() and "target triple" in code.ir()
+    assert "wave" in code.asm() and "ret" in code.asm()
+
+
+def test_missing_symbol_is_named():
+    with pytest.raises(KeyError, match="no external symbol 'nothing'"):
+        machine.load(IR).address("nothing")
+
+
+def test_wrong_ir_is_an_error_of_ours_not_a_crash():
+    wrong = """define i32 @f(i1 %c) {
+entry:
+  br i1 %c, label %a, label %b
+a:
+  br label %b
+b:
+  %x = phi i32 [0, %entry]
+  ret i32 %x
+}"""
+    with pytest.raises(RuntimeError, match="PHI"):
+        machine.load(wrong)
+
+
+def test_unknown_function_is_reported():
+    with pytest.raises(RuntimeError, match="no_such_function"):
+        machine.load(
+            "declare void @no_such_function()\ndefine void @f() {\n"
+            "call void @no_such_function()\nret void\n}"
+        )
+
+
+def test_target_is_read_from_the_cache_alike(fresh_cache):
+    machine.target.cache_clear()
+    first = machine.target()
+    machine.target.cache_clear()
+    assert len(list(fresh_cache.iterdir())) == 1
+    assert machine.target() == first
+    assert first.vector_bits in (128, 256, 512) and first.l1 <= first.l2
+    assert "prefer-256-bit" not in first.names
+
+
+def test_second_process_runs_without_llvm(fresh_cache):
+    script = (
+        "import sys; from agnesi.core.config import config; config.cache_dir = sys.argv[1]\n"
+        "from agnesi.runtime import machine; machine.load(sys.argv[2])\n"
+        "print('llvmlite' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, str(fresh_cache), "define i32 @f() { ret i32 1 }"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    runs = [
+        subprocess.run(command, capture_output=True, text=True, env=environment) for _ in range(2)
+    ]
+    assert [r.stdout.strip() for r in runs] == ["True", "False"], runs[0].stderr
+
+
+def test_damaged_object_is_compiled_again(fresh_cache):
+    machine.load(IR)
+    for path in fresh_cache.glob("*" + diskcache.SUFFIX):
+        path.write_bytes(path.read_bytes()[:-5] + b"wrong")
+    check(machine.load(IR))
+
+
+def test_works_without_cache():
+    with config(cache=False):
+        check(machine.load(IR))
+
+
+@pytest.mark.parametrize(("bound", "expected"), [("1", 1), ("1,2", 1), ("", None), ("x", None)])
+def test_cores_respects_the_bound(bound, expected):
+    assert machine.cores(bound) == (expected or machine.cores())
+
+
+def test_quota_of_the_control_group(tmp_path, monkeypatch):
+    quota = tmp_path / "cpu.max"
+    monkeypatch.setattr(machine, "_QUOTAS", (str(quota), str(tmp_path / "none")))
+    for text, expected in [("150000 100000", 2), ("max 100000", 9), ("50000 100000", 1)]:
+        quota.write_text(text)
+        assert machine._quota(9) == expected

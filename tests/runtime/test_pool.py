@@ -1,0 +1,120 @@
+"""Pooled arrays: like NumPy's, and their memory comes back."""
+
+import gc
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from agnesi.runtime import pool
+
+LARGE = (300, 200)
+
+
+@pytest.fixture(autouse=True)
+def empty_pool():
+    gc.collect()
+    pool.trim()
+    limit = pool.stats()["limit"]
+    yield
+    pool.set_limit(limit)
+
+
+def test_large_arrays_are_pooled_and_aligned():
+    before = pool.stats()
+    array = pool.empty(LARGE, np.float32)  # a type, not a dtype: the slower way in
+    assert array.shape == LARGE and array.dtype == np.float32
+    assert array.ctypes.data % 64 == 0
+    flags = array.flags
+    assert flags.owndata and flags.c_contiguous and flags.writeable and flags.aligned
+    assert array.base is None
+    array[:] = 3
+    place = array.ctypes.data
+    live = pool.stats()["live"] - before["live"]
+    assert array.nbytes <= live <= 1.3 * array.nbytes
+    del array, flags
+    assert pool.stats()["live"] == before["live"] and pool.stats()["kept"] == live
+    assert pool.empty(LARGE, np.float32).ctypes.data == place
+    assert pool.stats()["hits"] == before["hits"] + 1
+
+
+def test_views_keep_the_memory():
+    array = pool.empty(LARGE, "float64")
+    array[:] = np.arange(200)
+    view = array[5:7, ::2].T
+    del array
+    others = [pool.empty(LARGE, "float64") for _ in range(3)]
+    for other in others:
+        other[:] = -1
+    assert (view[:, 0] == np.arange(0, 200, 2)).all()
+
+
+def test_numpy_may_resize_copy_and_pickle():
+    array = pool.empty((5000,), "int64")
+    array[:] = np.arange(5000)
+    array.resize((20000,), refcheck=False)
+    assert (array[:5000] == np.arange(5000)).all() and not array[5000:].any()
+    array.resize((100,), refcheck=False)
+    assert (pickle.loads(pickle.dumps(array)) == np.arange(100)).all()
+    assert (array.copy() == np.arange(100)).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((), "float32"), ((0, 3), "int8"), ((3,), "bool"), ((2, 0), "float64"), ((7, 5), "float16"),
+     ((200, 200), "complex128")],
+)  # fmt: skip
+def test_every_shape_and_dtype(shape, dtype):
+    for kind in (dtype, np.dtype(dtype), np.dtype(dtype).type):
+        array = pool.empty(shape, kind)
+        assert array.shape == shape and array.dtype == np.dtype(dtype)
+
+
+def test_other_spellings_are_numpys():
+    assert pool.empty([300, 200], "f4").shape == LARGE
+    assert pool.empty(50000, "f4").shape == (50000,)
+    assert pool.empty((np.int64(300), 200), np.dtype("f4")).shape == LARGE
+    assert pool.empty((3,), object).tolist() == [None] * 3
+    assert pool.empty((3,), ">f4").dtype == np.dtype(">f4")
+
+
+@pytest.mark.parametrize(
+    ("shape", "error"),
+    [((-1, 3), ValueError), ((1 << 40, 1 << 40), ValueError), ((1 << 50,), MemoryError),
+     (("a",), ValueError)],
+)  # fmt: skip
+def test_impossible_requests(shape, error):
+    with pytest.raises(error):
+        pool.empty(shape, np.dtype("f8"))
+
+
+def test_limit_and_trim():
+    pool.set_limit(1 << 20)
+    arrays = [pool.empty((1 << 18,), np.dtype("u1")) for _ in range(12)]
+    assert pool.stats()["kept"] == 0
+    del arrays
+    assert 0 < pool.stats()["kept"] <= 1 << 20
+    pool.trim()
+    assert pool.stats()["kept"] == 0
+    with pytest.raises(ValueError, match="not -1"):
+        pool.set_limit(-1)
+
+
+def test_threads_share_it_safely():
+    wrong, before = [], pool.stats()["live"]
+
+    def work(mark):
+        for turn in range(400):
+            array = pool.empty((4096 + 64 * (turn % 7), 8), np.dtype("u1"))
+            array[:] = mark
+            if not (array == mark).all():
+                wrong.append(mark)
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    assert pool.stats()["live"] == before
