@@ -115,7 +115,7 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
         x = [v.data if isinstance(v, Tensor) else v for v in x]
     array = np.asarray(x)
     if dtype is None:
-        dtype = array.dtype
+        dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if isinstance(x, (list, tuple)) and not _has_array(x):
             dtype = {"f": dtypes.config.float_dtype, "i": dtypes.int64, "u": dtypes.int64}.get(
                 dtype.kind, dtype
