@@ -1,0 +1,95 @@
+"""The interpreter: a graph run node by node with the operations' own NumPy evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import Item
+from agnesi.core.errors import MissingInputError
+from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
+from agnesi.core.node import Node
+from agnesi.core.op import explain
+
+#: Told about every node and its value as it is computed.
+Watcher = Callable[[Node, Any], None]
+
+
+def interpret(graph: FunctionGraph, values: Sequence[np.ndarray],
+              watch: Watcher | None = None) -> list[np.ndarray]:
+    """The graph's outputs for values of its inputs; live tensors are read as they are now.
+
+    A value is dropped after its last use.  The results share memory with nothing.
+
+    Parameters
+    ----------
+    graph : FunctionGraph
+        The graph, with concrete sizes.
+    values : sequence of numpy.ndarray
+        A value for each input of the graph.
+    watch : callable, optional
+        Called as ``watch(node, value)`` after each operation.
+    """
+    if len(values) != len(graph.inputs):
+        raise MissingInputError(f"{len(graph.inputs)} inputs are needed, not {len(values)}")
+    known: dict[Node, Any] = dict(zip(graph.inputs, map(np.asarray, values), strict=True))
+    order = graph.nodes
+    uses = _uses(order, graph.outputs)
+    for node in order:
+        if node not in known:
+            known[node] = _leaf(node) if node.op is None else _computed(node, known)
+        if node.op is None:
+            continue
+        if watch is not None:
+            watch(node, known[node])
+        for source in node.inputs:
+            uses[source] -= 1
+            if not uses[source]:
+                del known[source]
+    return _own([known[n] for n in graph.outputs], graph.outputs)
+
+
+def _uses(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:
+    uses = dict.fromkeys(order, 0)
+    for node in order:
+        for source in node.inputs:
+            uses[source] += 1
+    for node in outputs:
+        uses[node] += 1
+    return uses
+
+
+def _leaf(node: Node) -> np.ndarray:
+    t = live_tensor(node)
+    value = constant_value(node) if t is None else t.data
+    if value is None:
+        raise MissingInputError(f"the input {node.name or 'without a name'} has no value")
+    return value
+
+
+def _computed(node: Node, known: dict[Node, Any]) -> Any:
+    op = node.op
+    values = [known[n] for n in node.inputs]
+    if type(op) is Item:
+        return values[0][op.index]
+    try:
+        result = op.perform(*values)
+    except (ValueError, TypeError, IndexError) as error:
+        raise explain(error, op.name, node.inputs, node.where) from None
+    if op.outputs > 1:
+        return tuple(np.asarray(r) for r in result)
+    return np.asarray(result)
+
+
+def _own(results: list[Any], outputs: Sequence[Node]) -> list[np.ndarray]:
+    """Results in memory of their own."""
+    seen: set[int] = set()
+    own = []
+    for value, node in zip(results, outputs, strict=True):
+        shared = node.op is None or value.base is not None or id(value) in seen
+        value = value.copy() if shared or not value.flags.writeable else value
+        seen.add(id(value))
+        own.append(value)
+    return own
