@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import peers, report, suites
 from benchmarks.harness import Result
 
+Table = tuple[str, list[Result]]
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -28,24 +29,29 @@ def main() -> int:
     machine = describe_machine()
     print(f"{machine['cpu']}, {machine['cores']} cores")
     print(", ".join(f"{name} {version}" for name, version in machine["libraries"].items()))
-    tables: list[tuple[str, list[Result]]] = []
-    limits: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for threads in args.threads:
-            limits.append(work("limits", threads, args.quick, Path(folder)))
-            print_limits(limits[-1])
-            for name in args.suites:
-                suite = suites.load(name)
-                if threads not in suite.THREADS:
-                    continue
-                rows = work(name, threads, args.quick, Path(folder))
-                tables.append((suite.TITLE, [Result(**row) for row in rows or []]))
-                if rows:
-                    print("\n" + report.suite_table(*tables[-1]), flush=True)
-    tables = [table for table in tables if table[1]]
+        limits, tables = measure(args, Path(folder))
     print("\n" + report.summary(tables))
     print(f"\nwritten to {write(machine, limits, tables, args.quick)}")
     return 0
+
+
+def measure(args: argparse.Namespace, folder: Path) -> tuple[list[dict[str, Any]], list[Table]]:
+    """Limits and results for each number of threads, every table printed when it is there."""
+    limits: list[dict[str, Any]] = []
+    tables: list[Table] = []
+    for threads in args.threads:
+        chosen = [(name, suites.load(name)) for name in args.suites]
+        chosen = [(name, suite) for name, suite in chosen if threads in suite.THREADS]
+        if chosen:
+            limits.append(work("limits", threads, args.quick, folder))
+            print_limits(limits[-1])
+        for name, suite in chosen:
+            rows = work(name, threads, args.quick, folder)
+            if rows:
+                tables.append((suite.TITLE, [Result(**row) for row in rows]))
+                print("\n" + report.suite_table(*tables[-1]), flush=True)
+    return limits, tables
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -105,14 +111,12 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def write(
-    machine: Any, limits: Any, tables: Sequence[tuple[str, list[Result]]], quick: bool
-) -> Path:
+def write(machine: Any, limits: Any, tables: Sequence[Table], quick: bool) -> Path:
     """Everything as JSON, for the record and for comparing runs."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
     cases = [
-        {**vars(r), "title": title, "ratio": r.ratio, "best_peer": r.best_peer, "noisy": r.noisy}
+        {**vars(r), "title": title, "ratio": r.ratio, "best_peer": r.best_peer, "met": r.met}
         for title, results in tables
         for r in results
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -65,12 +65,11 @@ def losses(step: Callable[..., Any], *args: Any) -> Callable[[], np.ndarray]:
 # --------------------------------------------------------------------------------------- NumPy
 
 
-def numpy_step(problem: Problem) -> Callable[[np.ndarray, np.ndarray], np.floating]:
-    """The step written by hand: what the others must agree with, and a peer itself."""
-    weights = [w.copy() for w in problem.weights]
-    rows = np.arange(problem.batch)
+def numpy_step(weights: Sequence[np.ndarray]) -> Callable[[np.ndarray, np.ndarray], np.floating]:
+    """The step written by hand, updating `weights`: what the others must agree with, and a peer."""
 
     def step(x: np.ndarray, y: np.ndarray) -> np.floating:
+        rows = np.arange(len(y))
         hidden = [x]
         for w, b in zip(weights[:-2:2], weights[1:-2:2], strict=True):
             z = hidden[-1] @ w
@@ -96,7 +95,7 @@ def numpy_step(problem: Problem) -> Callable[[np.ndarray, np.ndarray], np.floati
 
 
 def with_numpy(problem: Problem) -> Contender:
-    step = numpy_step(problem)
+    step = numpy_step([w.copy() for w in problem.weights])
     return Contender(step, (problem.x, problem.y), answer=losses(step, problem.x, problem.y))
 
 

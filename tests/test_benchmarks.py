@@ -1,0 +1,91 @@
+"""The benchmark harness: wrong answers are never timed, ratios and goals are read correctly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import limits, report
+from benchmarks.harness import Case, Contender, Context, Result, check_answer
+from benchmarks.suites import _mlp, elementwise, matmul, rows
+
+
+def result(seconds: dict[str, float], **more: object) -> Result:
+    return Result("suite", "case", 1, seconds, {}, {}, **more)
+
+
+def measure(**contenders: object) -> Result:
+    x = np.arange(4, dtype=np.float32)
+    case = Case("x + 1", lambda: x + 1, contenders)
+    return Context("suite", 1, quick=True).measure(case)
+
+
+def test_a_wrong_or_missing_contender_is_reported_and_not_timed():
+    x = np.arange(4, dtype=np.float32)
+
+    def missing():
+        raise ImportError("no such library")
+
+    got = measure(
+        right=lambda: Contender(np.add, (x, np.float32(1))),
+        wrong=lambda: Contender(np.subtract, (x, np.float32(1))),
+        wide=lambda: Contender(np.add, (x, np.float64(1))),
+        missing=missing,
+    )
+    assert set(got.seconds) == {"right"}
+    assert got.absent["wrong"].startswith("wrong: wrong is off by up to 2")
+    assert "float64(4,), the reference float32(4,)" in got.absent["wide"]
+    assert got.absent["missing"] == "missing: no such library"
+
+
+def test_ratio_is_best_rival_over_ours():
+    got = result({"agnesi": 2.0, "agnesi eager": 0.5, "a": 3.0, "b": 6.0}, goal=2.0)
+    assert (got.best_peer, got.ratio, got.met) == ("a", 1.5, False)
+    got.rivals = ("b",)
+    assert (got.best_peer, got.ratio, got.met) == ("b", 3.0, True)
+
+
+def test_goals_are_undecided_without_our_figure_and_need_all_parts():
+    assert result({"a": 1.0}, goal=1.0).met is None
+    assert result({"agnesi": 1.0, "a": 2.0}, goal=1.0, limit=0.5).met is False
+    assert result({"agnesi": 1.0}, limit=2.0).met is True
+    assert result({"agnesi": 1.0, "a": 2.0}).met is None
+
+
+def test_bound_is_the_slower_of_moving_and_computing():
+    peaks = {"bandwidth": {"1000": 1e3, "100000": 1e2}, "flops": {"float32": 1e4}}
+    assert limits.bound(peaks, 100_000, 0) == pytest.approx(1000)
+    assert limits.bound(peaks, 1000, 10**6) == pytest.approx(100)
+    assert limits.bandwidth_at(peaks["bandwidth"], 10_000) == pytest.approx(550)
+    assert limits.bound(peaks, 0, 0) is None
+
+
+def test_times_are_printed_in_their_unit():
+    assert [report.seconds(t) for t in (None, 2.5, 0.0123, 4.5e-6, 3e-8)] == [
+        "-", "2.5 s", "12.3 ms", "4.5 us", "30 ns",
+    ]  # fmt: skip
+
+
+def all_cases():
+    yield from elementwise._cases((10, 1000))
+    yield from rows._cases((5, 64))
+    for turns in ("NN", "NT", "TN", "TT"):
+        yield matmul._case((3, 5, 2), "float32", turns)
+
+
+@pytest.mark.parametrize("case", list(all_cases()), ids=lambda case: case.name)
+def test_numpys_forms_agree_with_the_references(case):
+    forms = [name for name in case.contenders if name.startswith("numpy")]
+    assert forms
+    for name in forms:
+        check_answer(name, case, case.contenders[name]())
+
+
+def test_the_hand_written_step_follows_the_gradient():
+    problem = _mlp.make((6, 5, 4, 3), batch=7)
+    weights = [w.copy() for w in problem.weights]
+    step = _mlp.numpy_step(weights)
+    base = step(problem.x, problem.y)
+    # To first order a step of gradient descent lowers the loss by |update|² / rate.
+    moved = sum(((a - b) ** 2).sum() for a, b in zip(weights, problem.weights, strict=True))
+    assert base - step(problem.x, problem.y) == pytest.approx(moved / _mlp.RATE, rel=0.1)
