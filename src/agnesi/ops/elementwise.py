@@ -61,6 +61,11 @@ class _Local(threading.local):
 _LOCAL = _Local()
 
 
+def silently(function: Any, *xs: Any) -> Any:
+    """The result of a function of NumPy's own, without floating-point warnings."""
+    return _LOCAL.run(function, *xs)
+
+
 def flat() -> None:
     """The rule of an operand along which the result is piecewise constant."""
 

@@ -1,0 +1,240 @@
+"""Matrix products, and what is made of them: dot, outer, tensordot, einsum."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops, shapes
+from agnesi.core.dims import product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op, public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.convert import pair
+from agnesi.ops.elementwise import silently
+from agnesi.ops.expand import sum_to
+from agnesi.ops.movement import matrix_transpose, permute_dims, reshape
+from agnesi.ops.reduce import sum as sum_over
+
+
+@dataclass(frozen=True)
+class MatMul(Op):
+    """Matrix product over the last two axes; the axes before them broadcast."""
+
+    name = "matmul"
+
+    def infer(self, a: Any, b: Any) -> Any:
+        if len(a.shape) < 2 or len(b.shape) < 2:
+            raise ShapeError(f"shapes {a.shape} and {b.shape} need two axes each")
+        if a.dtype != b.dtype:
+            raise DTypeError(f"operands have dtypes {a.dtype} and {b.dtype}")
+        k, n = a.shape[-1], b.shape[-2]
+        if type(k) is int and type(n) is int and k != n:
+            raise ShapeError(
+                f"inner sizes differ: {k} (last axis of {a.shape}) and {n} (axis -2 of {b.shape})"
+            )
+        batch = shapes.broadcast(a.shape[:-2], b.shape[:-2])
+        return (*batch, a.shape[-2], b.shape[-1]), a.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.dtype == dtypes.float16:
+            wide = silently(np.matmul, a.astype(np.float32), b.astype(np.float32))
+            return silently(wide.astype, a.dtype)
+        return silently(np.matmul, a, b)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
+        return (
+            sum_to(product_of(g, _adjoint(b)), a.shape) if a.requires_grad else None,
+            sum_to(product_of(_adjoint(a), g), b.shape) if b.requires_grad else None,
+        )
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
+        left = None if ts[0] is None else product_of(ts[0], b)
+        right = None if ts[1] is None else product_of(a, ts[1])
+        return right if left is None else left if right is None else arith.add(left, right)
+
+    def lower(self, at: Any, a: Any, b: Any) -> Any:
+        *batch, i, j = at
+        narrow = a.dtype == "float16"
+
+        def term(k: Any) -> Any:
+            values = a.broadcast((*batch, i, k)), b.broadcast((*batch, k, j))
+            if narrow:
+                values = tuple(loops.cast(v, "float32") for v in values)
+            return loops.call("multiply", *values)
+
+        # The axis of the sum takes the slot after the result's own.
+        total = loops.reduce_("add", [a.shape[-1]], term, _free(at), [len(at)])
+        return loops.cast(total, "float16") if narrow else total
+
+
+def _free(at: Any) -> frozenset[Any]:
+    return frozenset().union(*(i.free for i in at))
+
+
+MATMUL = MatMul()
+
+
+def _adjoint(x: Tensor) -> Tensor:
+    x = matrix_transpose(x)
+    return arith.conj(x) if x.dtype.kind == "c" else x
+
+
+def product_of(a: Tensor, b: Tensor) -> Tensor:
+    """Matrix product of tensors of one dtype with two axes or more.
+
+    A stack of matrices times one matrix is one large product.
+    """
+    if len(a.shape) > 2 and len(b.shape) == 2 and a.shape[-1] != 0:
+        rows = reshape(a, (product(a.shape[:-1]), a.shape[-1]))
+        return reshape(apply(MATMUL, rows, b), (*a.shape[:-1], b.shape[-1]))
+    return apply(MATMUL, a, b)
+
+
+@public
+def matmul(x1: Any, x2: Any, /) -> Tensor:
+    """Matrix product; a vector on the left is a row, on the right a column.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.matmul(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), ag.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
+    a, b = pair(x1, x2)
+    m, n = len(a.shape), len(b.shape)
+    if m == 2 and n == 2:
+        return apply(MATMUL, a, b)
+    if m == 0 or n == 0:
+        raise ShapeError("a scalar has no matrix product; multiply with *")
+    if m == 1 and n == 1:
+        _same_length(a, b)
+    row = reshape(a, (1, *a.shape)) if m == 1 else a
+    column = reshape(b, (*b.shape, 1)) if n == 1 else b
+    if m > 1 and n > 1:
+        MATMUL.infer(a, b)
+    result = product_of(row, column)
+    if m > 1 and n > 1:
+        return result
+    shape = result.shape[:-2] if m == n == 1 else None
+    if shape is None:
+        shape = (*result.shape[:-2], result.shape[-1]) if m == 1 else result.shape[:-1]
+    return reshape(result, shape)
+
+
+def _same_length(a: Tensor, b: Tensor) -> None:
+    k, n = a.shape[-1], b.shape[-1]
+    if type(k) is int and type(n) is int and k != n:
+        raise ShapeError(f"inner sizes differ: {k} (of {a.shape}) and {n} (of {b.shape})")
+
+
+@public
+def dot(x1: Any, x2: Any, /) -> Tensor:
+    """NumPy's dot: last axis of ``x1`` with the last but one of ``x2`` (its only one).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dot(ag.tensor([1.0, 2.0]), ag.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    a, b = pair(x1, x2)
+    if a.ndim == 0 or b.ndim == 0:
+        return arith.multiply(a, b)
+    if (a.ndim <= 2 and b.ndim <= 2) or b.ndim == 1:
+        return matmul(a, b)
+    return tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 2,)))
+
+
+@public
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """Sum of products along an axis, of conjugates of ``x1`` where it is complex.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vecdot(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), ag.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
+    a, b = pair(x1, x2)
+    if axis >= 0:
+        raise IndexError(f"axis {axis} counts from the front, where broadcasting adds axes; "
+                         "give a negative axis")
+    if a.shape[axis] != b.shape[axis] and type(a.shape[axis]) is type(b.shape[axis]) is int:
+        raise ShapeError(
+            f"sizes {a.shape[axis]} and {b.shape[axis]} differ on axis {axis}: "
+            f"shapes {a.shape} and {b.shape}"
+        )
+    return sum_over(arith.multiply(arith.conj(a), b), axis, dtype=a.dtype)
+
+
+@public
+def outer(x1: Any, x2: Any, /) -> Tensor:
+    """Products of all elements of one flattened tensor with all of another.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.outer(ag.tensor([1, 2]), ag.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    a, b = pair(x1, x2)
+    return arith.multiply(
+        reshape(a, (product(a.shape), 1)), reshape(b, (1, product(b.shape)))
+    )
+
+
+@public
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
+    """Sum of products over pairs of axes; a number n pairs the last n with the first n.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> a = ag.ones((2, 3, 4))
+    >>> ag.tensordot(a, ag.ones((3, 4, 5)), axes=2).shape
+    (2, 5)
+    """
+    a, b = pair(x1, x2)
+    left, right = _paired_axes(axes, a.ndim, b.ndim)
+    for i, j in zip(left, right, strict=True):
+        m, n = a.shape[i], b.shape[j]
+        if type(m) is int and type(n) is int and m != n:
+            raise ShapeError(
+                f"sizes {m} (axis {i} of {a.shape}) and {n} (axis {j} of {b.shape}) differ"
+            )
+    keep_a = [i for i in range(a.ndim) if i not in left]
+    keep_b = [j for j in range(b.ndim) if j not in right]
+    rows = tuple(a.shape[i] for i in keep_a)
+    columns = tuple(b.shape[j] for j in keep_b)
+    inner = product([a.shape[i] for i in left])
+    matrix_a = reshape(permuted(a, (*keep_a, *left)), (product(rows), inner))
+    matrix_b = reshape(permuted(b, (*right, *keep_b)), (inner, product(columns)))
+    return reshape(apply(MATMUL, matrix_a, matrix_b), (*rows, *columns))
+
+
+def _paired_axes(axes: Any, m: int, n: int) -> tuple[list[int], list[int]]:
+    try:
+        count = operator.index(axes)
+    except TypeError:
+        left, right = ([a] if isinstance(a, int) else list(a) for a in axes)
+        if len(left) != len(right):
+            raise ValueError(f"axes {axes} pair {len(left)} axes with {len(right)}") from None
+        return [shapes.axis_of(i, m) for i in left], [shapes.axis_of(j, n) for j in right]
+    if count < 0 or count > min(m, n):
+        raise ValueError(f"axes={count} is not between 0 and {min(m, n)}")
+    return list(range(m - count, m)), list(range(count))
+
+
+def permuted(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """``x`` with axes in another order; itself where the order is the same."""
+    return x if tuple(axes) == tuple(range(x.ndim)) else permute_dims(x, tuple(axes))
+
+

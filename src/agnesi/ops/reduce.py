@@ -1,0 +1,411 @@
+"""Reductions: sums, products, extremes, truth; mean and variance; norms; positions of extremes."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops, shapes
+from agnesi.core.dims import Dim, Size, product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op, public, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith, compare, select
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.elementwise import silently
+from agnesi.ops.expand import broadcast_to, lower_reduce
+
+Axis = int | tuple[int, ...] | None
+
+_NAMES = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
+    "logical_and": "all", "logical_or": "any",
+}
+
+
+@dataclass(frozen=True)
+class Reduce(Op):
+    """Combine the elements along axes by a scalar operation; the dtype stays."""
+
+    kind: str
+    axes: tuple[int, ...]
+    keepdims: bool = False
+
+    def __post_init__(self) -> None:
+        extreme = self.kind in ("maximum", "minimum")
+        truth = self.kind.startswith("logical")
+        for attribute, value in {
+            "name": _NAMES[self.kind],
+            "keep_inputs": (0,) if extreme or self.kind == "multiply" else (),
+            "keep_output": extreme,
+            "differentiable": not truth,
+        }.items():
+            object.__setattr__(self, attribute, value)
+
+    def infer(self, x: Any) -> Any:
+        shape = shapes.reduced(x.shape, self.axes, self.keepdims)
+        if self.kind in ("maximum", "minimum") and 0 not in shape:
+            for axis in self.axes:
+                if x.shape[axis] == 0:
+                    raise ShapeError(
+                        f"axis {axis} of shape {x.shape} has no elements, so there is no "
+                        f"{self.name}; give it at least one element"
+                    )
+        return shape, dtypes.bool_ if self.kind.startswith("logical") else x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        reduce = getattr(np, self.kind).reduce
+        if x.dtype == dtypes.float16 and self.kind in ("add", "multiply"):
+            wide = silently(reduce, x, self.axes, np.float32, None, self.keepdims)
+            return silently(np.asarray(wide).astype, x.dtype)
+        return silently(reduce, x, self.axes, None, None, self.keepdims)
+
+    def spread(self, v: Tensor, shape: Any) -> Tensor:
+        """A value of the result's shape along the axes that were reduced."""
+        if not self.keepdims and self.axes:
+            v = v.reshape(shapes.reduced(shape, self.axes, True))  # type: ignore[attr-defined]
+        return broadcast_to(v, shape)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        g = self.spread(g, x.shape)
+        if self.kind == "add":
+            return (g,)
+        if self.kind == "multiply":
+            others = self.others(x)
+            return (g * (others.conj() if others.dtype.kind == "c" else others),)
+        return (self.share(g, y, x),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        t = ts[0]
+        if self.kind == "multiply":
+            t = t * self.others(x)
+        elif self.kind != "add":
+            t = self.share(t, y, x)
+        return apply(reducer("add", self.axes, self.keepdims), t)
+
+    def share(self, g: Tensor, y: Tensor, x: Tensor) -> Tensor:
+        """``g`` divided among the elements that are the extreme."""
+        chosen = x == self.spread(y, x.shape)
+        count = apply(reducer("add", self.axes, True), cast(chosen, x.dtype))  # type: ignore[arg-type]
+        return select.where(chosen, g / count, 0)
+
+    def others(self, x: Tensor) -> Tensor:
+        """For each element, the product of the others along the axes; exact beside zeros."""
+        from agnesi.ops.scans import product_of_others
+
+        return product_of_others(x, self.axes)
+
+    def lower(self, at: Any, x: Any) -> Any:
+        full: list[Any] = list(at)
+        if not self.keepdims:
+            for axis in self.axes:
+                full.insert(axis, loops.Affine())
+        read = x
+        if self.kind.startswith("logical") and x.dtype != "bool":
+            read = loops.Read(x.shape, "bool", lambda i: _truth(x(*i)))
+        narrow = x.dtype == "float16" and self.kind in ("add", "multiply")
+        if narrow:
+            read = loops.Read(x.shape, "float32", lambda i: loops.cast(x(*i), "float32"))
+        result = lower_reduce(self.kind, tuple(full), self.axes, read)
+        return loops.cast(result, "float16") if narrow else result
+
+
+def _truth(value: Any) -> Any:
+    return loops.call("not_equal", value, loops.const(0, value.dtype))
+
+
+@functools.lru_cache(maxsize=4096)
+def reducer(kind: str, axes: tuple[int, ...], keepdims: bool) -> Reduce:
+    """The operation with these parameters, made once."""
+    return Reduce(kind, axes, keepdims)
+
+
+def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    return apply(reducer(kind, shapes.axes_of(axis, x.ndim), bool(keepdims)), x)
+
+
+def count_of(shape: Any, axes: tuple[int, ...]) -> Size:
+    """Number of elements along axes."""
+    return product([shape[a] for a in axes])
+
+
+# -- sums and products --------------------------------------------------------------------------
+def accumulator(x: Any, dtype: Any) -> Tensor:
+    """``x`` in the dtype that its sums and products have: small integers become 64 bits wide."""
+    x = as_tensor(x)
+    if dtype is not None:
+        return cast(x, dtypes.as_dtype(dtype))
+    if x.dtype.kind == "u":
+        return cast(x, dtypes.uint64)
+    return cast(x, dtypes.int64) if x.dtype.kind in "bi" else x
+
+
+@public
+def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Sum over axes (all by default); integers are summed in 64 bits.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sum(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    tensor([4., 6.])
+    """
+    return _reduce("add", accumulator(x, dtype), axis, keepdims)
+
+
+@public
+def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Product over axes (all by default); its gradient is right beside zeros, too.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.prod(ag.tensor([2.0, 3.0, 4.0]))
+    tensor(24.)
+    """
+    return _reduce("multiply", accumulator(x, dtype), axis, keepdims)
+
+
+@public
+def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """Arithmetic mean over axes (all by default); integers give the default float.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.mean(ag.tensor([1.0, 2.0, 6.0]))
+    tensor(3.)
+    """
+    return _mean(_floating(x), shapes.axes_of(axis, len(as_tensor(x).shape)), keepdims)
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
+def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> Tensor:
+    """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
+    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    count: Any = count_of(x.shape, axes)
+    if isinstance(count, Dim):
+        count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
+        if less:
+            count = select.maximum(count - less, 0)
+    elif less:
+        count = builtins.max(float(count - less), 0.0)
+    total = apply(reducer("add", axes, bool(keepdims)), wide)
+    return cast(arith.divide(total, count), x.dtype)
+
+
+@public
+def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """Variance over axes (all by default), over ``n - correction``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.var(ag.tensor([1.0, 2.0, 3.0]), correction=1)
+    tensor(1.)
+    """
+    x = _floating(x)
+    axes = shapes.axes_of(axis, x.ndim)
+    off = x - _mean(x, axes, True)  # type: ignore[operator]
+    squares = arith.square(off) if x.dtype.kind == "f" else arith.real(off * arith.conj(off))
+    return _mean(squares, axes, keepdims, correction)
+
+
+@public
+def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
+    tensor(1.)
+    """
+    return _root(var(x, axis, correction=correction, keepdims=keepdims))
+
+
+def _root(squares: Tensor) -> Tensor:
+    """Square root of a sum of squares, with gradient 0 at 0."""
+    nothing = squares == 0
+    return select.where(nothing, 0, arith.sqrt(select.where(nothing, 1, squares)))
+
+
+# -- extremes -----------------------------------------------------------------------------------
+def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"complex numbers have no order: {typed(x)}; reduce ag.abs(x) instead")
+    if x.dtype.kind == "b":
+        kind = "logical_or" if kind == "maximum" else "logical_and"
+    return _reduce(kind, x, axis, keepdims)
+
+
+@public
+def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """Greatest element along axes (all by default); NaN wins; equal ones share the gradient.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.max(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([5, 7])
+    """
+    return _extreme("maximum", x, axis, keepdims)
+
+
+@public
+def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """Least element along axes (all by default); NaN wins; equal ones share the gradient.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.min(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([1, 2])
+    """
+    return _extreme("minimum", x, axis, keepdims)
+
+
+amax, amin = max, min
+
+
+@dataclass(frozen=True)
+class ArgReduce(Op):
+    """Position of the first extreme along an axis."""
+
+    kind: str
+    axis: int
+    keepdims: bool = False
+    differentiable = False
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"arg{_NAMES[self.kind]}"
+
+    def infer(self, x: Any) -> Any:
+        if x.shape[self.axis] == 0:
+            raise ShapeError(
+                f"axis {self.axis} of shape {x.shape} has no elements; give it at least one"
+            )
+        return shapes.reduced(x.shape, (self.axis,), self.keepdims), dtypes.int64
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        find = np.argmax if self.kind == "maximum" else np.argmin
+        return np.asarray(find(x, self.axis, keepdims=self.keepdims), dtypes.int64)
+
+
+def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    if axis is not None:
+        return apply(ArgReduce(kind, shapes.axis_of(axis, x.ndim), keepdims), x)
+    found = apply(ArgReduce(kind, 0), x.reshape((product(x.shape),)))  # type: ignore[attr-defined]
+    return found.reshape((1,) * x.ndim) if keepdims else found  # type: ignore[attr-defined]
+
+
+@public
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Index of the first greatest element along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argmax(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([1, 0])
+    """
+    return _position("maximum", x, axis, keepdims)
+
+
+@public
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Index of the first least element along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argmin(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([0, 1])
+    """
+    return _position("minimum", x, axis, keepdims)
+
+
+# -- truth --------------------------------------------------------------------------------------
+@public
+def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """Whether all elements along axes are true (not 0).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.all(ag.tensor([[True, False], [True, True]]), axis=1)
+    tensor([False,  True])
+    """
+    return _reduce("logical_and", as_tensor(x), axis, keepdims)
+
+
+@public
+def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """Whether some element along axes is true (not 0).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.any(ag.tensor([[True, False], [False, False]]), axis=1)
+    tensor([ True, False])
+    """
+    return _reduce("logical_or", as_tensor(x), axis, keepdims)
+
+
+@public
+def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """Number of elements along axes that are not 0.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.count_nonzero(ag.tensor([0, 3, 0, 4]))
+    tensor(2)
+    """
+    return _reduce("add", cast(compare.not_equal(x, 0), dtypes.int64), axis, keepdims)
+
+
+# -- norms --------------------------------------------------------------------------------------
+@public
+def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """Vector norm over axes (all by default): ``sum(abs(x)**ord)**(1/ord)``.
+
+    ``ord`` is a number, inf or -inf; 0 counts what is not 0.  The gradient at the zero vector
+    is zero.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.norm(ag.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    x = _floating(x)
+    axes = shapes.axes_of(axis, x.ndim)
+    size = arith.abs(x)
+    if ord == math.inf:
+        return _reduce("maximum", size, axes, keepdims)
+    if ord == -math.inf:
+        return _reduce("minimum", size, axes, keepdims)
+    if ord == 0:
+        return _reduce("add", cast(x != 0, size.dtype), axes, keepdims)  # type: ignore[arg-type]
+    if ord == 1:
+        return _reduce("add", size, axes, keepdims)
+    if ord == 2:
+        squares = arith.square(x) if x.dtype.kind == "f" else arith.real(x * arith.conj(x))
+        return _root(_reduce("add", squares, axes, keepdims))
+    total = _reduce("add", arith.power(size, ord), axes, keepdims)
+    nothing = total == 0
+    return select.where(nothing, 0, arith.power(select.where(nothing, 1, total), 1 / ord))

@@ -1,0 +1,218 @@
+"""Running sums and products along an axis, with gradients that zeros do not upset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import shapes
+from agnesi.core.dispatch import apply
+from agnesi.core.op import Op, public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.elementwise import silently
+from agnesi.ops.movement import permute_dims, reshape
+from agnesi.ops.reduce import accumulator, count_of
+
+
+@dataclass(frozen=True)
+class Scan(Op):
+    """Base of operations along one axis, in either direction; shape and dtype stay."""
+
+    axis: int
+    reverse: bool = False
+
+    def infer(self, x: Any, *more: Any) -> Any:
+        return x.shape, x.dtype
+
+    def forwards(self, x: np.ndarray) -> np.ndarray:
+        """A view in which the axis is the first and runs in the direction of the scan."""
+        x = x.swapaxes(0, self.axis)
+        return x[::-1] if self.reverse else x
+
+    def backwards(self, **changes: Any) -> Any:
+        """The operation in the other direction."""
+        return replace(self, reverse=not self.reverse, **changes)
+
+
+@dataclass(frozen=True)
+class CumSum(Scan):
+    """Running sums."""
+
+    name = "cumsum"
+    keep_inputs = ()
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        y = np.empty_like(x)
+        wide = np.float32 if x.dtype == np.float16 else None
+        self.forwards(y)[...] = silently(np.add.accumulate, self.forwards(x), 0, wide)
+        return y
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(self.backwards(), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+
+@dataclass(frozen=True)
+class Shift(Scan):
+    """Each element's predecessor; 0 at the start."""
+
+    name = "shift"
+    keep_inputs = ()
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        y = np.zeros_like(x)
+        self.forwards(y)[1:] = self.forwards(x)[:-1]
+        return y
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(self.backwards(), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+
+@dataclass(frozen=True)
+class Recurrence(Scan):
+    """``h[t] = a[t] * h[t-1] + b[t]``; ``lagged`` takes ``a[t-1]`` instead."""
+
+    lagged: bool = False
+    name = "recurrence"
+    keep_inputs = (0,)
+    keep_output = True
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        h = np.empty_like(b)
+        factors, terms, results = (self.forwards(v) for v in (a, b, h))
+        if len(terms):
+            results[0] = terms[0]
+            factors = factors[:-1] if self.lagged else factors[1:]
+            _recur(factors, terms[1:], results)
+        return h
+
+    def vjp(self, g: Tensor, h: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
+        adjoint = arith.conj(a)
+        grad = apply(self.backwards(lagged=not self.lagged), adjoint, g)
+        if not a.requires_grad:
+            return None, grad
+        h = arith.conj(h)
+        if self.lagged:
+            return arith.multiply(apply(Shift(self.axis, not self.reverse), grad), h), grad
+        return arith.multiply(grad, apply(Shift(self.axis, self.reverse), h)), grad
+
+    def jvp(self, ts: Any, h: Tensor, a: Tensor, b: Tensor) -> Any:
+        drive = ts[1]
+        if ts[0] is not None:
+            before = Shift(self.axis, self.reverse)
+            if self.lagged:
+                part = apply(before, arith.multiply(ts[0], h))
+            else:
+                part = arith.multiply(ts[0], apply(before, h))
+            drive = part if drive is None else arith.add(drive, part)
+        return apply(self, a, drive)
+
+
+def _recur(factors: np.ndarray, terms: np.ndarray, results: np.ndarray) -> None:
+    """The recurrence along the first axis, from ``results[0]`` on: the longer way in Python's
+    loop, the shorter in NumPy's."""
+    if results[0].size > 8:
+        for t in range(len(terms)):
+            np.multiply(factors[t], results[t], out=results[t + 1])
+            results[t + 1] += terms[t]
+        return
+    for at in np.ndindex(results.shape[1:]):
+        lane = (slice(None), *at)
+        steps = zip(factors[lane].tolist(), terms[lane].tolist(), strict=True)
+        results[lane] = list(
+            accumulate(steps, lambda h, ab: ab[0] * h + ab[1], initial=results[lane][0].item())
+        )
+
+
+@dataclass(frozen=True)
+class CumProd(Scan):
+    """Running products; ``exclusive`` leaves out the element itself, so that the first is 1."""
+
+    exclusive: bool = False
+    name = "cumprod"
+    keep_output = True
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        y = np.empty_like(x)
+        source, target = self.forwards(x), self.forwards(y)
+        if self.exclusive:
+            target[:1] = 1
+            source, target = source[:-1], target[1:]
+        wide = np.float32 if x.dtype == np.float16 else None
+        target[...] = silently(np.multiply.accumulate, source, 0, wide)
+        return y
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        after = Recurrence(self.axis, not self.reverse, lagged=not self.exclusive)
+        tail = apply(after, arith.conj(x), g)
+        if self.exclusive:
+            tail = apply(Shift(self.axis, not self.reverse), tail)
+        return (arith.multiply(arith.conj(self.before(y, x)), tail),)
+
+    def before(self, y: Tensor, x: Tensor) -> Tensor:
+        """For each element, the product of those before it."""
+        return y if self.exclusive else apply(replace(self, exclusive=True), x)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        drive = arith.multiply(ts[0], self.before(y, x))
+        if self.exclusive:
+            drive = apply(Shift(self.axis, self.reverse), drive)
+        return apply(Recurrence(self.axis, self.reverse, lagged=self.exclusive), x, drive)
+
+
+def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """For each element, the product of the others along ``axes``."""
+    rest = tuple(i for i in range(x.ndim) if i not in axes)
+    order = (*rest, *axes)
+    lines = permute_dims(x, order)
+    shape = lines.shape
+    last = len(rest)
+    lines = reshape(lines, (*shape[:last], count_of(x.shape, axes)))
+    result = arith.multiply(
+        apply(CumProd(last, exclusive=True), lines),
+        apply(CumProd(last, reverse=True, exclusive=True), lines),
+    )
+    back = tuple(order.index(i) for i in range(x.ndim))
+    return permute_dims(reshape(result, shape), back)
+
+
+def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any) -> Tensor:
+    x = accumulator(x, dtype)
+    if axis is None:
+        x, axis = reshape(x, (count_of(x.shape, tuple(range(x.ndim))),)), 0
+    return apply(op(shapes.axis_of(axis, x.ndim)), x)
+
+
+@public
+def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Tensor:
+    """Running sums along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cumsum(ag.tensor([1, 2, 3]))
+    tensor([1, 3, 6])
+    """
+    return _cumulative(CumSum, x, axis, dtype)
+
+
+@public
+def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Tensor:
+    """Running products along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cumprod(ag.tensor([1, 2, 3]))
+    tensor([1, 2, 6])
+    """
+    return _cumulative(CumProd, x, axis, dtype)
