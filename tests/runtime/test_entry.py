@@ -25,9 +25,8 @@ def buffers(count):
 
 
 def body(count, text, result="ret i32 0"):
-    return machine.load(
-        f"define i32 @body(ptr %bufs, ptr %rt) nounwind {{\n{buffers(count)}\n{text}\n  {result}\n}}"
-    )
+    lines = ["define i32 @body(ptr %bufs, ptr %rt) nounwind {", buffers(count), text, result, "}"]
+    return machine.load("\n".join(lines))
 
 
 def add(x, y, z):

@@ -138,8 +138,12 @@ def test_cores_respects_the_bound(bound, expected):
 
 
 def test_quota_of_the_control_group(tmp_path, monkeypatch):
-    quota = tmp_path / "cpu.max"
-    monkeypatch.setattr(machine, "_QUOTAS", (str(quota), str(tmp_path / "none")))
+    one, quota, period = (tmp_path / name for name in ("cpu.max", "quota", "period"))
+    monkeypatch.setattr(machine, "_QUOTAS", (str(one), str(quota), str(period)))
+    assert machine._quota(9) == 9
+    quota.write_text("300000\n")
+    period.write_text("100000\n")
+    assert machine._quota(9) == 3
     for text, expected in [("150000 100000", 2), ("max 100000", 9), ("50000 100000", 1)]:
-        quota.write_text(text)
+        one.write_text(text)
         assert machine._quota(9) == expected

@@ -96,4 +96,6 @@ def _view(place: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     size = kind.itemsize * math.prod(shape)
     if not size:
         return np.empty(shape, kind)
-    return np.frombuffer((ctypes.c_char * size).from_address(place), kind).reshape(shape)
+    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(place)), kind).reshape(
+        shape
+    )

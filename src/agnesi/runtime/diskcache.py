@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 import stat
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from agnesi.core.config import config
 
@@ -28,17 +26,17 @@ limit_bytes = 512 << 20
 _puts = 0
 
 
-def directory() -> Path:
+def directory() -> str:
     """The folder of the cache: the setting ``cache_dir`` or the platform's place for caches."""
     if config.cache_dir:
-        return Path(config.cache_dir)
+        return str(config.cache_dir)
     if sys.platform == "win32":
         base = os.path.join(os.path.expanduser("~"), "AppData", "Local")
     elif sys.platform == "darwin":
         base = os.path.join(os.path.expanduser("~"), "Library", "Caches")
     else:
         base = os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "agnesi"
+    return os.path.join(base, "agnesi")
 
 
 def key(*parts: str) -> str:
@@ -56,7 +54,7 @@ def get(name: str) -> bytes | None:
     folder = _usable(create=False)
     if folder is None:
         return None
-    path = folder / (name + SUFFIX)
+    path = os.path.join(folder, name + SUFFIX)
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -67,7 +65,7 @@ def get(name: str) -> bytes | None:
     body = data[head:]
     if data[:head] != FORMAT + hashlib.sha256(body).digest():
         with contextlib.suppress(OSError):
-            path.unlink()
+            os.unlink(path)
         return None
     if time.time() - modified > _DAY:
         with contextlib.suppress(OSError):
@@ -81,14 +79,14 @@ def put(name: str, body: bytes) -> None:
     folder = _usable(create=True)
     if folder is None:
         return
-    temporary = folder / f"{name}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
+    temporary = os.path.join(folder, f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(FORMAT + hashlib.sha256(body).digest() + body)
-        os.replace(temporary, folder / (name + SUFFIX))
+        os.replace(temporary, os.path.join(folder, name + SUFFIX))
     except OSError:
         with contextlib.suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary)
         return
     if _puts % _PRUNE_EVERY == 0:
         _prune(folder, limit_bytes)
@@ -113,14 +111,14 @@ def clear() -> int:
     return removed
 
 
-def _usable(*, create: bool) -> Path | None:
+def _usable(*, create: bool) -> str | None:
     """The folder, if the cache is on and nobody else can have put files there."""
     if not config.cache:
         return None
     folder = directory()
     try:
         if create:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(folder, mode=0o700, exist_ok=True)
         found = os.stat(folder)
     except OSError:
         return None
@@ -131,7 +129,7 @@ def _usable(*, create: bool) -> Path | None:
     return folder
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             yield from (e for e in found if e.name.endswith((SUFFIX, ".tmp")))
@@ -139,7 +137,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         return
 
 
-def _prune(folder: Path, limit: int) -> None:
+def _prune(folder: str, limit: int) -> None:
     """Remove forgotten temporary files, and the oldest entries beyond the limit."""
     now, total, files = time.time(), 0, []
     for entry in _entries(folder):

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
-import json
 import os
 import platform
 import re
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import Any
 
 from agnesi.runtime import diskcache, elf
@@ -27,7 +24,11 @@ _IDENTITY = re.compile(
     r"^(vendor_id|cpu family|model|model name|stepping|flags|Features|CPU \w+)\s*:.*$", re.MULTILINE
 )
 _CACHES = "/sys/devices/system/cpu/cpu0/cache"
-_QUOTAS = ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+_QUOTAS = (
+    "/sys/fs/cgroup/cpu.max",
+    "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
+    "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
+)
 MAX_THREADS = 512
 _lock = threading.RLock()
 
@@ -73,10 +74,11 @@ def target() -> Target:
     name = diskcache.key("target", identity, *_versions()) if identity else ""
     known = diskcache.get(name) if name else None
     if known is not None:
-        return Target(**json.loads(known))
+        cpu, features, *numbers = known.decode().split("\n")
+        return Target(cpu, features, *map(int, numbers))
     found = _ask_llvm()
     if name:
-        diskcache.put(name, json.dumps(asdict(found)).encode())
+        diskcache.put(name, "\n".join(map(str, astuple(found))).encode())
     return found
 
 
@@ -154,19 +156,24 @@ def _llvmlite_version() -> str:
     spec = PathFinder.find_spec("llvmlite")
     if spec is None or spec.origin is None:
         raise ImportError("compiling needs llvmlite; install it with `pip install llvmlite`")
-    file = Path(spec.origin).with_name("_version.py")
-    return file.read_text() if file.exists() else str(os.stat(spec.origin).st_mtime_ns)
+    return _read(os.path.join(os.path.dirname(spec.origin), "_version.py")) or str(
+        os.stat(spec.origin).st_mtime_ns
+    )
+
+
+def _read(path: str) -> str:
+    """The text of a small file; empty if there is none."""
+    try:
+        with open(path) as file:
+            return file.read(8192).strip()
+    except OSError:
+        return ""
 
 
 def _identity() -> str:
     """What the kernel says about the first processor; empty where it says nothing."""
-    try:
-        with open(_CPUINFO) as file:
-            first = file.read(8192).split("\n\n")[0]
-    except OSError:
-        return ""
-    lines = [m[0] for m in _IDENTITY.finditer(first)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest() if len(lines) > 2 else ""
+    lines = [m[0] for m in _IDENTITY.finditer(_read(_CPUINFO).split("\n\n")[0])]
+    return "\n".join(lines) if len(lines) > 2 else ""
 
 
 def _ask_llvm() -> Target:
@@ -188,16 +195,13 @@ def _vector_bits(features: Any) -> int:
 def _cache_sizes() -> tuple[int, int, int]:
     """Data caches of the first core, with careful guesses where the system tells nothing."""
     sizes = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}
-    for folder in sorted(Path(_CACHES).glob("index*")):
-        try:
-            if (folder / "type").read_text().strip() in ("Data", "Unified"):
-                level = int((folder / "level").read_text())
-                number, unit = re.fullmatch(
-                    r"(\d+)([KMG]?)", (folder / "size").read_text().strip()
-                ).groups()  # type: ignore[union-attr]
-                sizes[level] = int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
-        except (OSError, ValueError, AttributeError):
-            continue
+    for index in range(16):
+        kind, level, text = (
+            _read(f"{_CACHES}/index{index}/{name}") for name in ("type", "level", "size")
+        )
+        size = re.fullmatch(r"(\d+)([KMG]?)", text)
+        if kind in ("Data", "Unified") and level.isdigit() and size:
+            sizes[int(level)] = int(size[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[size[2]]
     return sizes[1], sizes[2], sizes[3]
 
 
@@ -216,17 +220,10 @@ def cores(bound: str | None = None) -> int:
 
 def _quota(count: int) -> int:
     """Cores that the control group grants, rounded up; ``count`` where there is no quota."""
-    try:
-        quota, period = Path(_QUOTAS[0]).read_text().split()[:2]
-    except (OSError, ValueError):
-        try:
-            quota = Path(_QUOTAS[1]).read_text().strip()
-            period = Path(_QUOTAS[1]).with_name("cpu.cfs_period_us").read_text().strip()
-        except OSError:
-            return count
-    if not quota.isdigit() or not int(period):
+    limits = _read(_QUOTAS[0]).split() or [_read(path) for path in _QUOTAS[1:]]
+    if len(limits) != 2 or not all(n.isdigit() and int(n) for n in limits):
         return count
-    return max(1, -(-int(quota) // int(period)))
+    return max(1, -(-int(limits[0]) // int(limits[1])))
 
 
 # -- LLVM --------------------------------------------------------------------------------------

@@ -11,9 +11,7 @@ import functools
 import os
 import platform
 import sys
-import sysconfig
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ SUPPORTED = (
     sys.implementation.name == "cpython"
     and sys.byteorder == "little"
     and sys.maxsize > 1 << 32
-    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    and "free-threading" not in sys.version
 )
 POOLED_BYTES = 16384
 """Arrays of at least this size live in the buffer pool."""
@@ -70,6 +68,12 @@ def native() -> machine.Code:
         raise RuntimeError(
             "compiled functions need CPython with the GIL on a 64-bit little-endian machine"
         )
+    if not _layouts_agree():
+        raise RuntimeError(
+            f"this Python ({sys.version.split()[0]}) or NumPy ({np.__version__}) lays out its "
+            "objects in a way that this version of agnesi does not know; compiled functions need "
+            "another version of either"
+        )
     code = machine.load(source())
     for index, address in enumerate(_api(code)):
         ctypes.c_void_p.from_address(code.address("api") + 8 * index).value = address
@@ -93,15 +97,43 @@ def source(waiting: str = "") -> str:
         "yields": str(_YIELDS),
         "pooled": str(POOLED_BYTES),
         "swapped": str(ord(">")),
+        "items": str(tuple.__basicsize__),
         "futex": str(_FUTEX.get(kind, 0)),
     }
-    folder = Path(__file__).parent / "native"
-    text = "\n".join(
-        (folder / f"{name}.ll").read_text() for name in (waiting, "pool", "threads", "entry")
-    )
+    text = "\n".join(_file(name) for name in (waiting, "pool", "threads", "entry"))
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text + _relax(kind)
+
+
+def _layouts_agree() -> bool:
+    """Whether objects look as entry.ll expects."""
+
+    def word(thing: object, offset: int, kind: Any = ctypes.c_int64) -> Any:
+        return kind.from_address(id(thing) + offset).value
+
+    array, pair = np.zeros((3, 5), ">i2")[:, ::2], (None, 2)
+    return (
+        word(1.5, 16, ctypes.c_double) == 1.5
+        and word(1.5, 8) == id(float)
+        and word(pair, tuple.__basicsize__ + 8) == id(pair[1])
+        and word(pair, 16) == 2
+        and word(array, 16) == array.ctypes.data
+        and word(array, 24, ctypes.c_int) == 2
+        and ctypes.c_int64.from_address(word(array, 32)).value == 3
+        and word(array, 56) == id(array.dtype)
+        and word(array, 64, ctypes.c_int) & 0xFFFF == array.flags.num
+        and word(array, 88) == 0
+        and word(np.zeros(3), 88) != 0
+        and word(array.dtype, 26, ctypes.c_char) == b">"
+        and word(array.dtype, 28, ctypes.c_int) == array.dtype.num
+        and word(array.dtype, 40) == 2
+    )
+
+
+def _file(name: str) -> str:
+    with open(os.path.join(os.path.dirname(__file__), "native", f"{name}.ll")) as file:
+        return file.read()
 
 
 def builtin(name: str, function: int, context: ctypes.Structure) -> Any:

@@ -3,7 +3,7 @@
 ; The builtin's self object holds, 16 bytes in (ctypes' b_ptr), the address of a %Context.  All
 ; checks come first and leave nothing to undo; any mismatch calls the slow path with the same
 ; arguments.  Object layouts used here are the same in CPython 3.11 to 3.14 and in NumPy 2:
-;   object: refcount 0, type 8       float: value 16            tuple: items 24
+;   object: refcount 0, type 8       float: value 16            tuple: items at its basic size
 ;   ndarray: data 16, nd 24, dims 32, descr 56, flags 64, mem_handler 88
 ;   descr: kind 24, byteorder 26, type_num 28, elsize 40
 
@@ -506,7 +506,7 @@ tuple:
   %short = icmp eq ptr %all, null
   br i1 %short, label %fail, label %fill
 fill:
-  %items = getelementptr i8, ptr %all, i64 24
+  %items = getelementptr i8, ptr %all, i64 {items}
   %bytes = shl i64 %count, 3
   call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %made, i64 %bytes, i1 false)
   ret ptr %all
@@ -696,7 +696,7 @@ rank:
   %each = load i64, ptr %size.at
   %nd.at = getelementptr i8, ptr %shape, i64 16
   %nd = load i64, ptr %nd.at
-  %items = getelementptr i8, ptr %shape, i64 24
+  %items = getelementptr i8, ptr %shape, i64 {items}
   %low = icmp ule i64 %nd, 64
   br i1 %low, label %test, label %slow
 test:
