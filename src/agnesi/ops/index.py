@@ -1,0 +1,511 @@
+"""Indexing: NumPy's basic and advanced keys, for reading.
+
+A key is taken apart into a basic slice (a view), then tensors of indices on some axes.  Negative
+indices count from the end.  Out of range is an IndexError when a value is known; compiled code
+clamps to the nearest element instead.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.config import STATE
+from agnesi.core.dims import Dim, Shape
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, TraceError
+from agnesi.core.op import Op, public, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import Arange, made
+from agnesi.ops.movement import reshape
+from agnesi.ops.slices import FULL, Slice
+
+_INT64 = np.dtype("int64")
+
+
+# -- operations -----------------------------------------------------------------------------
+def selected(shape: Shape, axes: Sequence[int], at: int, indices: Sequence[Any]) -> Shape:
+    """Shape of what tensors of indices on ``axes`` select; theirs comes at place ``at``."""
+    common = shapes.broadcast(*(i.shape for i in indices))
+    rest = tuple(n for a, n in enumerate(shape) if a not in axes)
+    return (*rest[:at], *common, *rest[at:])
+
+
+def numpy_key(ndim: int, axes: Sequence[int], at: int, indices: Any) -> tuple[tuple[Any, ...], Any]:
+    """The key for NumPy, and the order of the operand's axes that puts the result's at ``at``."""
+    rest = [a for a in range(ndim) if a not in axes]
+    order = (*rest[:at], *axes, *rest[at:])
+    return (*(slice(None),) * at, *indices), order
+
+
+def located(index: Any, n: int) -> Any:
+    """An index expression as a position in [0, n): negative from the end, then clamped."""
+    value = loops.cast(index, "int64")
+    if value.op == "index":
+        bounds = value.param.bounds()
+        if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
+            return value.param
+    zero, size = loops.const(0, "int64"), loops.const(n, "int64")
+    wrapped = loops.where(
+        loops.call("less", value, zero), loops.call("add", value, size), value
+    )
+    top = loops.call("minimum", wrapped, loops.const(n - 1, "int64"))
+    return loops.atom_of(loops.call("maximum", top, zero))
+
+
+def common_at(at: Any, place: int, indices: Any) -> Any:
+    """The part of ``at`` that belongs to the indices' common shape, and the rest."""
+    width = max(len(i.shape) for i in indices)
+    return at[place: place + width], [*at[:place], *at[place + width:]]
+
+
+def _places(ndim: int, axes: Sequence[int], common: Any, rest: Any, shape: Shape,
+            indices: Any) -> list[Any]:
+    free, own = iter(rest), []
+    for a in range(ndim):
+        if a in axes:
+            own.append(located(indices[axes.index(a)].broadcast(common), shape[a]))
+        else:
+            own.append(next(free))
+    return own
+
+
+@dataclass(frozen=True)
+class Index(Op):
+    """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
+
+    axes: tuple[int, ...]
+    at: int
+    name = "getitem"
+
+    def infer(self, x: Any, *indices: Any) -> Any:
+        return selected(x.shape, self.axes, self.at, indices), x.dtype
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(1, len(self.axes) + 1))
+
+    def perform(self, x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        if len(indices) == 1 and self.at == self.axes[0]:
+            return x.take(indices[0], self.axes[0])
+        key, order = numpy_key(x.ndim, self.axes, self.at, indices)
+        return np.asarray(x.transpose(order)[key])
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
+        rest = (None,) * len(indices)
+        return apply(IndexSum(self.axes, self.at, x.shape), g, *indices), *rest
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
+        return apply(self, ts[0], *indices)
+
+    def lower(self, at: Any, x: Any, *indices: Any) -> Any:
+        common, rest = common_at(at, self.at, indices)
+        return x(*_places(len(x.shape), self.axes, common, rest, x.shape, indices))
+
+
+def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
+    """Add ``new`` into ``base`` at the indices; repeated ones add up."""
+    key, order = numpy_key(base.ndim, axes, at, indices)
+    moved = base.transpose(order)
+    if not base.flags.c_contiguous:
+        np.add.at(moved, key, new)
+        return
+    strides = np.asarray(base.strides)[list(order)] // base.itemsize
+    flat: Any = 0
+    width = max(np.ndim(i) for i in indices)
+    after = moved.ndim - at - len(axes)
+    for place, i in enumerate(indices):
+        n = moved.shape[at + place]
+        i = np.asarray(i)
+        if i.size and (i.min() < -n or i.max() >= n):
+            raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
+        wrapped = np.where(i < 0, i + n, i) * strides[at + place]
+        flat = flat + wrapped.reshape(wrapped.shape + (1,) * after)
+    for a in (*range(at), *range(at + len(axes), moved.ndim)):
+        result_axis = a if a < at else a - len(axes) + width
+        shape = [1] * (at + width + after)
+        shape[result_axis] = moved.shape[a]
+        flat = flat + (np.arange(moved.shape[a]) * strides[a]).reshape(shape)
+    new = np.asarray(new)
+    flat = np.broadcast_to(flat, new.shape)
+    np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
+
+
+@dataclass(frozen=True)
+class IndexSum(Op):
+    """Zeros of a shape with the operand added at the indices: the adjoint of Index."""
+
+    axes: tuple[int, ...]
+    at: int
+    shape: Shape
+    name = "index_sum"
+
+    def infer(self, x: Any, *indices: Any) -> Any:
+        return self.shape, x.dtype
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(1, len(self.axes) + 1))
+
+    def perform(self, x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        result = np.zeros(self.shape, x.dtype)
+        add_at(result, self.axes, self.at, x, indices)
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
+        return apply(Index(self.axes, self.at), g, *indices), *(None,) * len(indices)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
+        return apply(self, ts[0], *indices)
+
+    def resolve(self, known: Any) -> Op:
+        return type(self)(self.axes, self.at, tuple(map(known, self.shape)))
+
+
+# -- keys -----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Keys:
+    """A key taken apart: a basic slice, a shape with new axes, and tensors of indices.
+
+    ``basic`` None means that the slice takes everything; ``shape`` None that no axis is new.
+    """
+
+    basic: Slice | None
+    shape: Shape | None
+    axes: tuple[int, ...] = ()
+    at: int = 0
+    indices: tuple[Tensor, ...] = ()
+
+
+def entries_of(key: Any) -> list[Any]:
+    """Entries of a key: int, slice, None, Ellipsis, a Tensor of indices, or a mask.
+
+    A mask is an array of bools where the program wrote it as one, else a Tensor.
+    """
+    return [_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
+
+
+def _entry(e: Any) -> Any:
+    if e is None or e is Ellipsis or isinstance(e, slice) or type(e) is int:
+        return e
+    if isinstance(e, Dim):
+        return as_tensor(e)
+    if isinstance(e, (bool, np.bool_)):
+        raise IndexError("a single bool is no index; use x[None], or an empty slice for False")
+    if isinstance(e, (list, np.ndarray, Tensor)):
+        t = as_tensor(np.asarray(e, _INT64) if isinstance(e, list) and not e else e)
+        if t.dtype.kind == "b" and not isinstance(e, Tensor):
+            return t.data
+        if t.dtype.kind not in "biu":
+            raise IndexError(f"indices must be integers or bools, not {typed(t)}")
+        if t.shape == () and t.dtype.kind != "b" and _fixed(t):
+            return int(t.data)
+        return t
+    try:
+        return operator.index(e)
+    except TypeError:
+        raise IndexError(
+            f"{e!r} is not an index: use integers, slices, None, ..., tensors of integers or bools"
+        ) from None
+
+
+def _fixed(t: Tensor) -> bool:
+    """Whether Python may read the value: there is one, and no trace that must not freeze it."""
+    return t.data is not None and STATE.trace is None
+
+
+def is_mask(e: Any) -> bool:
+    """Whether an entry of a key is a mask."""
+    return isinstance(e, (Tensor, np.ndarray)) and e.dtype.kind == "b"
+
+
+def _chosen(mask: Any) -> list[Tensor]:
+    """Tensors of indices in the place of a mask."""
+    if mask.ndim == 0:
+        raise IndexError("a single bool is no index; use where()")
+    if isinstance(mask, Tensor):
+        mask = mask.data if _fixed(mask) else None
+    if mask is None:
+        raise TraceError(
+            "how many elements a mask selects is not known when the graph is written, so the "
+            "result would have no shape; use ag.where(mask, x, other), or multiply by the mask"
+        )
+    return [as_tensor(i) for i in mask.nonzero()]
+
+
+def complete(x: Tensor, entries: list[Any]) -> list[Any]:
+    """The entries with the ellipsis written out, masks still in one piece."""
+    used = sum(
+        e.ndim if is_mask(e) else 1
+        for e in entries if e is not None and e is not Ellipsis
+    )
+    if used > x.ndim:
+        raise IndexError(f"{used} indices for {x.ndim} dimensions")
+    dots = [i for i, e in enumerate(entries) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("a key has one ellipsis (...) at most")
+    where = dots[0] if dots else len(entries)
+    fill: list[Any] = [slice(None)] * (x.ndim - used)
+    return [*entries[:where], *fill, *entries[where + len(dots):]]
+
+
+def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
+    """The entries with tensors of indices in the place of masks."""
+    axis, result = 0, []
+    for e in entries:
+        if is_mask(e):
+            for n, size in zip(e.shape, x.shape[axis: axis + e.ndim], strict=True):
+                if isinstance(n, int) and isinstance(size, int) and n != size:
+                    raise IndexError(
+                        f"the mask has shape {e.shape}, the axes it stands for "
+                        f"{x.shape[axis: axis + e.ndim]}"
+                    )
+            result.extend(_chosen(e))
+            axis += e.ndim
+        else:
+            result.append(e)
+            axis += e is not None
+    return result
+
+
+def _bound(v: Any) -> Any:
+    if v is None or isinstance(v, (int, Dim)):
+        return v
+    if isinstance(v, Tensor) and not _fixed(v):
+        if v.node is not None and v.node.op is not None and v.node.op.name == "size":
+            return v.node.op.size
+        raise TraceError(
+            "the bounds of a slice decide its size, so they must be numbers or sizes "
+            "(x.shape[0] - 1), not symbolic tensors; for a moving window of fixed size use "
+            "ag.take(x, start + ag.arange(size))"
+        )
+    return operator.index(v)
+
+
+def _slice(e: slice) -> tuple[Any, Any, int]:
+    step = 1 if e.step is None else operator.index(e.step)
+    if step == 0:
+        raise ValueError("the step of a slice must not be zero")
+    return _bound(e.start), _bound(e.stop), step
+
+
+def parse(x: Tensor, key: Any) -> Keys:
+    """A key for ``x``, taken apart."""
+    entries = _expand_masks(x, complete(x, entries_of(key)))
+    basic: list[Any] = []
+    indices: list[Tensor] = []
+    axes: list[int] = []
+    advanced: list[int] = []
+    place, new = 0, False
+    layout: list[bool] = []
+    for position, e in enumerate(entries):
+        if isinstance(e, Tensor):
+            indices.append(e)
+            axes.append(place)
+        if isinstance(e, (int, Tensor)):
+            advanced.append(position)
+        if isinstance(e, int):
+            basic.append(e)
+            continue
+        place += 1
+        layout.append(e is None)
+        if e is None:
+            new = True
+        else:
+            basic.append(_slice(e) if isinstance(e, slice) else FULL)
+    slicing = Slice(tuple(basic)) if any(e != FULL for e in basic) else None
+    shape = None
+    if new:
+        kept = iter(x.shape if slicing is None else slicing.infer(x)[0])
+        shape = tuple(1 if fresh else next(kept) for fresh in layout)
+    at = 0
+    if indices and advanced == list(range(advanced[0], advanced[-1] + 1)):
+        at = sum(not isinstance(e, int) for e in entries[: advanced[0]])
+    return Keys(slicing, shape, tuple(axes), at, tuple(indices))
+
+
+def view_of(x: Tensor, keys: Keys) -> Tensor:
+    """The basic part of a key: a view."""
+    if keys.basic is not None:
+        x = apply(keys.basic, x)
+    return x if keys.shape is None else reshape(x, keys.shape)
+
+
+@public
+def getitem(x: Tensor, key: Any) -> Tensor:
+    """``x[key]`` with NumPy's meaning.
+
+    Parameters
+    ----------
+    x : Tensor
+    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+
+    Returns
+    -------
+    Tensor
+        A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.reshape(ag.arange(6), (2, 3))
+    >>> x[:, [2, 0]]
+    tensor([[2, 0],
+            [5, 3]])
+    """
+    if type(key) is int and x.data is not None and x.data.ndim:
+        return apply(Slice((key, *(FULL,) * (x.data.ndim - 1))), x)
+    keys = parse(x, key)
+    viewed = view_of(x, keys)
+    if keys.indices:
+        return apply(Index(keys.axes, keys.at), viewed, *keys.indices)
+    return apply(Slice((FULL,) * x.ndim), x) if viewed is x else viewed
+
+
+# -- functions ------------------------------------------------------------------------------
+def as_index(index: Any) -> Tensor:
+    """An operand as a tensor of integers."""
+    t = as_tensor(np.asarray(index, _INT64) if isinstance(index, list) and not index else index)
+    if t.dtype.kind not in "iu":
+        raise DTypeError(f"indices must be integers, not {typed(t)}")
+    return t
+
+
+@public
+def take(x: Any, indices: Any, axis: int | None = None) -> Tensor:
+    """Elements at indices along an axis, or of the flat elements.
+
+    Parameters
+    ----------
+    x : array_like
+    indices : array_like of int
+        Their shape stands in the place of the axis.
+    axis : int, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.take(ag.tensor([5, 6, 7]), [2, 0])
+    tensor([7, 5])
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    return apply(Index((axis,), axis), x, as_index(indices))
+
+
+def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
+    """Indices on every axis: ``index`` on one, the own position on the others."""
+    every = []
+    for a in range(x.ndim):
+        if a == axis:
+            every.append(index)
+            continue
+        n = index.shape[a] if index.shape[a] != 1 else x.shape[a]
+        counted = made(Arange(0, 1, n, _INT64), n)
+        every.append(reshape(counted, tuple(n if b == a else 1 for b in range(x.ndim))))
+    return tuple(every)
+
+
+@public
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
+    """Elements that ``indices`` names along an axis, position by position.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([[3, 1], [2, 4]])
+    >>> ag.take_along_axis(x, ag.tensor([[1], [0]]), 1)
+    tensor([[1],
+            [2]])
+    """
+    x, index = as_tensor(x), as_index(indices)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
+    return apply(Index(tuple(range(x.ndim)), 0), x, *along(x, index, axis))
+
+
+@public
+def gather(x: Any, axis: int, index: Any) -> Tensor:
+    """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.gather(ag.tensor([[3, 1], [2, 4]]), 1, ag.tensor([[1], [0]]))
+    tensor([[1],
+            [2]])
+    """
+    x, index = as_tensor(x), as_index(index)
+    axis = shapes.axis_of(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ValueError(f"the index has {index.ndim} dimensions, the operand {x.ndim}")
+    every = [
+        index if a == axis else reshape(
+            made(Arange(0, 1, n, _INT64), n), tuple(n if b == a else 1 for b in range(x.ndim))
+        )
+        for a, n in enumerate(index.shape)
+    ]
+    return apply(Index(tuple(range(x.ndim)), 0), x, *every)
+
+
+@public
+def nonzero(x: Any) -> tuple[Tensor, ...]:
+    """Indices of the elements that are not zero, a tensor for each axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nonzero(ag.tensor([0, 3, 4]))
+    (tensor([1, 2]),)
+    """
+    x = as_tensor(x)
+    if not _fixed(x):
+        raise TraceError(
+            "how many elements are not zero is unknown when the graph is written; keep the mask "
+            "(x != 0) and use where, or sum it"
+        )
+    return tuple(as_tensor(i) for i in np.atleast_1d(x.data).nonzero())
+
+
+@public
+def select(x: Any, axis: int, index: Any) -> Tensor:
+    """The slice at one position of an axis (PyTorch's name).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.select(ag.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+    x = as_tensor(x)
+    return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), index))
+
+
+@public
+def narrow(x: Any, axis: int, start: int, length: int) -> Tensor:
+    """``length`` positions of an axis from ``start`` (PyTorch's name).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.narrow(ag.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
+    x = as_tensor(x)
+    window = slice(start, start + length)
+    return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), window))

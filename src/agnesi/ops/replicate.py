@@ -1,0 +1,152 @@
+"""More of the same elements: broadcasting, copies, tiles, repetitions, rolls and windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import shapes
+from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dispatch import COPY, apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import expand as spread
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import sizes_of
+from agnesi.ops.index import take
+from agnesi.ops.movement import flatten, reshape
+
+
+@public
+def broadcast_to(x: Any, shape: Any) -> Tensor:
+    """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.broadcast_to(ag.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return spread.broadcast_to(as_tensor(x), sizes_of(shape))
+
+
+@public
+def broadcast_arrays(*xs: Any) -> tuple[Tensor, ...]:
+    """All operands in their common shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> [t.shape for t in ag.broadcast_arrays(ag.zeros((2, 1)), ag.zeros(3))]
+    [(2, 3), (2, 3)]
+    """
+    tensors = [as_tensor(x) for x in xs]
+    if not tensors:
+        return ()
+    shape = shapes.broadcast(*(t.shape for t in tensors))
+    return tuple(spread.broadcast_to(t, shape) for t in tensors)
+
+
+@public
+def expand(x: Any, *shape: Any) -> Tensor:
+    """Like ``broadcast_to``, where -1 keeps a size (PyTorch's name).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.expand(ag.zeros((3, 1)), -1, 4).shape
+    (3, 4)
+    """
+    x = as_tensor(x)
+    sizes = sizes_of(shape[0] if len(shape) == 1 else shape)
+    extra = len(sizes) - x.ndim
+    if extra < 0:
+        raise ShapeError(f"shape {sizes} has fewer axes than {x.shape}")
+    own = ((-1,) * extra + x.shape)
+    target = tuple(
+        mine if n == -1 and not isinstance(n, Dim) else n
+        for n, mine in zip(sizes, own, strict=True)
+    )
+    return spread.broadcast_to(x, target)
+
+
+@public
+def copy(x: Any) -> Tensor:
+    """The same value in memory of its own.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.ones(2)
+    >>> y = ag.copy(x)
+    >>> y[0] = 5
+    >>> x
+    tensor([1., 1.])
+    """
+    return apply(COPY, as_tensor(x))
+
+
+@public
+def tile(x: Any, reps: Any) -> Tensor:
+    """The whole repeated along axes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tile(ag.tensor([1, 2]), 2)
+    tensor([1, 2, 1, 2])
+    """
+    x = as_tensor(x)
+    counts = sizes_of(reps)
+    ndim = max(len(counts), x.ndim)
+    counts = (1,) * (ndim - len(counts)) + counts
+    own = (1,) * (ndim - x.ndim) + x.shape
+    return _repeated(x, own, counts, before=True)
+
+
+def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
+    """Elements repeated: an axis of the repetitions before or behind each axis."""
+    apart: list[Size] = []
+    wide: list[Size] = []
+    for n, count in zip(shape, counts, strict=True):
+        apart += [1, n] if before else [n, 1]
+        wide += [count, n] if before else [n, count]
+    spreaded = spread.broadcast_to(reshape(x, tuple(apart)), tuple(wide))
+    return reshape(spreaded, tuple(n * c for n, c in zip(shape, counts, strict=True)))
+
+
+@public
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element repeated, along an axis or of the flat elements.
+
+    Parameters
+    ----------
+    x : array_like
+    repeats : int or sequence of int
+        One count for all, or a count for each element of the axis.
+    axis : int, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.repeat(ag.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    if isinstance(repeats, Tensor) and repeats.data is not None:
+        repeats = repeats.data
+    if np.ndim(repeats) == 0 or isinstance(repeats, Dim):
+        counts = [1] * x.ndim
+        counts[axis] = repeats if isinstance(repeats, Dim) else int(repeats)
+        return _repeated(x, x.shape, tuple(counts), before=False)
+    return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)

@@ -1,0 +1,395 @@
+"""Indexing for writing: in place, as pure expressions, and adding up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.dims import is_static
+from agnesi.core.dispatch import apply, assign
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op, public, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops import expand
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import filled
+from agnesi.ops.index import (
+    Index,
+    IndexSum,
+    Keys,
+    along,
+    as_index,
+    complete,
+    entries_of,
+    is_mask,
+    located,
+    numpy_key,
+    parse,
+    selected,
+    view_of,
+)
+from agnesi.ops.movement import reshape
+from agnesi.ops.select import where
+from agnesi.ops.slices import FULL, Slice, Unslice
+
+
+# -- operations -----------------------------------------------------------------------------
+@dataclass(frozen=True)
+class IndexPut(Op):
+    """The base with the elements at tensors of indices replaced; of repeated ones the last."""
+
+    axes: tuple[int, ...]
+    at: int
+    name = "setitem"
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(2, len(self.axes) + 2))
+
+    def infer(self, base: Any, new: Any, *indices: Any) -> Any:
+        region = selected(base.shape, self.axes, self.at, indices)
+        if is_static(region) and is_static(new.shape) and region != new.shape:
+            raise ShapeError(f"the value has shape {new.shape}, the indexed region {region}")
+        return base.shape, base.dtype
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        result = base.copy()
+        key, order = numpy_key(base.ndim, self.axes, self.at, indices)
+        result.transpose(order)[key] = new
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
+            *indices: Tensor) -> tuple[Any, ...]:
+        rest = part = None
+        if base.requires_grad:
+            rest = apply(self, g, filled(new.shape, 0, g.dtype), *indices)
+        if new.requires_grad:
+            part = apply(Index(self.axes, self.at), g, *indices)
+        return rest, part, *(None,) * len(indices)
+
+    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor, *indices: Tensor) -> Any:
+        tb = filled(base.shape, 0, base.dtype) if ts[0] is None else ts[0]
+        tn = filled(new.shape, 0, new.dtype) if ts[1] is None else ts[1]
+        return apply(self, tb, tn, *indices)
+
+
+def _at_point(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, Any]:
+    """Whether ``at`` is the one position that the indices name, and where it lies in the region."""
+    here = None
+    for axis, i in zip(op.axes, indices, strict=True):
+        place = located(i(*(loops.Affine(),) * len(i.shape)), shape[axis])
+        same = loops.call("equal", loops.index(at[axis]), loops.index(place))
+        here = same if here is None else loops.call("logical_and", here, same)
+    rest = [i for a, i in enumerate(at) if a not in op.axes]
+    width = max(len(i.shape) for i in indices)
+    return here, (*rest[: op.at], *(loops.Affine(),) * width, *rest[op.at:])
+
+
+@dataclass(frozen=True)
+class PointPut(IndexPut):
+    """IndexPut with one index on each axis: compiled, it is a choice for each element."""
+
+    def lower(self, at: Any, base: Any, new: Any, *indices: Any) -> Any:
+        here, own = _at_point(at, self, base.shape, indices)
+        return loops.where(here, new(*own), base(*at))
+
+
+def _points(indices: Any) -> bool:
+    return all(n == 1 for i in indices for n in i.shape)
+
+
+def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int,
+        indices: tuple[Tensor, ...]) -> Tensor:
+    """``x`` with the elements at the indices replaced by ``new``, which is broadcast."""
+    region = selected(x.shape, axes, at, indices)
+    kind = PointPut if _points(indices) else IndexPut
+    return apply(kind(axes, at), x, expand.broadcast_to(cast(new, x.dtype), region), *indices)
+
+
+# -- in place -------------------------------------------------------------------------------
+def _same_view(value: Any, x: Tensor, keys: Keys) -> bool:
+    """Whether ``value`` is what ``x[key]`` gave before: the end of ``x[key] += v``."""
+    view = value._view if isinstance(value, Tensor) else None
+    return view is not None and view.base is x and view.op == keys.basic and keys.shape is None
+
+
+def _fits(value: Tensor, shape: Any) -> Tensor:
+    """The value broadcast to the region, without leading axes of size 1 that it has too many."""
+    extra = value.ndim - len(shape)
+    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
+        value = reshape(value, value.shape[extra:])
+    if value.shape != shape and is_static(value.shape) and is_static(shape):
+        try:
+            fits = shapes.broadcast(value.shape, shape) == shape
+        except ShapeError:
+            fits = False
+        if not fits:
+            raise ShapeError(f"the value has shape {value.shape}, the indexed region {shape}")
+    return expand.broadcast_to(value, shape)
+
+
+def _masked(x: Tensor, key: Any) -> Any:
+    """The mask of ``x[mask] = value``, where the key is one mask and nothing else."""
+    entries = [e for e in entries_of(key) if e is not Ellipsis]
+    return entries[0] if len(entries) == 1 and is_mask(entries[0]) else None
+
+
+def _under(mask: Any, x: Tensor) -> Tensor:
+    mask = as_tensor(mask)
+    complete(x, [mask])
+    if shapes.broadcast(mask.shape, x.shape[: mask.ndim]) != x.shape[: mask.ndim]:
+        raise IndexError(f"the mask has shape {mask.shape}, the tensor {x.shape}")
+    return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
+
+
+def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
+    """The tensor that is assigned to, and its whole new value; None where nothing is to do."""
+    value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
+    mask = _masked(x, key)
+    if mask is not None and value.ndim == 0:
+        return x, where(_under(mask, x), cast(value, x.dtype), x)
+    keys = parse(x, key)
+    if not keys.indices and _same_view(value, x, keys):
+        return None
+    target = view_of(x, keys)
+    value = cast(value, x.dtype)
+    if keys.indices:
+        region = selected(target.shape, keys.axes, keys.at, keys.indices)
+        return target, put(target, _fits(value, region), keys.axes, keys.at, keys.indices)
+    return target, _fits(value, target.shape)
+
+
+@public
+def setitem(x: Tensor, key: Any, value: Any) -> None:
+    """``x[key] = value`` in place, with NumPy's meaning.
+
+    Parameters
+    ----------
+    x : Tensor
+        Must not be a leaf that requires grad while operations are recorded.
+    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+    value : array_like
+        Converted to the dtype of ``x`` and broadcast to the region.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(4)
+    >>> x[1:3] = 5
+    >>> x
+    tensor([0., 5., 5., 0.])
+    """
+    change = _new_value(x, key, value)
+    if change is not None:
+        assign(*change)
+
+
+# -- pure expressions -------------------------------------------------------------------------
+@public
+def index_put(x: Any, key: Any, value: Any, *, accumulate: bool = False) -> Tensor:
+    """A new tensor: ``x`` with ``x[key]`` replaced by a value, or with the value added to it.
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+    value : array_like
+        Broadcast to the region.
+    accumulate : bool
+        Add, also for each of several equal indices.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.index_put(ag.zeros(3), [0, 0, 2], 1.0, accumulate=True)
+    tensor([2., 0., 1.])
+    """
+    x = as_tensor(x)
+    value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
+    mask = _masked(x, key)
+    if mask is not None and value.ndim == 0:
+        new = cast(value, x.dtype)
+        return where(_under(mask, x), x + new if accumulate else new, x)
+    keys = parse(x, key)
+    target = view_of(x, keys)
+    shape = target.shape
+    if keys.indices:
+        shape = selected(shape, keys.axes, keys.at, keys.indices)
+    new = _fits(cast(value, x.dtype), shape)
+    return _added(x, keys, target, new) if accumulate else _replaced(x, keys, target, new)
+
+
+def _replaced(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
+    if keys.indices:
+        new = put(target, new, keys.axes, keys.at, keys.indices)
+    if keys.basic is None:
+        return reshape(new, x.shape)
+    return apply(keys.basic.put, x, reshape(new, keys.basic.infer(x)[0]))
+
+
+def _added(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
+    if keys.indices:
+        new = apply(IndexSum(keys.axes, keys.at, target.shape), new, *keys.indices)
+    if keys.basic is None:
+        return x + reshape(new, x.shape)
+    return x + apply(Unslice(keys.basic.key, x.shape), reshape(new, keys.basic.infer(x)[0]))
+
+
+def _lvalue(part: Any) -> tuple[Tensor, Any]:
+    """What an indexing expression was taken from, and its operation with the indices."""
+    from agnesi.core.tensor import symbol
+
+    if not isinstance(part, Tensor):
+        raise TypeError(f"the first operand must be an indexed tensor, x[...], not {typed(part)}")
+    if part._view is not None:
+        return part._view.base, (part._view.op, ())
+    node = part.node
+    if node is not None and isinstance(node.op, Index):
+        return symbol(node.inputs[0]), (node.op, tuple(map(symbol, node.inputs[1:])))
+    raise TypeError(
+        "the first operand must be an indexed tensor, x[...]; the origin of an advanced selection "
+        "is known in graphs only, so write ag.index_put(x, key, value, accumulate=...) here"
+    )
+
+
+@public
+def set_subtensor(part: Tensor, value: Any) -> Tensor:
+    """A new tensor: where ``part`` is ``x[key]``, ``x`` with that region replaced (Theano's).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(3)
+    >>> ag.set_subtensor(x[1:], 2.0), x
+    (tensor([0., 2., 2.]), tensor([0., 0., 0.]))
+    """
+    base, (op, indices) = _lvalue(part)
+    new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
+    return _through(base, op, indices, _fits(cast(new, part.dtype), part.shape))
+
+
+@public
+def inc_subtensor(part: Tensor, value: Any) -> Tensor:
+    """A new tensor: where ``part`` is ``x[key]``, ``x`` with a value added there (Theano's).
+
+    Equal indices add up.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.inc_subtensor(ag.ones(3)[1:], 2.0)
+    tensor([1., 3., 3.])
+    """
+    base, (op, indices) = _lvalue(part)
+    new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
+    new = _fits(cast(new, part.dtype), part.shape)
+    if indices:
+        whole = base + apply(IndexSum(op.axes, op.at, base.shape), new, *indices)
+        return whole if base._view is None else set_subtensor(base, whole)
+    return _through(base, op, (), part + new)
+
+
+def _through(base: Tensor, op: Any, indices: Any, new: Tensor) -> Tensor:
+    """The tensor at the root of all views, with the view's new value put in."""
+    if indices:
+        whole = put(base, new, op.axes, op.at, indices)
+    elif hasattr(op, "undo"):
+        whole = apply(op.undo(base.shape), new)
+    else:
+        whole = apply(op.put, base, new)
+    if base._view is None:
+        return whole
+    return _through(base._view.base, base._view.op, (), whole)
+
+
+# -- along an axis ----------------------------------------------------------------------------
+@public
+def put_along_axis(x: Any, indices: Any, values: Any, axis: int) -> Tensor:
+    """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.put_along_axis(ag.zeros((2, 2)), ag.tensor([[1], [0]]), 3.0, 1)
+    tensor([[0., 3.],
+            [3., 0.]])
+    """
+    x, index = as_tensor(x), as_index(indices)
+    axis = shapes.axis_of(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
+    return put(x, as_tensor(values, x.dtype), tuple(range(x.ndim)), 0, along(x, index, axis))
+
+
+def _corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
+    """Like ``along``, over the region from the origin that an index smaller than ``x`` covers."""
+    region = apply(Slice(tuple(
+        FULL if a == axis else (0, n, 1) for a, n in enumerate(index.shape)
+    )), x)
+    return along(region, index, axis)
+
+
+@public
+def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
+    """A new tensor: ``x`` with elements of ``src`` put where ``index`` says (PyTorch's).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.scatter(ag.zeros(3), 0, ag.tensor([2, 0]), ag.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
+    x, index = as_tensor(x), as_index(index)
+    axis = shapes.axis_of(axis, x.ndim)
+    every = _corner(x, index, axis)
+    return put(x, _source(src, index, x), tuple(range(x.ndim)), 0, every)
+
+
+@public
+def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Tensor:
+    """A new tensor: ``x`` with elements of ``src`` added where ``index`` says (PyTorch's).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.scatter_add(ag.zeros(3), 0, ag.tensor([2, 2]), ag.tensor([5.0, 6.0]))
+    tensor([ 0.,  0., 11.])
+    """
+    x, index = as_tensor(x), as_index(index)
+    axis = shapes.axis_of(axis, x.ndim)
+    every = _corner(x, index, axis)
+    op = IndexSum(tuple(range(x.ndim)), 0, x.shape)
+    return x + apply(op, _source(src, index, x), *every)
+
+
+def _source(src: Any, index: Tensor, x: Tensor) -> Tensor:
+    src = cast(as_tensor(src, None if isinstance(src, Tensor) else x.dtype), x.dtype)
+    if src.ndim == index.ndim and src.ndim:
+        src = apply(Slice(tuple((0, n, 1) for n in index.shape)), src)
+    return expand.broadcast_to(src, index.shape)
+
+
+@public
+def index_add(x: Any, axis: int, index: Any, source: Any) -> Tensor:
+    """A new tensor: ``x`` with slices of ``source`` added at indices of an axis (PyTorch's).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.index_add(ag.zeros((2, 2)), 0, ag.tensor([1, 1]), ag.ones((2, 2)))
+    tensor([[0., 0.],
+            [2., 2.]])
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    op = IndexSum((axis,), axis, x.shape)
+    new = cast(as_tensor(source, None if isinstance(source, Tensor) else x.dtype), x.dtype)
+    return x + apply(op, new, as_index(index))
