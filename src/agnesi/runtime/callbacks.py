@@ -6,8 +6,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +14,7 @@ Signature = tuple[tuple[str, tuple[int, ...]], ...]
 _TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
 
 
-@dataclass(frozen=True)
-class Callback:
+class Callback(NamedTuple):
     """A Python function that compiled code calls.
 
     Attributes

@@ -7,18 +7,20 @@ sees all of it or nothing; what is damaged all the same fails its checksum and c
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import sys
 import time
+
+# Public as hashlib.blake2b; importing that name from there loads OpenSSL too, several milliseconds.
+from _blake2 import blake2b
 from collections.abc import Iterator
 
 from agnesi.core.config import config
 
 FORMAT = b"agnesi-cache-1\n"
 SUFFIX = ".agn"
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST = 32
 _DAY = 86400.0
 _PRUNE_EVERY = 32
 
@@ -41,7 +43,7 @@ def directory() -> str:
 
 def key(*parts: str) -> str:
     """The name of an entry: a digest of everything that its content depends on."""
-    digest = hashlib.sha256(FORMAT)
+    digest = blake2b(FORMAT, digest_size=_DIGEST)
     for part in parts:
         data = part.encode()
         digest.update(len(data).to_bytes(8, "little"))
@@ -63,7 +65,7 @@ def get(name: str) -> bytes | None:
         return None
     head = len(FORMAT) + _DIGEST
     body = data[head:]
-    if data[:head] != FORMAT + hashlib.sha256(body).digest():
+    if data[:head] != FORMAT + blake2b(body, digest_size=_DIGEST).digest():
         with contextlib.suppress(OSError):
             os.unlink(path)
         return None
@@ -82,7 +84,7 @@ def put(name: str, body: bytes) -> None:
     temporary = os.path.join(folder, f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
-            file.write(FORMAT + hashlib.sha256(body).digest() + body)
+            file.write(FORMAT + blake2b(body, digest_size=_DIGEST).digest() + body)
         os.replace(temporary, os.path.join(folder, name + SUFFIX))
     except OSError:
         with contextlib.suppress(OSError):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,7 @@ _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
 
 
-@dataclass(frozen=True)
-class Arg:
+class Arg(NamedTuple):
     """One positional argument.
 
     ``array``: an exact ndarray, or a wrapper that holds one, of this dtype and shape, C-contiguous
@@ -42,8 +41,7 @@ class Arg:
     object: Any = None
 
 
-@dataclass(frozen=True)
-class Out:
+class Out(NamedTuple):
     """One output: a new array, inside a new wrapper if ``wrap``."""
 
     dtype: str
@@ -51,8 +49,7 @@ class Out:
     wrap: bool = False
 
 
-@dataclass(frozen=True)
-class EntrySpec:
+class EntrySpec(NamedTuple):
     """Everything about the call that is known before any state is bound.
 
     Attributes
@@ -74,8 +71,7 @@ class EntrySpec:
     release_gil: bool = True
 
 
-@dataclass(frozen=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """A class with slots whose instances hold an ndarray.
 
     Attributes
@@ -92,12 +88,11 @@ class Wrapper:
 
     type: type
     data: str
-    required: Mapping[str, Any] = field(default_factory=dict)
-    fresh: Mapping[str, Any] = field(default_factory=dict)
+    required: Mapping[str, Any] = MappingProxyType({})
+    fresh: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """An array that the body reads or writes; ``owner.slot`` must still hold it at every call."""
 
     array: np.ndarray
@@ -105,8 +100,7 @@ class State:
     slot: str = ""
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(NamedTuple):
     """``owner.slot`` must hold this very object, or the slow path is taken."""
 
     owner: Any
