@@ -158,6 +158,7 @@ class Builder:
         self.name = name
         self.result = result
         self._lines: list[str] = []
+        self._stack: list[str] = []
         self._count = 0
         self._header = (
             f"define {'internal ' if internal else ''}{result} @{name}("
@@ -199,9 +200,14 @@ class Builder:
     def phi(self, type_: str, incoming: Sequence[tuple[Value, str]]) -> Value:
         return self.value(type_, f"phi {type_} " + ", ".join(f"[{v.ref}, %{b}]" for v, b in incoming))
 
+    def text(self) -> str:
+        """The function as it stands."""
+        entry, *lines = self._lines
+        return "\n".join([self._header, entry, *self._stack, *lines, "}"])
+
     def finish(self) -> Value:
         """Close the function, add it to the module and return its address."""
-        self.module.add(self.name, "\n".join([self._header, *self._lines, "}"]))
+        self.module.add(self.name, self.text())
         return Value(f"@{self.name}", "ptr")
 
     @contextmanager
@@ -376,5 +382,8 @@ class Builder:
         self.call("void", name, value, pointer, Value(str(align), "i32"), mask)
 
     def alloca(self, type_: str, count: int, align: int = 64) -> Value:
-        """Stack memory; placed where it is called, so call it outside of loops."""
-        return self.value("ptr", f"alloca {type_}, i64 {count}, align {align}")
+        """Stack memory of this call, taken once at its start wherever the request stands."""
+        self._count += 1
+        ref = f"%m{self._count}"
+        self._stack.append(f"  {ref} = alloca {type_}, i64 {count}, align {align}")
+        return Value(ref, "ptr")

@@ -11,8 +11,7 @@ from .vmath import explog, hyperbolic, rounding
 from .vmath.lane import Lane, mad, select
 
 RESULT_BOOL = frozenset(
-    "isnan isinf isfinite signbit equal not_equal less less_equal greater greater_equal "
-    "logical_and logical_or logical_xor logical_not".split()
+    ["isnan", "isinf", "isfinite", "signbit", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not"]
 )
 _REGISTER = {
     "bool": "i1",

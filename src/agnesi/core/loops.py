@@ -291,3 +291,47 @@ def ravel(at: At, shape: Sequence[int]) -> Affine:
     for i, n in zip(at, shape, strict=True):
         flat = flat * n + i
     return flat
+
+
+class Substitution:
+    """Rewrites expressions with some axes replaced by affine indices."""
+
+    def __init__(self, axes: Mapping[Axis, Affine]) -> None:
+        self.axes = axes
+        self._done: dict[Expr, Expr] = {}
+
+    def index(self, at: Affine) -> Affine:
+        """An index after the replacement."""
+        result = Affine(at.const)
+        for atom, c in at.terms.items():
+            if isinstance(atom, Axis):
+                new = self.axes.get(atom, Affine(0, {atom: 1}))
+            else:
+                new = atom_of(self(atom))
+            result = result + new * c
+        return result
+
+    def __call__(self, value: Expr) -> Expr:
+        if not (value.free & self.axes.keys()) and value.op != "reduce":
+            return value
+        found = self._done.get(value)
+        if found is None:
+            found = self._done[value] = self._rebuilt(value)
+        return found
+
+    def _rebuilt(self, value: Expr) -> Expr:
+        if value.op == "load":
+            return load(value.param[0], value.dtype, self.index(value.param[1]))
+        if value.op == "index":
+            return index(self.index(value.param))
+        args = tuple(self(a) for a in value.args)
+        if value.op != "reduce":
+            return make(value.op, args, value.dtype, value.param)
+        kind, bound = value.param
+        left = tuple(
+            a for axis in bound
+            for a in (self.axes[axis].terms if axis in self.axes else (axis,))
+            if isinstance(a, Axis)
+        )
+        left = tuple(dict.fromkeys(left))
+        return make("reduce", args, value.dtype, (kind, left), args[0].free - set(left))

@@ -6,6 +6,7 @@ from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.dot import DotUnit
 from agnesi.codegen.gemm.operands import Operands, transposed
 from agnesi.codegen.gemm.planner import GemmPlan
+from agnesi.codegen.gemm.stream import StreamUnit
 from agnesi.codegen.gemm.tile import TileUnit
 
 
@@ -18,7 +19,12 @@ def emit_gemm(
     """
     if plan.swapped:
         operands = transposed(operands)
-    kind = {"tile": TileUnit, "dot": DotUnit}[plan.form]
+    if plan.form == "stream" and plan.spec.batch == 1:
+        whole = StreamUnit(b, plan, operands, scratch, i64(0), i64(0), begin)
+        whole.widen(begin, end)
+        whole.emit()
+        return
+    kind = {"tile": TileUnit, "dot": DotUnit, "stream": StreamUnit}[plan.form]
     with b.loop(begin, end, carried=[i64(-1)]) as loop:
         rest, group = divide(b, loop.index, plan.column_groups)
         batch, chunk = divide(b, rest, plan.row_chunks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, vector
 from agnesi.codegen.gemm.operands import lanes_from, load_strided
@@ -20,6 +20,7 @@ class Source:
     row_stride: int
     step: int  # elements from one k to the next
     masked: bool = False  # whether the last piece must not be read whole
+    ahead: int = 0  # for how many k in advance to call the line into the cache; 0 for none
 
 
 def multiply_add(b: Builder, x: Value, y: Value, total: Value) -> Value:
@@ -27,6 +28,12 @@ def multiply_add(b: Builder, x: Value, y: Value, total: Value) -> Value:
     if is_float(total.type):
         return b.intrinsic("fmuladd", x, y, total)
     return b.add(b.mul(x, y), total)
+
+
+def prefetch(b: Builder, pointer: Value, *, near: bool) -> None:
+    """Call a line of memory into the first cache, or only into the second."""
+    hints = (Value("0", "i32"), Value("3" if near else "2", "i32"), Value("1", "i32"))
+    b.call("void", "llvm.prefetch.p0", pointer, *hints)
 
 
 def zeros(type_: str, rows: int, pieces: Sequence[Piece]) -> list[Value]:
@@ -80,7 +87,7 @@ def _moved(b: Builder, type_: str, source: Source | ReadRow, turns: Value) -> So
     if not isinstance(source, Source):
         return source
     at = b.gep(type_, source.pointer, b.mul(turns, i64(source.step)))
-    return Source(at, source.row_stride, source.step, source.masked)
+    return replace(source, pointer=at, ahead=0)
 
 
 def _run(
@@ -121,6 +128,9 @@ def _read(
     found = []
     for piece in pieces:
         at = b.gep(type_, pointer, i64(turn * source.step + piece.offset))
+        if source.ahead:
+            distance = (turn + source.ahead) * source.step + piece.offset
+            prefetch(b, b.gep(type_, pointer, i64(distance)), near=True)
         mask = piece.mask if source.masked else None
         found.append(load_strided(b, at, type_, 1, piece.lanes, mask))
     return found

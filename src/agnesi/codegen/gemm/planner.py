@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from agnesi.codegen.gemm.costs import Cut, Machine, best_dots, best_tiles, line_cost, pack_cost
 from agnesi.codegen.gemm.spec import GemmSpec
-from agnesi.codegen.gemm.tiling import Panel
+from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
 _LINE = 64
 _SPILL_FROM = 512  # k from which the detour of a tile through scratch costs nothing
+_AHEAD = 16  # lines of B to prefetch
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
@@ -24,7 +25,7 @@ class GemmPlan:
 
     spec: GemmSpec
     swapped: bool
-    form: str  # "tile": vectors of B along n; "dot": vectors along k
+    form: str  # "tile": vectors of B along n; "dot": vectors along k; "stream": lines of B
     lanes: int
     panels: tuple[Panel, ...]
     row_chunks: int
@@ -33,10 +34,16 @@ class GemmPlan:
     pack_a: bool
     pack_b: bool
     spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
+    ahead: int = 0  # lines of B that tiles prefetch
 
     @property
     def units(self) -> int:
         return self.spec.batch * self.row_chunks * self.column_groups
+
+    @property
+    def depth(self) -> int:
+        """Lines of B that a streaming unit adds in one pass over its sums."""
+        return {1: 12, 2: 6}.get(self.spec.m, 4)
 
     @property
     def prepares(self) -> bool:
@@ -103,6 +110,8 @@ class GemmPlan:
 
     @property
     def c_bytes(self) -> int:
+        if self.form == "stream":
+            return _lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
         if self.blocked:
             return self.panel_elements * self.group_panels * self.spec.itemsize
         tile = max(p.rows.largest * p.width for p in self.panels)
@@ -146,6 +155,8 @@ def plan(
         registers = 32 if vector_bits == 512 else 16
     lanes = max(1, vector_bits // (8 * spec.itemsize))
     machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3)
+    if _streams(spec, machine):
+        return _stream_plan(spec, swapped, machine)
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue)
     dots = _dot_plan(spec, swapped, machine)
     return dots[1] if dots is not None and dots[0] < cost else tiles
@@ -168,6 +179,7 @@ def _tile_plan(
         cut = best_tiles(spec, machine, same_rows=True)
     chunks, groups = _units(spec, cut, pack_a, pack_b)
     spill = spec.k >= _SPILL_FROM or long_epilogue
+    far = spec.n * spec.k * spec.itemsize > machine.l2 and _row_tiles(cut) <= 4
     chosen = GemmPlan(
         spec,
         swapped,
@@ -180,6 +192,7 @@ def _tile_plan(
         pack_a,
         pack_b,
         spill,
+        _AHEAD if far else 0,
     )
     return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
 
@@ -225,6 +238,24 @@ def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, i
     if pack_b and spec.m < 256:
         return 1, groups
     return min(tiles, max(1, -(-wanted // groups))), groups
+
+
+def _streams(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether B, used a few times only, is too large for caches and lies along n."""
+    large = spec.n * spec.k * spec.itemsize > max(4 * machine.l2, machine.l3 // 4)
+    return spec.m <= 4 and large and spec.b_strides[1] == 1 and spec.n >= 4 * machine.lanes
+
+
+def _stream_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
+    rows, full = Rows(spec.m, 1), spec.n // machine.lanes
+    panels = [Panel(0, full, pieces_of(machine.lanes, machine.lanes), rows)]
+    if spec.n % machine.lanes:
+        panels.append(Panel(full, 1, pieces_of(spec.n % machine.lanes, machine.lanes), rows))
+    groups = min(_UNITS, sum(p.count for p in panels))
+    return GemmPlan(
+        spec, swapped, "stream", machine.lanes, tuple(panels), 1, groups, spec.k, False, False,
+        False,
+    )
 
 
 def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, GemmPlan] | None:

@@ -157,7 +157,7 @@ class TileUnit(Unit):
             return Source(self.packed_b, 1, panel.width)
         if operand.address is not None and plan.spec.b_strides[1] == 1:
             at = operand.address(self.b, self.batch, k, j)
-            return Source(at, 1, plan.spec.b_strides[0], masked=True)
+            return Source(at, 1, plan.spec.b_strides[0], masked=True, ahead=plan.ahead)
 
         def read(b: Builder, step: Value) -> list[Value]:
             row = b.add(k, step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from . import avx512
-from .lane import Lane, exact_mad, mad, poly, quick_sum, select, two_product
+from .lane import Lane, mad, poly, quick_sum, select, through_double, two_product
 
 LOG2E = 1.4426950408889634
 # ln 2 in two parts; the first has trailing zeros, so its product with an exponent is exact.
@@ -14,10 +14,7 @@ LN2 = {
     "double": (6.93147180369123816490e-01, 1.90821492927058770002e-10),
 }
 # log10 2 in two parts likewise.
-LOG10_2 = {
-    "float": (0.301025390625, 4.605038981195214e-06),
-    "double": (0.30102999560767785, 5.630334806675098e-11),
-}
+LOG10_2 = (0.30102999560767785, 5.630334806675098e-11)
 # 1.5 * 2^mantissa: adding it rounds to an integer, which then stands in the low bits.
 _MAGIC = {"float": 12582912.0, "double": 6755399441055744.0}
 
@@ -63,18 +60,6 @@ _EXPM1 = {
 _LOG = (
     0.3333345055580139, -0.25000104308128357, 0.19990822672843933, -0.166464701294899,
     0.14476893842220306, -0.13171738386154175, 0.10501021891832352, -0.04541186988353729,
-)  # fmt: skip
-# (log2(1+f) - f/ln 2) / f^2 on [-1/4, 1/2], relative error 2^-26.9.
-_LOG2 = (
-    -0.7213475108146667, 0.48089995980262756, -0.3606756925582886, 0.2884097695350647,
-    -0.24016216397285461, 0.20884500443935394, -0.18989446759223938, 0.15107470750808716,
-    -0.0650983601808548,
-)  # fmt: skip
-# (log10(1+f) - f/ln 10) / f^2 on [-1/4, 1/2], relative error 2^-25.2.
-_LOG10 = (
-    -0.21714724600315094, 0.14476534724235535, -0.10857373476028442, 0.0868181437253952,
-    -0.07230490446090698, 0.06290417909622192, -0.05702643468976021, 0.04488605633378029,
-    -0.019083183258771896,
 )  # fmt: skip
 # (log((1+s)/(1-s)) - 2s) / s^3 in z = s^2 on [0, 1/25], error relative to 2s 2^-55.9.
 _ATANH = (
@@ -258,23 +243,12 @@ def _scaled_log(x: Lane, base: tuple[float, float], factor: float, low: float) -
 
 
 def log2(x: Lane) -> Lane:
-    if x.double:
-        return _scaled_log(x, (1.0, 0.0), LOG2E, 2.0355273740931033e-17)
-    e, m = split(x)
-    f = m - 1.0
-    total, lost = exact_mad(f, 1.4426950216293335, e)
-    result = total + mad(f * f, poly(f, _LOG2), mad(f, 1.9259629911266175e-08, lost))
-    return result if x.avx512 else log_special(x, result)
+    if not x.double:
+        return through_double(log2, x)
+    return _scaled_log(x, (1.0, 0.0), LOG2E, 2.0355273740931033e-17)
 
 
 def log10(x: Lane) -> Lane:
-    if x.double:
-        return _scaled_log(x, LOG10_2["double"], 0.4342944819032518, 1.098319650216765e-17)
-    e, m = split(x)
-    f = m - 1.0
-    high, low = LOG10_2["float"]
-    total, lost = exact_mad(f, 0.4342944920063019, e * high)
-    # An infinite exponent is total already, and makes no NaN of the rest.
-    rest = mad(f, -1.0103050052231683e-08, mad(e.most_of(-200.0).least_of(200.0), low, lost))
-    result = total + mad(f * f, poly(f, _LOG10), rest)
-    return result if x.avx512 else log_special(x, result)
+    if not x.double:
+        return through_double(log10, x)
+    return _scaled_log(x, LOG10_2, 0.4342944819032518, 1.098319650216765e-17)

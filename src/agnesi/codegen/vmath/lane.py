@@ -258,13 +258,6 @@ def residual(a: Lane, c: Lane, d: Lane) -> Lane:
     return (d - high) - low
 
 
-def exact_mad(a: Lane, c: Lane | float, d: Lane) -> tuple[Lane, Lane]:
-    """``a * c + d`` and what its rounding lost, where ``|d| >= |a * c|`` or ``d`` is zero."""
-    product, low = two_product(a, a.like(c))
-    total = d + product
-    return total, (product - (total - d)) + low
-
-
 def any_lane(condition: Lane) -> Value:
     """Whether the condition holds in at least one lane, as an ``i1``."""
     if condition.lanes == 1:

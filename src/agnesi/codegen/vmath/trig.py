@@ -2,40 +2,163 @@
 
 from __future__ import annotations
 
-from .explog import to_nearest
-from .lane import Lane, mad, poly, rarely
+import math
+from collections.abc import Callable
 
-# pi in parts whose products with small integers are exact without fusion.
-_PI = {
-    "float": (3.140625, 9.67502593994140625e-4, 1.509957990978376432e-7, 5.126688e-12),
-    "double": (
-        3.1415926218032836914, 3.1786509424591713469e-08, 1.2246467864107188502e-16,
-        1.2736634327021899816e-24,
-    ),
-}  # fmt: skip
-# (sin r - r) / r^3 in z = r^2 on |r| <= pi/2, relative error 2^-27.2 and 2^-61.7.
+from .lane import Lane, mad, poly, quick_sum, rarely, residual, select, through_double
+from .reduction import Reduced, is_huge, reduce_far, reduce_near
+
+# (sin r - r) / r^3 in z = r^2 on |r| <= pi/2, relative error 2^-27.2 and 2^-55.3.
 _SIN = {
     "float": (
         -0.16666659712791443, 0.008333069272339344, -0.00019809768127743155, 2.60605406765535e-06,
     ),
     "double": (
-        -0.16666666666666666, 0.008333333333333217, -0.00019841269841219496,
-        2.755731921339562e-06, -2.5052107147890516e-08, 1.6058959257645042e-10,
-        -7.643798239687884e-13, 2.739082066267471e-15, -1.6534587521935087e-18,
+        -0.16666666666666666, 0.008333333333333207, -0.00019841269841212492, 2.755731921157403e-06,
+        -2.5052106772581298e-08, 1.6058921174272067e-10, -7.642043758396761e-13,
+        2.7056516962957934e-15,
     ),
 }  # fmt: skip
+# (tan r - r) / r^3 in z = r^2 on |r| <= pi/4, relative error 2^-55.7.
+_TAN = (
+    0.3333333333333276, 0.13333333333417108, 0.05396825392548136, 0.021869489637379707,
+    0.00886321876567066, 0.003592292664425432, 0.0014547363169408764, 0.0005951546531307673,
+    0.00022212062008691212, 0.00013704193086523146, -2.708224752266325e-05,
+    9.005727526342862e-05, -4.5181972352357695e-05, 2.0931211487420353e-05,
+)  # fmt: skip
+# (asin x - x) / x^3 in z = x^2 on |x| <= 1/2, relative error 2^-55.8.
+_ASIN = (
+    0.16666666666665372, 0.07500000000346115, 0.044642856820506505, 0.03038195947072656,
+    0.022371749806828038, 0.01735983238090799, 0.013883944914536242, 0.012177868614103717,
+    0.006489788314245678, 0.019634706329523476, -0.016394180474125403, 0.032030652255355646,
+)  # fmt: skip
+# (atan x - x) / x^3 in z = x^2 on |x| <= 1/2, relative error 2^-61.8.
+_ATAN = (
+    -0.3333333333333331, 0.199999999999924, -0.14285714284873344, 0.11111111064156229,
+    -0.09090907540287435, 0.0769227466637032, -0.06666189080716334, 0.058775188836057334,
+    -0.05228363913775491, 0.045831013526901256, -0.03696157264654485, 0.023428870164130484,
+    -0.008221995067312696,
+)  # fmt: skip
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 
 
-def _sine(r: Lane, low: Lane | None, whole: Lane, model: Lane) -> Lane:
+def _sine(reduced: Reduced, model: Lane) -> Lane:
+    """``(-1)^n sin(r + low)``."""
+    r = reduced.r
     z = r * r
-    p = r * z
-    s = mad(p, poly(z, _SIN[r.element]), r)
-    return s.flip(whole << (31 if not r.double else 63))
+    s = r + mad(r * z, poly(z, _SIN[r.element]), reduced.low)
+    return s.flip(reduced.n << (63 if r.double else 31))
+
+
+def _far(size: Lane, finish: Callable[[Reduced, Lane], Lane], *how: float) -> Callable[[], Lane]:
+    """What to do for huge arguments: the general reduction, in float64."""
+
+    def general() -> Lane:
+        if size.double:
+            return finish(reduce_far(size, *how), size)
+        return through_double(lambda wide: finish(reduce_far(wide, *how), wide), size)
+
+    return general
 
 
 def sin(x: Lane) -> Lane:
-    n, whole = to_nearest(x, 0.3183098861837907)
-    r = x
-    for part in _PI[x.element]:
-        r = mad(n, -part, r)
-    return _sine(r, None, whole, x)
+    size = x.abs()
+    near = _sine(reduce_near(size, 1.0), x)
+    return rarely(is_huge(size), near, _far(size, _sine, 1.0)).flip(x.sign_bits())
+
+
+def _cosine(reduced: Reduced, model: Lane) -> Lane:
+    return _sine(reduced, model).flip(model.like(-0.0).bits())
+
+
+def cos(x: Lane) -> Lane:
+    size = x.abs()
+    near = _cosine(reduce_near(size, 1.0, 0.5), x)
+    return rarely(is_huge(size), near, _far(size, _cosine, 1.0, 0.5))
+
+
+def _tangent(reduced: Reduced, model: Lane) -> Lane:
+    r, low, n = reduced
+    z = r * r
+    t, rest = quick_sum(r, mad(r * z, poly(z, _TAN), mad(low, z, low)))
+    inverse = -1.0 / t
+    odd = ((n & 1)).ne(0)
+    return select(odd, mad(inverse, mad(-inverse, -rest, residual(-inverse, t, t.like(1.0))), inverse), t)
+
+
+def tan(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(tan, x)
+    size = x.abs()
+    near = _tangent(reduce_near(size, 0.5), x)
+    return rarely(is_huge(size), near, _far(size, _tangent, 0.5)).flip(x.sign_bits())
+
+
+def _arc(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
+    """``size > 1/2``, and ``t + low`` and ``q`` with ``asin(t) = t + low + q``.
+
+    ``t`` is the size itself, or above 1/2 the square root of ``(1 - size) / 2``.
+    """
+    size = x.abs()
+    big = size > 0.5
+    z = select(big, 0.5 - size * 0.5, size * size)
+    root = z.sqrt()
+    t = select(big, root, size)
+    low = residual(root, root, z) / (root + root)
+    low = select(big & (z > 0.0), low, 0.0)
+    return big, t, low, t * z * poly(z, _ASIN)
+
+
+def asin(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(asin, x)
+    big, t, low, q = _arc(x)
+    base = (_HALF_PI[0] - (t + t)) - ((low + q) * 2.0 - _HALF_PI[1])
+    return select(big, base, t + q).copysign(x)
+
+
+def acos(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(acos, x)
+    big, t, low, q = _arc(x)
+    double = t + t + (low + q) * 2.0
+    sign = x.sign_bits()
+    middle = _HALF_PI[0] - (t.flip(sign) + (q.flip(sign) - _HALF_PI[1]))
+    left = 2.0 * _HALF_PI[0] - (t + t) - ((low + q) * 2.0 - 2.0 * _HALF_PI[1])
+    return select(big, select(x < 0.0, left, double), middle)
+
+
+def _arc_tangent(top: Lane, bottom: Lane) -> Lane:
+    """``atan(top / bottom)`` for two numbers that are not negative."""
+    low, high = top * 2.0 <= bottom, top > bottom * 2.0
+    numerator = select(low, top, select(high, -bottom, top - bottom))
+    denominator = select(low, bottom, select(high, top, top + bottom))
+    t = numerator / denominator
+    z = t * t
+    base = select(low, t.like(0.0), select(high, t.like(_HALF_PI[0]), _HALF_PI[0] / 2.0))
+    rest = select(low, t.like(0.0), select(high, t.like(_HALF_PI[1]), _HALF_PI[1] / 2.0))
+    total, lost = quick_sum(base, t)
+    total, lost = select(low, t, total), select(low, t.like(0.0), lost)
+    return total + mad(t * z, poly(z, _ATAN), rest + lost)
+
+
+def atan(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(atan, x)
+    return _arc_tangent(x.abs(), x.like(1.0)).copysign(x)
+
+
+def atan2(y: Lane, x: Lane) -> Lane:
+    if not x.double:
+        return through_double(atan2, y, x)
+    top, bottom = y.abs(), x.abs()
+    both = top.eq(math.inf) & bottom.eq(math.inf)
+    none = top.eq(0.0) & bottom.eq(0.0)
+    # Equal infinities are at 45 degrees; large and small pairs are scaled away from the ends.
+    top, bottom = select(both, 1.0, top), select(both | none, 1.0, bottom)
+    larger = select(top > bottom, top, bottom)
+    factor = select(larger > 1e300, larger.like(2.0**-60), select(larger < 1e-250, larger.like(2.0**200), 1.0))
+    angle = _arc_tangent(top * factor, bottom * factor)
+    turned = 2.0 * _HALF_PI[0] - (angle - 2.0 * _HALF_PI[1])
+    angle = select(x.bits() < 0, turned, angle)
+    return select(x.isnan() | y.isnan(), x + y, angle.copysign(y))

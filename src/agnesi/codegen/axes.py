@@ -1,0 +1,119 @@
+"""The loops of a nest: which axes can run as one, and which one the lanes run along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core.kernels import Store, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution
+
+_HEAVY = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
+    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot".split()
+)
+_MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
+
+
+def cost(values: Sequence[Expr]) -> int:
+    """Rough number of instructions for one element of everything below ``values``."""
+    total = 0
+    for value in walk(list(values)):
+        if value.op in _HEAVY:
+            total += 20
+        elif value.op in _MEDIUM:
+            total += 5
+        elif value.op not in ("const", "reduce"):
+            total += 1
+    return total
+
+
+def is_heavy(value: Expr) -> bool:
+    """Whether the scalar operation is worth keeping rather than repeating."""
+    return value.op in _HEAVY
+
+
+def _indices(stores: Sequence[Store]) -> list[Affine]:
+    """Every affine index in the stores."""
+    found = [s.offset for s in stores]
+    values = [s.value for s in stores]
+    for s in stores:
+        values.extend(s.offset.atoms)
+    for value in walk(values):
+        if value.op == "load":
+            found.append(value.param[1])
+        elif value.op == "index":
+            found.append(value.param)
+    return found
+
+
+def _containers(axes: tuple[Axis, ...], stores: Sequence[Store]) -> list[tuple[Axis, ...]]:
+    bounds = [v.param[1] for v in walk([s.value for s in stores]) if v.op == "reduce"]
+    return [axes, *dict.fromkeys(bounds)]
+
+
+def collapse(axes: tuple[Axis, ...], stores: list[Store]) -> tuple[tuple[Axis, ...], list[Store]]:
+    """Run neighbouring axes as one wherever every index allows it; drop axes of size 1."""
+    axes = tuple(a for a in axes if a.extent != 1)
+    while True:
+        pair = _mergeable(axes, stores)
+        if pair is None:
+            return axes, stores
+        outer, inner = pair
+        taken = {a for group in _containers(axes, stores) for a in group}
+        slot = outer.slot
+        while (merged := Axis(slot, outer.extent * inner.extent)) in taken:
+            slot += 16
+        change = Substitution({outer: Affine(), inner: Affine(0, {merged: 1})})
+        axes = tuple(merged if a is inner else a for a in axes if a is not outer)
+        stores = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in stores]
+
+
+def _mergeable(axes: tuple[Axis, ...], stores: list[Store]) -> tuple[Axis, Axis] | None:
+    containers = _containers(axes, stores)
+    indices = _indices(stores)
+    for group in containers:
+        for outer, inner in zip(group, group[1:], strict=False):
+            together = all(
+                (outer not in g and inner not in g)
+                or (outer in g and inner in g and g.index(inner) == g.index(outer) + 1)
+                for g in containers
+            )
+            if together and all(
+                i.terms.get(outer, 0) == i.terms.get(inner, 0) * inner.extent for i in indices
+            ):
+                return outer, inner
+    return None
+
+
+def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store]) -> Axis | None:
+    """The axis of the nest for the lanes, or None where reductions should have them instead."""
+    if not axes:
+        return None
+    scores = {a: 0 for a in axes}
+    for s in stores:
+        for a in axes:
+            scores[a] += 2 * (s.offset.terms.get(a, 0) == 1)
+    for value in walk([s.value for s in stores]):
+        if value.op == "load":
+            for a in axes:
+                scores[a] += value.param[1].terms.get(a, 0) == 1
+    best = max(reversed(axes), key=lambda a: scores[a])
+    reductions = [v for v in walk([s.value for s in stores]) if v.op == "reduce" and best in v.free]
+    for r in reductions:
+        along, across = _strides(r, best)
+        if along > across:
+            return None
+    return best
+
+
+def _strides(reduction: Expr, axis: Axis) -> tuple[int, int]:
+    """Loads that are contiguous along the reduction, and along ``axis``."""
+    along = across = 0
+    bound = set(reduction.param[1])
+    for value in walk(list(reduction.args)):
+        if value.op == "load":
+            terms: Any = value.param[1].terms
+            along += any(terms.get(a, 0) == 1 for a in bound)
+            across += terms.get(axis, 0) == 1
+    return along, across

@@ -1,0 +1,290 @@
+"""Expressions of the loop language to values: scalars, or vectors along one axis.
+
+A scope is one loop body.  It knows the index of every axis around it, the axis that its lanes run
+along, and what has been computed.  Before a loop is opened, what does not change inside it is
+evaluated outside (``Scope.hoist``); inside, everything is found or computed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from agnesi.codegen import scalars
+from agnesi.codegen.builder import Builder, Value, const, i64, lanes, scalar, vector, width
+from agnesi.core.kernels import Buffer
+from agnesi.core.loops import Affine, Axis, Expr
+
+_MEMORY = {"bool": "i8"}
+_ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4,
+         "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
+IDENTITY: dict[str, Callable[[str], Any]] = {
+    "add": lambda d: -0.0 if d.startswith("f") else 0,
+    "multiply": lambda d: 1,
+    "maximum": lambda d: _extreme(d, -1),
+    "minimum": lambda d: _extreme(d, 1),
+    "logical_and": lambda d: True,
+    "logical_or": lambda d: False,
+}
+
+
+def _extreme(dtype: str, sign: int) -> Any:
+    if dtype.startswith("f"):
+        return sign * float("inf")
+    if dtype == "bool":
+        return sign > 0
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    if dtype.startswith("u"):
+        return (1 << bits) - 1 if sign > 0 else 0
+    return (1 << (bits - 1)) - 1 if sign > 0 else -(1 << (bits - 1))
+
+
+def memory_type(dtype: str) -> str:
+    """LLVM type of one element in memory."""
+    return _MEMORY.get(dtype) or scalars.register(dtype)
+
+
+Addresses = Callable[[Buffer], Value]
+
+
+class Scope:
+    """Values computed in one loop body; ``parent`` is the body around it."""
+
+    def __init__(self, b: Builder, pointer: Addresses, axes: Mapping[Axis, Value],
+                 parent: Scope | None = None, *, along: Axis | None = None, lanes: int = 1,
+                 mask: Value | None = None) -> None:
+        self.b = b
+        self.pointer = pointer
+        self.axes = dict(axes)
+        self.parent = parent
+        self.along = along
+        self.lanes = lanes
+        self.mask = mask
+        self.memo: dict[Expr, Value] = {}
+        self._wide: dict[Expr, Value] = {}
+        #: Values of an earlier loop over the same axis that were kept in memory.
+        self.kept: dict[Expr, Expr] = {}
+
+    def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
+        """A scope for a loop in this one."""
+        settings = {"along": self.along, "lanes": self.lanes, "mask": self.mask, **changes}
+        return Scope(self.b, self.pointer, {**self.axes, **index}, self, **settings)
+
+    # -- lookup ---------------------------------------------------------------------------
+    def _found(self, value: Expr) -> Value | None:
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.memo.get(value)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+    def has(self, value: Expr) -> bool:
+        """Whether a value is there already, computed or kept."""
+        return self._found(value) is not None or self._kept(value) is not None
+
+    def _kept(self, value: Expr) -> Expr | None:
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.kept.get(value)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+    def value(self, value: Expr) -> Value:
+        """The value of an expression here: one lane if it does not change along the lanes."""
+        found = self._found(value)
+        if found is None:
+            found = self.memo[value] = self._compute(value)
+        return found
+
+    def wide(self, value: Expr) -> Value:
+        """The value in all lanes."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope._wide.get(value)
+            if found is not None and width(found.type) == self.lanes:
+                return found
+            scope = scope.parent
+        result = self.value(value)
+        if width(result.type) != self.lanes:
+            if value.op == "const":
+                return const(scalars.register(value.dtype, self.lanes), value.param)
+            result = self._wide[value] = self.b.splat(result, self.lanes)
+        return result
+
+    # -- computing ------------------------------------------------------------------------
+    def _compute(self, value: Expr) -> Value:
+        kept = self._kept(value)
+        if kept is not None:
+            return self._load(kept)
+        if value.op == "const":
+            return const(scalars.register(value.dtype), value.param)
+        if value.op == "load":
+            return self._load(value)
+        if value.op == "index":
+            return self._index(value.param)
+        if value.op == "reduce":
+            return self._reduce(value)
+        if value.op == "cast":
+            (x,) = value.args
+            return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
+        args = [self.value(a) for a in value.args]
+        if any(width(a.type) > 1 for a in args):
+            args = [self.wide(a) for a in value.args]
+        return scalars.emit(self.b, value.op, tuple(a.dtype for a in value.args), tuple(args))
+
+    def varies(self, value: Expr | Affine) -> bool:
+        """Whether it differs from lane to lane."""
+        return self.lanes > 1 and self.along in value.free
+
+    # -- indices --------------------------------------------------------------------------
+    def place(self, at: Affine) -> Value:
+        """An index as a scalar, for lane 0; outer axes first, so that sums of them are shared."""
+        total: Value | None = i64(at.const) if at.const else None
+        depth = {axis: i for i, axis in enumerate(self.axes)}
+        for atom, c in sorted(at.terms.items(), key=lambda t: depth.get(t[0], len(depth))):
+            term = self.axes[atom] if isinstance(atom, Axis) else self.value(atom)
+            if c != 1:
+                term = self.b.op("mul nsw", term, i64(c))
+            total = term if total is None else self.b.op("add nsw", total, term)
+        return total if total is not None else i64(0)
+
+    def _index(self, at: Affine) -> Value:
+        if not self.varies(at):
+            return self.place(at)
+        if not any(self.varies(a) for a in at.atoms):
+            step = at.terms[self.along]
+            first = self.b.splat(self.place(at), self.lanes)
+            ramp = lanes(vector("i64", self.lanes), [step * k for k in range(self.lanes)])
+            return self.b.add(first, ramp)
+        type_ = vector("i64", self.lanes)
+        total = const(type_, at.const)
+        for atom, c in at.terms.items():
+            one = Affine(0, {atom: 1})
+            term = self._index(one) if isinstance(atom, Axis) else self.wide(atom)
+            if width(term.type) == 1:
+                term = self.b.splat(term, self.lanes)
+            total = self.b.add(total, self.b.mul(term, const(type_, c)))
+        return total
+
+    # -- memory ---------------------------------------------------------------------------
+    def _address(self, dtype: str, buffer: Buffer, at: Affine) -> Value:
+        return self.b.gep(memory_type(dtype), self.pointer(buffer), self.place(at))
+
+    def _step(self, at: Affine) -> int | None:
+        """Elements from one lane to the next; None where it is not constant."""
+        if any(self.varies(a) for a in at.atoms):
+            return None
+        return at.terms.get(self.along, 0)
+
+    def _load(self, value: Expr) -> Value:
+        buffer, at = value.param
+        type_, dtype = memory_type(value.dtype), value.dtype
+        align = _ITEM[dtype]
+        if not self.varies(value):
+            raw = self.b.load(type_, self._address(dtype, buffer, at), align)
+        elif self._step(at) == 1:
+            wide = vector(type_, self.lanes)
+            address = self._address(dtype, buffer, at)
+            if self.mask is None:
+                raw = self.b.load(wide, address, align)
+            else:
+                raw = self.b.masked_load(wide, address, self.mask, align, const(wide, 0))
+        else:
+            raw = self._gather(type_, dtype, buffer, at)
+        return self.b.icmp("ne", raw, const(raw.type, 0)) if dtype == "bool" else raw
+
+    def _pointers(self, type_: str, buffer: Buffer, at: Affine) -> Value:
+        places = self._index(at)
+        base = self.pointer(buffer)
+        return self.b.value(
+            f"<{self.lanes} x ptr>",
+            f"getelementptr inbounds {type_}, {base}, {places}",
+        )
+
+    def _gather(self, type_: str, dtype: str, buffer: Buffer, at: Affine) -> Value:
+        wide = vector(type_, self.lanes)
+        mask = self.mask or const(vector("i1", self.lanes), True)
+        name = f"llvm.masked.gather.v{self.lanes}{_suffix(type_)}.v{self.lanes}p0"
+        return self.b.call(wide, name, self._pointers(type_, buffer, at),
+                           Value(str(_ITEM[dtype]), "i32"), mask, const(wide, 0))
+
+    def store(self, buffer: Buffer, at: Affine, value: Expr) -> None:
+        """Write an expression's value."""
+        dtype = buffer.dtype.name
+        type_ = memory_type(dtype)
+        varies = self.varies(at)
+        result = self.wide(value) if varies else self.value(value)
+        if dtype == "bool":
+            result = self.b.cast("zext", result, vector(type_, width(result.type)))
+        if varies and self._step(at) != 1:
+            mask = self.mask or const(vector("i1", self.lanes), True)
+            name = f"llvm.masked.scatter.v{self.lanes}{_suffix(type_)}.v{self.lanes}p0"
+            self.b.call("void", name, result, self._pointers(type_, buffer, at),
+                        Value(str(_ITEM[dtype]), "i32"), mask)
+            return
+        address = self._address(dtype, buffer, at)
+        if varies and self.mask is not None:
+            self.b.masked_store(result, address, self.mask, _ITEM[dtype])
+        else:
+            self.b.store(result, address, _ITEM[dtype])
+
+    # -- reductions -----------------------------------------------------------------------
+    def _reduce(self, value: Expr) -> Value:
+        """A reduction in place, one turn at a time: its lanes are those of this scope."""
+        kind, bound = value.param
+        (body,) = value.args
+        dtype = body.dtype
+        lanes_ = self.lanes if self.varies(value) else 1
+        start = const(scalars.register(dtype, lanes_), IDENTITY[kind](dtype))
+        if any(a.extent == 0 for a in bound):
+            return start
+
+        def turn(scope: Scope, left: tuple[Axis, ...], total: Value) -> Value:
+            if not left:
+                part = scope.wide(body) if lanes_ > 1 else scope.value(body)
+                return scalars.emit(self.b, kind, (dtype, dtype), (total, part))
+            axis, *rest = left
+            inner = scope.inside({})
+            scope.hoist([body], {axis, *rest}, inner)
+            with self.b.loop(i64(0), i64(axis.extent), 1, [total], nonempty=True) as loop:
+                inner.axes[axis] = loop.index
+                loop.carry(turn(inner, tuple(rest), loop.carried[0]))
+            return loop.results[0]
+
+        scope = self if lanes_ > 1 else self.inside({}, lanes=1, mask=None)
+        return turn(scope, bound, start)
+
+    # -- hoisting -------------------------------------------------------------------------
+    def hoist(self, values: Iterable[Expr], axes: Iterable[Axis], inner: Scope) -> None:
+        """Evaluate here what does not change in a loop over ``axes`` that ``inner`` is the body of."""
+        loop = frozenset(axes)
+        seen: set[tuple[int, frozenset[Axis]]] = set()
+        stack = [(v, loop) for v in values]
+        while stack:
+            value, changing = stack.pop()
+            if value.op == "const" or (id(value), changing) in seen:
+                continue
+            seen.add((id(value), changing))
+            if self._found(value) is not None:
+                self._widen(value, inner)
+            elif self._kept(value) is not None:
+                continue
+            elif not value.free & changing:
+                self.value(value)
+                self._widen(value, inner)
+            else:
+                more = changing | set(value.param[1]) if value.op == "reduce" else changing
+                stack.extend((a, more) for a in value.args)
+
+    def _widen(self, value: Expr, inner: Scope) -> None:
+        found = self._found(value)
+        if inner.lanes > 1 and found is not None and width(found.type) == 1:
+            inner._wide[value] = self.b.splat(found, inner.lanes)
+
+
+def _suffix(type_: str) -> str:
+    return {"float": "f32", "double": "f64", "half": "f16"}.get(scalar(type_), scalar(type_))

@@ -1,0 +1,330 @@
+"""Loop nests to LLVM: loops outside in, reductions as sweeps, lanes along the innermost loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agnesi.codegen import scalars
+from agnesi.codegen.axes import collapse, cost, is_heavy, lane_axis
+from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector
+from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
+from agnesi.core.kernels import Buffer, Nest, Store, walk
+from agnesi.core.loops import Affine, Axis, Expr, load
+
+_ROW_BYTES = 128 << 10
+_BLOCK = 2048
+_PARALLEL_WORK = 60_000
+
+
+@dataclass
+class Shape:
+    """A nest made ready: its loops, the lane axis, and how work is shared out."""
+
+    axes: tuple[Axis, ...]
+    stores: list[Store]
+    along: Axis | None
+    units: int
+    work: int
+
+    @property
+    def parallel(self) -> bool:
+        """Whether it is worth several threads."""
+        return self.units > 1 and self.work >= _PARALLEL_WORK
+
+
+def prepare(nest: Nest) -> Shape:
+    """Choose the loops of a nest."""
+    axes, stores = collapse(nest.axes, nest.body)
+    along = lane_axis(axes, stores)
+    outer = [a for a in axes if a is not along]
+    work = cost([s.value for s in stores])
+    for a in axes:
+        work *= a.extent
+    inner = 1
+    for value in walk([s.value for s in stores]):
+        if value.op == "reduce":
+            size = 1
+            for a in value.param[1]:
+                size *= a.extent
+            inner = max(inner, size if value.free else size // max(1, work))
+    if outer:
+        units = outer[0].extent
+    elif along is not None:
+        units = -(-along.extent // _BLOCK)
+    else:
+        units = 1
+    ordered = (*outer, along) if along is not None else tuple(outer)
+    return Shape(ordered, stores, along, units, work * max(inner, 1))
+
+
+def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
+              begin: Value, end: Value) -> None:
+    """Emit work units [begin, end) of a nest into the current function."""
+    nest = _Nest(b, shape, vector_bits)
+    nest.run(Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), {}), begin, end)
+
+
+class _Nest:
+    def __init__(self, b: Builder, shape: Shape, vector_bits: int) -> None:
+        self.b = b
+        self.shape = shape
+        self.bits = vector_bits
+        self.stores = shape.stores
+        self.rows: dict[Buffer, Value] = {}
+
+    def run(self, root: Scope, begin: Value, end: Value) -> None:
+        outer = [a for a in self.shape.axes if a is not self.shape.along]
+        if any(a.extent == 0 for a in self.shape.axes):
+            return
+        if outer:
+            self._level(root, outer, (begin, end))
+        else:
+            self._innermost(root, (begin, end))
+
+    # -- loops ----------------------------------------------------------------------------
+    def _level(self, scope: Scope, outer: list[Axis], span: tuple[Value, Value] | None) -> None:
+        """Open the loop over the first outer axis; what does not need it is done before."""
+        if not outer:
+            self._innermost(scope, None)
+            return
+        axis, *rest = outer
+        inside = {*outer, *([self.shape.along] if self.shape.along else [])}
+        inner = scope.inside({})
+        self._before(scope, inside, inner)
+        start, stop = span if span is not None else (i64(0), i64(axis.extent))
+        with self.b.loop(start, stop, 1, nonempty=span is None) as loop:
+            inner.axes[axis] = loop.index
+            self._level(inner, rest, None)
+
+    def _before(self, scope: Scope, inside: set[Axis], inner: Scope) -> None:
+        """What can be evaluated and stored before loops over ``inside`` are opened."""
+        values = [s.value for s in self.stores]
+        self._sweeps(scope, values, inside)
+        scope.hoist(values, inside, inner)
+        self._store_ready(scope, inside)
+
+    def _store_ready(self, scope: Scope, inside: set[Axis]) -> None:
+        for s in self.stores:
+            if not (s.offset.free & inside) and not (s.value.free & inside):
+                self._store_once(scope, s)
+
+    def _store_once(self, scope: Scope, s: Store) -> None:
+        outside: Scope | None = scope.parent
+        while outside is not None:
+            if (s.offset.free | s.value.free) <= outside.axes.keys():
+                return
+            outside = outside.parent
+        scope.store(s.buffer, s.offset, s.value)
+
+    def _innermost(self, scope: Scope, span: tuple[Value, Value] | None) -> None:
+        along = self.shape.along
+        if along is None:
+            inner = scope.inside({})
+            self._before(scope, set(), inner)
+            return
+        ours = [s for s in self.stores if along in s.offset.free or along in s.value.free]
+        self._sweeps(scope, [s.value for s in self.stores], {along})
+        self._store_ready(scope, {along})
+        self._lane_loop(scope, along, [s.value for s in ours], span,
+                        lambda inner, _: self._store_all(inner, ours), [])
+
+    def _store_all(self, scope: Scope, stores: Iterable[Store]) -> list[Value]:
+        for s in stores:
+            scope.store(s.buffer, s.offset, s.value)
+        return []
+
+    # -- lanes ----------------------------------------------------------------------------
+    def lanes_for(self, values: Sequence[Expr], extent: int) -> int:
+        """Lanes of a loop: several registers wide for cheap bodies, to hide latencies."""
+        sizes = [_ITEM[v.dtype] for v in walk(list(values)) if v.op not in ("index", "const")]
+        floats = [_ITEM[v.dtype] for v in walk(list(values)) if v.dtype.startswith("float")]
+        item = max(floats or sizes or [4])
+        native = max(1, self.bits // (8 * max(item, 4)))
+        price = cost(values)
+        wide = native * (4 if price <= 12 else 2 if price <= 120 else 1)
+        while wide > native and wide >= 2 * extent:
+            wide //= 2
+        return wide
+
+    def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],
+                   span: tuple[Value, Value] | None,
+                   body: Callable[[Scope, list[Value]], list[Value]],
+                   carried: list[Value]) -> list[Value]:
+        """Run ``body`` over an axis with lanes; a masked turn takes what does not fill them.
+
+        ``body(scope, carried)`` returns the carried vectors after its turn; they have the lanes of
+        ``scope``.  With ``span``, only blocks [begin, end) are run.
+        """
+        wide = self.lanes_for(values, axis.extent)
+        main = axis.extent // wide * wide
+        tail = axis.extent - main
+        last = None
+        if span is not None:
+            first = self.b.op("mul", span[0], i64(_BLOCK))
+            beyond = self.b.op("mul", span[1], i64(_BLOCK))
+            last = self.b.icmp("sge", beyond, i64(axis.extent))
+            stop = self.b.select(self.b.icmp("slt", beyond, i64(main)), beyond, i64(main))
+        if main:
+            inner = scope.inside({}, along=axis, lanes=wide, mask=None)
+            inner.axes[axis] = i64(0)
+            scope.hoist(values, {axis}, inner)
+            start, stop = (first, stop) if span is not None else (i64(0), i64(main))
+            with self.b.loop(start, stop, wide, carried, nonempty=span is None) as loop:
+                inner.axes[axis] = loop.index
+                loop.carry(*body(inner, loop.carried))
+            carried = loop.results
+        if tail:
+            if last is not None:
+                with self.b.when(last):
+                    self._tail(scope, axis, values, main, tail, wide, body, carried)
+            else:
+                carried = self._tail(scope, axis, values, main, tail, wide, body, carried)
+        return carried
+
+    def _tail(self, scope: Scope, axis: Axis, values: Sequence[Expr], main: int, tail: int,
+              wide: int, body: Callable[[Scope, list[Value]], list[Value]],
+              carried: list[Value]) -> list[Value]:
+        width = wide
+        while not carried and width // 2 >= tail:
+            width //= 2
+        mask = lanes(vector("i1", width), [k < tail for k in range(width)]) if width > 1 else None
+        if width == tail:
+            mask = None
+        inner = scope.inside({axis: i64(main)}, along=axis, lanes=width, mask=mask)
+        scope.hoist(values, {axis}, inner)
+        return body(inner, carried)
+
+    # -- reductions -----------------------------------------------------------------------
+    def _sweeps(self, scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> None:
+        """Compute the reductions that do not change in loops over ``inside``, grouped by axes."""
+        ready = _reductions(scope, values, inside)
+        while ready:
+            first = ready[0]
+            group = [r for r in ready if r.param[1] == first.param[1]]
+            self._sweep(scope, group, values)
+            ready = _reductions(scope, values, inside)
+
+    def _sweep(self, scope: Scope, group: list[Expr], values: Sequence[Expr]) -> None:
+        bound = group[0].param[1]
+        axis = _contiguous(group, bound)
+        bodies = [r.args[0] for r in group]
+        if axis is None or any(a.extent == 0 for a in bound):
+            for r in group:
+                scope.value(r)
+            return
+        kept = self._rows(scope, group, axis, values) if len(bound) == 1 else []
+        wide = self.lanes_for(bodies, axis.extent)
+        starts = [
+            const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype)) for r in group
+        ]
+        totals = self._around(scope, [a for a in bound if a is not axis], axis, group, starts, kept)
+        for r, total in zip(group, totals, strict=True):
+            scope.memo[r] = horizontal(self.b, r.param[0], r.dtype, total)
+        for value, row in kept:
+            scope.kept[value] = load(row, value.dtype, Affine(0, {axis: 1}))
+
+    def _around(self, scope: Scope, outer: list[Axis], axis: Axis, group: list[Expr],
+                totals: list[Value], kept: list[tuple[Expr, Buffer]]) -> list[Value]:
+        """The loops of a sweep: scalar ones outside, lanes along ``axis`` inside."""
+        bodies = [r.args[0] for r in group]
+        if outer:
+            first, *rest = outer
+            inner = scope.inside({})
+            scope.hoist(bodies, {*outer, axis}, inner)
+            with self.b.loop(i64(0), i64(first.extent), 1, totals, nonempty=True) as loop:
+                inner.axes[first] = loop.index
+                loop.carry(*self._around(inner, rest, axis, group, loop.carried, kept))
+            return loop.results
+
+        def turn(inner: Scope, carried: list[Value]) -> list[Value]:
+            for value, row in kept:
+                inner.store(row, Affine(0, {axis: 1}), value)
+            return [self._fold(inner, r, c) for r, c in zip(group, carried, strict=True)]
+
+        return self._lane_loop(scope, axis, bodies, None, turn, totals)
+
+    def _fold(self, inner: Scope, r: Expr, total: Value) -> Value:
+        part = inner.wide(r.args[0])
+        if inner.mask is not None:
+            neutral = const(part.type, IDENTITY[r.param[0]](r.dtype))
+            part = self.b.select(inner.mask, part, neutral)
+        return scalars.emit(self.b, r.param[0], (r.dtype, r.dtype), (total, part))
+
+    # -- rows kept between sweeps -----------------------------------------------------------
+    def _rows(self, scope: Scope, group: list[Expr], axis: Axis,
+              values: Sequence[Expr]) -> list[tuple[Expr, Buffer]]:
+        """Costly values of this sweep that a later loop over the same axis needs again."""
+        mine = [v for v in walk([r.args[0] for r in group]) if axis in v.free]
+        later = set()
+        done = set(group)
+        stack = list(values)
+        seen: set[int] = set()
+        while stack:
+            value = stack.pop()
+            if value in done or id(value) in seen or scope.has(value):
+                continue
+            seen.add(id(value))
+            later.add(value)
+            stack.extend(value.args)
+        rows = []
+        for value in mine:
+            size = axis.extent * _ITEM[value.dtype]
+            if value in later and is_heavy(value) and not scope.has(value) and size <= _ROW_BYTES:
+                row = Buffer((axis.extent,), np.dtype(value.dtype), "row")
+                self.rows[row] = self.b.alloca(scalars.register(value.dtype), axis.extent)
+                rows.append((value, row))
+        return rows
+
+
+def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list[Expr]:
+    """Reductions that can be computed now: nothing in them waits for another one."""
+    found: dict[Expr, None] = {}
+    for value in walk(list(values)):
+        if value.op == "reduce" and not scope.has(value) and value.free <= scope.axes.keys():
+            if not (value.free & inside) and not _waits(scope, value):
+                found[value] = None
+    return list(found)
+
+
+def _waits(scope: Scope, value: Expr) -> bool:
+    """Whether a reduction contains another one that can be computed before it."""
+    return any(
+        v.op == "reduce" and v is not value and not scope.has(v) and v.free <= scope.axes.keys()
+        for v in walk(list(value.args))
+    )
+
+
+def _contiguous(group: list[Expr], bound: tuple[Axis, ...]) -> Axis | None:
+    """The axis of a sweep for the lanes: the one along which most loads are contiguous."""
+    scores = {a: 0 for a in bound}
+    for value in walk([r.args[0] for r in group]):
+        if value.op == "load":
+            for a in bound:
+                scores[a] += value.param[1].terms.get(a, 0) == 1
+    return max(reversed(bound), key=lambda a: (scores[a], a.extent > 1))
+
+
+def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
+    """One number from the lanes of a running reduction."""
+    type_ = scalars.register(dtype)
+    if total.type == type_:
+        return total
+    floating = dtype.startswith("float")
+    name = {
+        "add": "fadd" if floating else "add",
+        "multiply": "fmul" if floating else "mul",
+        "maximum": "fmaximum" if floating else ("umax" if dtype[0] in "ub" else "smax"),
+        "minimum": "fminimum" if floating else ("umin" if dtype[0] in "ub" else "smin"),
+        "logical_and": "and",
+        "logical_or": "or",
+    }[kind]
+    full = f"llvm.vector.reduce.{name}.{suffix(total.type)}"
+    if floating and kind in ("add", "multiply"):
+        start = const(type_, IDENTITY[kind](dtype))
+        b.module.declare(full, type_, [type_, total.type])
+        return b.value(type_, f"call reassoc {type_} @{full}({start}, {total})")
+    return b.call(type_, full, total)
+

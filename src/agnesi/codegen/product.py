@@ -1,0 +1,68 @@
+"""Matrix products: the generated tiles, with the rest of the kernel as their epilogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agnesi.codegen.axes import cost
+from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.evaluate import Scope, memory_type
+from agnesi.codegen.gemm import GemmPlan, GemmSpec, Operand, Operands, direct, emit_gemm, plan
+from agnesi.core.kernels import Buffer, Matrix, Product
+from agnesi.core.loops import Affine, load
+
+_LONG = 40
+
+
+def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int) -> GemmPlan:
+    """How the product is cut into tiles and work units."""
+    batch, m, n, k = product.sizes
+    _, i, j = product.axes
+    store = product.body[0]
+    strides = (store.offset.terms.get(i, 0) or n, store.offset.terms.get(j, 0) or 1)
+    spec = GemmSpec(
+        m, n, k, batch, product.total.dtype.name,
+        a_strides=product.a.strides[1:], b_strides=product.b.strides[1:],
+        c_strides=strides if 1 in strides else (n, 1),
+    )
+    long = cost([s.value for s in product.body]) > _LONG
+    return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long)
+
+
+def emit_product(b: Builder, product: Product, cut: GemmPlan,
+                 pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
+    """Emit work units [begin, end) of a product into the current function."""
+    at_batch, at_i, at_j = product.axes
+    axes = {a for a in product.axes if a is not None}
+    root = Scope(b, pointer, {})
+    values = [s.value for s in product.body]
+    root.hoist(values, axes, root)
+    key = load(product.total, product.total.dtype.name, product.total.place(_at(product)))
+
+    def epilogue(b: Builder, total: Value, batch: Value, i: Value, j: Value, lanes: int,
+                 mask: Value | None, along: str) -> None:
+        index = {at_i: i, at_j: j}
+        if at_batch is not None:
+            index[at_batch] = batch
+        scope = root.inside(index, along=at_j if along == "n" else at_i, lanes=lanes, mask=mask)  # type: ignore[arg-type]
+        scope.memo[key] = total
+        for s in product.body:
+            scope.store(s.buffer, s.offset, s.value)
+
+    operands = Operands(
+        _operand(b, product.a, pointer, "mk"), _operand(b, product.b, pointer, "kn"), epilogue
+    )
+    scratch = b.alloca("i8", max(cut.scratch, 64))
+    emit_gemm(b, cut, operands, begin, end, scratch)
+
+
+def _at(product: Product) -> tuple[Affine, ...]:
+    return tuple(Affine(0, {a: 1}) for a in product.axes if a is not None)
+
+
+def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axes: str) -> Operand:
+    type_ = memory_type(matrix.buffer.dtype.name)
+    base = pointer(matrix.buffer)
+    if matrix.offset:
+        base = b.gep(type_, base, i64(matrix.offset))
+    return direct(base, type_, matrix.strides[1:], axes, matrix.strides[0])

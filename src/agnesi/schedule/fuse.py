@@ -1,0 +1,325 @@
+"""Graph to kernels: the expression of every root, and the buffers between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.core.kernels import (
+    Buffer,
+    Callback,
+    Kernel,
+    Matrix,
+    Nest,
+    Product,
+    Store,
+    buffers_of,
+    walk,
+)
+from agnesi.core.loops import Affine, At, Axis, Expr, Read
+from agnesi.core.node import Node, toposort
+from agnesi.schedule.plan import Cluster, Plan, flat_source, lowerable
+
+
+class Program:
+    """Kernels in order, with the buffers of a graph's leaves and results."""
+
+    def __init__(self) -> None:
+        self.kernels: list[Kernel] = []
+        self.leaves: dict[int, Buffer] = {}
+        self.outputs: list[Buffer] = []
+        self.buffers: list[Buffer] = []
+
+
+def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
+    """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id."""
+    return _Fuser(outputs, leaves).program
+
+
+class _Fuser:
+    def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer]) -> None:
+        self.program = Program()
+        self.program.leaves = leaves
+        order = toposort(outputs)
+        self.plan = Plan(order, outputs)
+        self.buffers: dict[int, Buffer] = dict(leaves)
+        self._reads: dict[Any, Read] = {}
+        self.program.buffers = list(leaves.values())
+        self._claim_outputs(outputs)
+        for cluster in self._ordered(order):
+            self._emit(cluster)
+        self._copy_outputs(outputs)
+
+    # -- results --------------------------------------------------------------------------
+    def _claim_outputs(self, outputs: Sequence[Node]) -> None:
+        """Let a result be written where it is to end up; a second result of a value is a copy."""
+        self.taken: dict[int, Buffer] = {}
+        for node in outputs:
+            base = flat_source(node)
+            if base.op is None or id(base) in self.taken:
+                continue
+            self.taken[id(base)] = self._new(base, "output")
+
+    def _copy_outputs(self, outputs: Sequence[Node]) -> None:
+        used: set[int] = set()
+        for node in outputs:
+            base = flat_source(node)
+            held = self.taken.get(id(base))
+            if held is None or id(held) in used:
+                held = Buffer(node.shape, node.dtype, "output", node=node)  # type: ignore[arg-type]
+                self.program.buffers.append(held)
+                self._copy(node, held)
+            used.add(id(held))
+            self.program.outputs.append(held)
+
+    def _copy(self, node: Node, target: Buffer) -> None:
+        if node.dtype.kind == "c":
+            base = flat_source(node)
+            self.program.kernels.append(
+                Callback([node], op=_Identity(), inputs=[self._buffer(base)], results=[target])
+            )
+            return
+        axes = _axes(node.shape)
+        at = _at(axes)
+        value = self._read(node, frozenset())(*at)
+        self.program.kernels.append(Nest([node], axes, [Store(target, target.place(at), value)]))
+
+    # -- buffers --------------------------------------------------------------------------
+    def _new(self, node: Node, role: str) -> Buffer:
+        buffer = Buffer(node.shape, node.dtype, role, node=node)  # type: ignore[arg-type]
+        self.program.buffers.append(buffer)
+        return buffer
+
+    def _buffer(self, node: Node) -> Buffer:
+        """The memory of a root or leaf."""
+        found = self.buffers.get(id(node))
+        if found is None:
+            found = self.taken.get(id(node)) or self._new(node, "temporary")
+            self.buffers[id(node)] = found
+        return found
+
+    # -- order ----------------------------------------------------------------------------
+    def _ordered(self, order: Sequence[Node]) -> list[Cluster]:
+        """Clusters, makers first: merging may have put the roots of one far apart."""
+        needs: dict[int, list[Cluster]] = {}
+        for cluster in self.plan.clusters:
+            for user in {u.now() for u in cluster.users}:
+                needs.setdefault(id(user), []).append(cluster)
+        done: set[int] = set()
+        result: list[Cluster] = []
+        stack = [(c, False) for c in reversed(self.plan.clusters)]
+        while stack:
+            cluster, ready = stack.pop()
+            if ready:
+                result.append(cluster)
+            elif id(cluster) not in done:
+                done.add(id(cluster))
+                stack.append((cluster, True))
+                stack.extend((c, False) for c in needs.get(id(cluster), ()) if id(c) not in done)
+        return result
+
+    # -- expressions ----------------------------------------------------------------------
+    def _read(self, node: Node, inside: frozenset[int], total: Any = None) -> Read:
+        """Elements of a node; the roots ``inside`` are computed, others are loaded.
+
+        ``total`` is (product node, its sum buffer) in an epilogue.
+        """
+        key = (id(node), inside, None if total is None else id(total[1]))
+        found = self._reads.get(key)
+        if found is not None:
+            return found
+        shape: Any = node.shape
+
+        def element(at: At) -> Expr:
+            if total is not None and node is total[0]:
+                return loops.load(total[1], node.dtype.name, total[1].place(at))
+            constant = _uniform(node)
+            if constant is not None:
+                return loops.const(constant, node.dtype.name)
+            if node.op is None or (id(node) in self.plan.root and id(node) not in inside):
+                buffer = self._buffer(node)
+                return loops.load(buffer, node.dtype.name, buffer.place(at))
+            base = flat_source(node)
+            if base is not node and (base.op is None or (id(base) in self.plan.root and id(base) not in inside)):
+                buffer = self._buffer(base)
+                if buffer.contiguous and _uniform(base) is None:
+                    return loops.load(buffer, node.dtype.name, loops.ravel(at, shape))
+            reads = [self._read(i, inside, total) for i in node.inputs]
+            return node.op.lower(at, *reads)
+
+        found = self._reads[key] = Read(shape, node.dtype.name, _memoised(element))
+        return found
+
+    # -- kernels --------------------------------------------------------------------------
+    def _emit(self, cluster: Cluster) -> None:
+        self._reads.clear()
+        root = cluster.roots[0]
+        if not lowerable(root):
+            if root.op.parts is not None and root.dtype.kind != "c":
+                self._parts(root)
+            elif root.op.name != "item":
+                self._callback(root)
+        elif cluster.product is not None:
+            self._product(cluster)
+        else:
+            self._nest(cluster)
+
+    def _nest(self, cluster: Cluster) -> None:
+        inside = frozenset(id(r) for r in cluster.roots)
+        axes = _axes(cluster.widest.shape)
+        body = []
+        for root in cluster.roots:
+            at = _at_of(root.shape, axes)
+            buffer = self._buffer(root)
+            body.append(Store(buffer, buffer.place(at), self._read(root, inside)(*at)))
+        self.program.kernels.append(Nest(list(cluster.roots), axes, body))
+
+    def _parts(self, root: Node) -> None:
+        buffer = self._buffer(root)
+        reads = [self._read(i, frozenset()) for i in root.inputs]
+        for part in root.op.parts(*reads):
+            if 0 in part.shape:
+                continue
+            axes = _axes(part.shape)
+            at = _at(axes)
+            target = tuple(
+                i * step + start for i, start, step in zip(at, part.start, part.step, strict=True)
+            )
+            self.program.kernels.append(
+                Nest([root], axes, [Store(buffer, buffer.place(target), part.function(at))])
+            )
+
+    def _callback(self, root: Node) -> None:
+        inputs = [self._buffer(i) for i in root.inputs]
+        if root.op.outputs == 1:
+            results = [self._buffer(root)]
+        else:
+            results = [Buffer(s, d, "temporary") for s, d in root.outputs]
+            self.program.buffers += results
+            self._items(root, results)
+        self.program.kernels.append(
+            Callback([root], op=root.op, inputs=inputs, results=results)
+        )
+
+    def _items(self, root: Node, results: list[Buffer]) -> None:
+        for cluster in self.plan.clusters:
+            node = cluster.roots[0]
+            if node.op.name == "item" and node.inputs[0] is root:
+                claimed = self.taken.get(id(node))
+                if claimed is not None:
+                    results[node.op.index] = claimed
+                self.buffers[id(node)] = results[node.op.index]
+
+    def _product(self, cluster: Cluster) -> None:
+        node = cluster.product
+        assert node is not None
+        axes = tuple(Axis(d, n) for d, n in enumerate(node.shape))
+        a, b = (self._operand(node, i, axes) for i in (0, 1))
+        inside = frozenset(id(r) for r in cluster.roots)
+        total = Buffer(node.shape, node.dtype, "sum", node=node)  # type: ignore[arg-type]
+        at = tuple(Affine(0, {axis: 1}) for axis in axes)
+        body = []
+        for root in cluster.roots:
+            buffer = self._buffer(root)
+            value = self._read(root, inside, (node, total))(*at)
+            body.append(Store(buffer, buffer.place(at), value))
+        batch = len(axes) - 2
+        if a is None or b is None or batch > 1 or not _identity(body, total, at):
+            self._product_as_nest(cluster, node)
+            return
+        sizes = (axes[0].extent if batch else 1, axes[-2].extent, axes[-1].extent,
+                 node.inputs[0].shape[-1])
+        places = (axes[0] if batch else None, axes[-2], axes[-1])
+        self.program.kernels.append(
+            Product([*dict.fromkeys([node, *cluster.roots])], sizes, a, b, places, total, body)  # type: ignore[arg-type]
+        )
+
+    def _operand(self, node: Node, which: int, axes: tuple[Axis, ...]) -> Matrix | None:
+        """An operand as a strided view of a buffer, or None where it is not one."""
+        *batch, i, j = axes
+        k = Axis(99, node.inputs[0].shape[-1])
+        pair = (i, k) if which == 0 else (k, j)
+        operand = node.inputs[which]
+        lead = batch[len(batch) - (len(operand.shape) - 2):]
+        at = tuple(
+            Affine() if n == 1 and a.extent != 1 else Affine(0, {a: 1})
+            for a, n in zip((*lead, *pair), operand.shape, strict=True)
+        )
+        value = self._read(operand, frozenset())(*at)
+        if value.op != "load" or value.param[1].atoms or len(batch) > 1:
+            return None
+        buffer, offset = value.param
+        strides = tuple(offset.terms.get(a, 0) for a in (batch[0] if batch else None, *pair))
+        return Matrix(buffer, offset.const, strides)  # type: ignore[arg-type]
+
+    def _product_as_nest(self, cluster: Cluster, node: Node) -> None:
+        """The product as a plain reduction where the template does not fit."""
+        extra = [] if node in cluster.roots else [node]
+        for root in (*extra, *cluster.roots):
+            if root is node and extra:
+                self.plan.root[id(node)] = cluster
+            axes = _axes(root.shape)
+            at = _at(axes)
+            buffer = self._buffer(root)
+            value = self._read(root, frozenset({id(root)}))(*at)
+            self.program.kernels.append(Nest([root], axes, [Store(buffer, buffer.place(at), value)]))
+
+
+class _Identity:
+    """Copies a complex result."""
+
+    name = "copy"
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+
+def _memoised(function: Any) -> Any:
+    known: dict[At, Expr] = {}
+
+    def element(at: At) -> Expr:
+        found = known.get(at)
+        if found is None:
+            found = known[at] = function(at)
+        return found
+
+    return element
+
+
+def _uniform(node: Node) -> Any:
+    """The number that a constant of one element holds, or None."""
+    if node.op is not None or node.value is None or node.handle is not None:
+        return None
+    return node.value.reshape(-1)[0].item() if node.value.size == 1 else None
+
+
+def _axes(shape: Sequence[Any]) -> tuple[Axis, ...]:
+    return tuple(Axis(d, n) for d, n in enumerate(shape))
+
+
+def _at(axes: tuple[Axis, ...]) -> At:
+    """The index of the point of the axes; axes of size 1 are always at 0."""
+    return tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
+
+
+def _at_of(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:
+    """Where a root stands at a point of a nest that may have more axes than it."""
+    full = [i for i, a in zip(_at(axes), axes, strict=True) if a.extent != 1]
+    result = []
+    for n in shape:
+        result.append(full.pop(0) if n != 1 else Affine())
+    return tuple(result)
+
+
+def _identity(body: list[Store], total: Buffer, at: At) -> bool:
+    """Whether the epilogue reads the sum only at the point where it is finished."""
+    place = total.place(at)
+    for value in walk([s.value for s in body]):
+        if value.op == "load" and value.param[0] is total and value.param[1] != place:
+            return False
+        if value.op == "reduce" and total in buffers_of([value]):
+            return False
+    return True

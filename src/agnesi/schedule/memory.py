@@ -1,0 +1,234 @@
+"""Where buffers live: state changed in place, results and temporaries sharing one arena."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agnesi.core.kernels import Buffer, Kernel, Nest, Product, Store, buffers_of, walk
+from agnesi.core.loops import Affine, Axis, load
+from agnesi.schedule.fuse import Program
+
+_ALIGN = 64
+
+
+@dataclass
+class Layout:
+    """The finished memory plan.
+
+    ``table`` lists the buffers that own an entry in the table of pointers, in order; the arena, if
+    any, is the last entry.  ``shared`` maps a buffer to the one whose memory it takes over.
+    """
+
+    kernels: list[Kernel]
+    table: list[Buffer]
+    arena_slot: int
+    arena_bytes: int
+    shared: dict[Buffer, Buffer] = field(default_factory=dict)
+    lifetimes: dict[Buffer, tuple[int, int]] = field(default_factory=dict)
+
+
+def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
+            donated: Sequence[Buffer] = ()) -> Layout:
+    """Order kernels and give every buffer its memory.
+
+    ``updates`` pairs a state buffer with the result that replaces it; ``donated`` arguments may be
+    overwritten by results.
+    """
+    kernels = list(program.kernels)
+    shared: dict[Buffer, Buffer] = {}
+    after: dict[int, set[int]] = {}
+    copies: list[tuple[Buffer, Buffer]] = []
+    index = _Index(kernels)
+    for state, result in updates:
+        if result.role != "output" or not index.goes_in_place(state, result, after):
+            copies.append((state, result))
+            continue
+        result.role = "state"
+        shared[result] = state
+    kernels = index.ordered(after)
+    kernels += [_copy(state, result) for state, result in copies]
+    for _, result in copies:
+        if result.role == "output":
+            result.role = "temporary"
+    for result in program.outputs:
+        _reuse_donated(kernels, result, donated, shared)
+    table = [b for b in program.buffers if b.role not in ("temporary",) and b not in shared]
+    for slot, buffer in enumerate(table):
+        buffer.slot = slot
+    lifetimes = _lifetimes(kernels)
+    arena = _place_temporaries(kernels, lifetimes, shared, len(table))
+    for buffer, owner in shared.items():
+        while owner in shared:
+            owner = shared[owner]
+        buffer.slot, buffer.offset = owner.slot, owner.offset
+    return Layout(kernels, table, len(table), arena, shared, lifetimes)
+
+
+def _copy(state: Buffer, result: Buffer) -> Kernel:
+    axes = tuple(Axis(d, n) for d, n in enumerate(state.shape))
+    at = tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
+    value = load(result, result.dtype.name, result.place(at))
+    return Nest([], axes, [Store(state, state.place(at), value)])
+
+
+def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
+    """Whether a kernel may write ``target`` over the memory of ``source`` that it reads.
+
+    It may if every element of ``source`` is read only where the same element of ``target`` is
+    written, in the same step of the loops.
+    """
+    stores = [s for s in kernel.stores() if s.buffer is target]
+    if len(stores) != 1 or not isinstance(kernel, (Nest, Product)):
+        return False
+    if source.dtype != target.dtype or source.strides != target.strides or source.shape != target.shape:
+        return False
+    if isinstance(kernel, Product) and source in (kernel.a.buffer, kernel.b.buffer):
+        return False
+    place = stores[0].offset
+    for store in kernel.stores():
+        for value in walk([store.value]):
+            if value.op == "reduce" and source in buffers_of([value]):
+                return False
+            if value.op == "load" and value.param[0] is source:
+                if value.param[1] != place or store.offset.free != place.free:
+                    return False
+    return True
+
+
+class _Index:
+    """Who reads and writes what, by position."""
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.kernels = kernels
+        self.readers: dict[Buffer, list[int]] = {}
+        self.writers: dict[Buffer, list[int]] = {}
+        self.needs: list[set[int]] = []
+        for k, kernel in enumerate(kernels):
+            needs: set[int] = set()
+            for buffer in kernel.reads():
+                self.readers.setdefault(buffer, []).append(k)
+                needs.update(self.writers.get(buffer, ()))
+            for buffer in kernel.writes():
+                needs.update(w for w in self.writers.get(buffer, ()) if w != k)
+                self.writers.setdefault(buffer, []).append(k)
+            self.needs.append(needs - {k})
+
+    def goes_in_place(self, state: Buffer, result: Buffer, after: dict[int, set[int]]) -> bool:
+        """Decide on an update in place; notes that its kernel comes after the state's readers."""
+        writers = self.writers.get(result, [])
+        if len(writers) != 1 or not state.contiguous:
+            return False
+        (writer,) = writers
+        if not overwrites_safely(self.kernels[writer], state, result):
+            if state in self.kernels[writer].reads() or not _same(state, result):
+                return False
+        others = {r for r in self.readers.get(state, ()) if r != writer}
+        if any(self._depends(r, writer, after) for r in others):
+            return False
+        after.setdefault(writer, set()).update(others)
+        return True
+
+    def _depends(self, start: int, goal: int, after: dict[int, set[int]]) -> bool:
+        stack, seen = [start], {start}
+        while stack:
+            k = stack.pop()
+            for n in self.needs[k] | after.get(k, set()):
+                if n == goal:
+                    return True
+                if n not in seen:
+                    seen.add(n)
+                    stack.append(n)
+        return False
+
+    def ordered(self, after: dict[int, set[int]]) -> list[Kernel]:
+        """Kernels after all that they need, else in the given order."""
+        done: set[int] = set()
+        result: list[Kernel] = []
+        stack = [(k, False) for k in reversed(range(len(self.kernels)))]
+        while stack:
+            k, ready = stack.pop()
+            if ready:
+                result.append(self.kernels[k])
+            elif k not in done:
+                done.add(k)
+                stack.append((k, True))
+                needs = self.needs[k] | after.get(k, set())
+                stack.extend((n, False) for n in sorted(needs, reverse=True) if n not in done)
+        return result
+
+
+def _same(a: Buffer, b: Buffer) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
+
+
+def _lifetimes(kernels: Sequence[Kernel]) -> dict[Buffer, tuple[int, int]]:
+    """First and last kernel that touches each buffer."""
+    spans: dict[Buffer, tuple[int, int]] = {}
+    for k, kernel in enumerate(kernels):
+        for buffer in (*kernel.reads(), *kernel.writes()):
+            first, _ = spans.get(buffer, (k, k))
+            spans[buffer] = (first, k)
+    return spans
+
+
+def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: Sequence[Buffer],
+                   shared: dict[Buffer, Buffer]) -> None:
+    spans = _lifetimes(kernels)
+    if result.role != "output" or result not in spans:
+        return
+    for argument in donated:
+        if argument in shared.values() or not _same(argument, result):
+            continue
+        first = spans[result][0]
+        last = spans.get(argument, (0, -1))[1]
+        safe = last < first or (
+            last == first and overwrites_safely(kernels[first], argument, result)
+        )
+        if safe:
+            shared[result] = argument
+            return
+
+
+def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
+                       shared: dict[Buffer, Buffer], slot: int) -> int:
+    """Offsets in the arena; a temporary takes over the memory of one that its maker reads last."""
+    starts: dict[int, list[Buffer]] = {}
+    for buffer, (first, _) in spans.items():
+        if buffer.role == "temporary":
+            starts.setdefault(first, []).append(buffer)
+    owners: dict[Buffer, int] = {}
+    for k, kernel in enumerate(kernels):
+        for buffer in starts.get(k, ()):
+            for old in kernel.reads():
+                owner = shared.get(old, old)
+                if (
+                    owner in owners and owners[owner] == k
+                    and _same(old, buffer) and overwrites_safely(kernel, old, buffer)
+                ):
+                    shared[buffer] = owner
+                    owners[owner] = spans[buffer][1]
+                    break
+            else:
+                owners[buffer] = spans[buffer][1]
+    blocks = sorted(
+        ((b, spans[b][0], last) for b, last in owners.items()), key=lambda x: -x[0].nbytes
+    )
+    placed: list[tuple[int, int, int, int]] = []
+    total = 0
+    for buffer, first, last in blocks:
+        size = -(-max(buffer.nbytes, 1) // _ALIGN) * _ALIGN
+        offset = _lowest_gap(size, [p for p in placed if p[2] <= last and p[3] >= first])
+        buffer.slot, buffer.offset = slot, offset
+        placed.append((offset, size, first, last))
+        total = max(total, offset + size)
+    return total
+
+
+def _lowest_gap(size: int, busy: list[tuple[int, int, int, int]]) -> int:
+    offset = 0
+    for start, length, *_ in sorted(busy):
+        if start - offset >= size:
+            break
+        offset = max(offset, start + length)
+    return offset

@@ -1,0 +1,235 @@
+"""Which values of a graph get memory, and which are computed where they are used.
+
+Every value with memory is a *root*; all others are *virtual*: their expression is inlined into the
+roots that need them.  Roots over the same index space that share work form one *cluster*, which
+becomes one kernel.  Nodes are visited once, users before makers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from agnesi.core.dims import product
+from agnesi.core.loops import Affine, Axis, ravel, unravel
+from agnesi.core.node import Node
+
+_CHEAP = frozenset(
+    ["astype", "broadcast_to", "reshape", "permute_dims", "slice", "flip", "full", "arange", "size", "add", "subtract", "multiply", "negative", "abs", "sign", "maximum", "minimum", "where", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "square", "relu", "positive"]
+)
+_DEPTH = 48
+_MERGE_LIMIT = 400
+
+
+def _numel(node: Node) -> int:
+    return product(node.shape)  # type: ignore[return-value]
+
+
+def lowerable(node: Node) -> bool:
+    """Whether the loop language can say what an element of this node is."""
+    return (
+        node.op is not None
+        and node.op.lower is not None
+        and node.op.outputs == 1
+        and node.dtype.kind != "c"
+        and all(i.dtype.kind != "c" and i.outputs is None for i in node.inputs)
+    )
+
+
+def is_product(node: Node) -> bool:
+    """Whether the compiler has a matrix-product template for this node."""
+    return (
+        node.op is not None
+        and node.op.template == "matmul"
+        and lowerable(node)
+        and node.dtype.name in ("float32", "float64", "int32", "int64")
+        and node.inputs[0].shape[-1] > 0
+        and _numel(node) > 0
+    )
+
+
+def is_movement(node: Node) -> bool:
+    """Whether a node only renames the indices of its operand."""
+    return lowerable(node) and (
+        node.op.view or node.op.flat or node.op.name in ("broadcast_to", "permute_dims", "reshape")
+    )
+
+
+def source(node: Node) -> Node:
+    """What a chain of movements looks at."""
+    while node.op is not None and is_movement(node):
+        node = node.inputs[0]
+    return node
+
+
+def flat_source(node: Node) -> Node:
+    """The node with the same elements in the same order, behind any reshapes."""
+    while node.op is not None and node.op.flat and lowerable(node):
+        node = node.inputs[0]
+    return node
+
+
+def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether a reshape between the shapes needs no division of indices."""
+    at = tuple(Affine(0, {Axis(i, n): 1}) for i, n in enumerate(target))
+    return not any(i.atoms for i in unravel(ravel(at, target), shape))
+
+
+class Cluster:
+    """Roots that one kernel fills, the kernels that use them, and the product they finish."""
+
+    __slots__ = ("merged", "product", "reduces", "roots", "users")
+
+    def __init__(self, root: Node, users: set[Cluster]) -> None:
+        self.roots = [root]
+        self.users = users
+        self.product: Node | None = root if is_product(root) else None
+        self.reduces = False
+        self.merged: Cluster | None = None
+
+    def now(self) -> Cluster:
+        """The cluster that this one was merged into, or itself."""
+        cluster = self
+        while cluster.merged is not None:
+            cluster = cluster.merged
+        return cluster
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is no loop nest: filled by Python, from parts, or a bare product."""
+        return not lowerable(self.roots[0]) or self.product is self.roots[0]
+
+    @property
+    def widest(self) -> Node:
+        return max(self.roots, key=_numel)
+
+
+def _sizes(node: Node) -> tuple[Any, ...]:
+    return tuple(n for n in node.shape if n != 1)
+
+
+class Plan:
+    """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
+
+    ``order`` lists the nodes, makers first; ``outputs`` must get memory.
+    """
+
+    def __init__(self, order: Sequence[Node], outputs: Iterable[Node]) -> None:
+        self.root: dict[int, Cluster] = {}
+        self.clusters: list[Cluster] = []
+        self._must = {id(flat_source(n)) for n in outputs}
+        self._users: dict[int, set[Cluster]] = {}
+        self._depth: dict[int, int] = {}
+        for node in reversed(order):
+            if node.op is not None:
+                self._visit(node)
+        self.clusters = [c for c in reversed(self.clusters) if c.merged is None]
+
+    def _visit(self, node: Node) -> None:
+        users = {c.now() for c in self._users.pop(id(node), ())}
+        if not users and id(node) not in self._must:
+            return
+        depth = self._depth.pop(id(node), 0) + 1
+        if self._needs_memory(node, users, depth):
+            cluster = Cluster(node, users)
+            self.clusters.append(cluster)
+            self.root[id(node)] = cluster
+            users, depth = {cluster}, 0
+        users = {c.now() for c in users}
+        if node.op.reduction(*node.inputs) and lowerable(node) and not is_product(node):
+            for cluster in users:
+                cluster.reduces = True
+        self._demand(node)
+        for operand in node.inputs:
+            self._users.setdefault(id(operand), set()).update(users)
+            self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
+
+    def _demand(self, node: Node) -> None:
+        """Operands that must have memory because of what ``node`` is."""
+        if is_product(node):
+            self._must.update(id(source(operand)) for operand in node.inputs)
+        elif not lowerable(node):
+            if node.op.parts is None:
+                self._must.update(id(operand) for operand in node.inputs)
+        elif node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
+            self._must.add(id(flat_source(node)))
+
+    def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
+        if id(node) in self._must or not lowerable(node) or depth > _DEPTH:
+            return True
+        if any(not lowerable(c.roots[0]) for c in users):
+            return True
+        if is_product(node):
+            return not self._claim(node, users)
+        if node.op.reduction(*node.inputs) and not self._fits(node, users):
+            return True
+        if len(users) < 2 or is_movement(node) or self._is_cheap(node):
+            return False
+        return not self._merge(users)
+
+    def _is_cheap(self, node: Node) -> bool:
+        return node.op.name in _CHEAP and all(source(i).op is None for i in node.inputs)
+
+    def _claim(self, node: Node, users: set[Cluster]) -> bool:
+        """Make a product part of the one kernel that uses it, as its epilogue."""
+        if len(users) != 1:
+            return False
+        (cluster,) = users
+        if cluster.product is not None or cluster.reduces or cluster.foreign:
+            return False
+        if any(r.shape != node.shape for r in cluster.roots):
+            return False
+        cluster.product = node
+        return True
+
+    def _fits(self, node: Node, users: set[Cluster]) -> bool:
+        """Whether a reduction can be computed inside the loops of all its users."""
+        operand = node.inputs[0]
+        axes = node.op.reduction(*node.inputs)
+        outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
+        trailing = all(a >= len(operand.shape) - len(axes) for a in axes)
+        for cluster in users:
+            if cluster.product is not None:
+                return False
+            root = cluster.widest
+            if _numel(root) == _numel(node):
+                if _numel(node) == 1 and _numel(operand) >= 1 << 15:
+                    return False
+            elif not (trailing and outer and _sizes(root)[: len(outer)] == outer):
+                return False
+        return True
+
+    def _merge(self, users: set[Cluster]) -> bool:
+        """Let the kernels that share a value become one; False where that cannot be."""
+        clusters = list(users)
+        widest = max((c.widest for c in clusters), key=_numel)
+        sizes = _sizes(widest)
+        for c in clusters:
+            if c.foreign or c.product is not None:
+                return False
+            if any(_sizes(r) != sizes[: len(_sizes(r))] for r in c.roots):
+                return False
+        if any(a is not b and _reaches(a, b) for a in clusters for b in clusters):
+            return False
+        first, *others = clusters
+        for other in others:
+            first.roots += other.roots
+            first.users |= other.users
+            first.reduces |= other.reduces
+            other.merged = first
+            for r in other.roots:
+                self.root[id(r)] = first
+        return True
+
+
+def _reaches(start: Cluster, goal: Cluster) -> bool:
+    """Whether ``goal`` depends on ``start``."""
+    stack, seen = [start], {id(start)}
+    while stack:
+        for user in {u.now() for u in stack.pop().users}:
+            if user is goal or len(seen) > _MERGE_LIMIT:
+                return True
+            if id(user) not in seen:
+                seen.add(id(user))
+                stack.append(user)
+    return False
