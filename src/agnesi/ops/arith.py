@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
-from agnesi.core.dispatch import apply
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.elementwise import Elementwise, binary, call, flat, into, prepared, unary
+from agnesi.ops.elementwise import Elementwise, binary, call, flat, into, unary
 from agnesi.ops.expand import broadcast_to
 
 

@@ -1,0 +1,349 @@
+"""Softmax, its logarithm, and the losses made of it; all stable for large and infinite inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op, public, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith, compare, select
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import arange
+from agnesi.ops.explog import exp, log
+from agnesi.ops.movement import expand_dims
+from agnesi.ops.reduce import Axis, reducer
+from agnesi.ops.reduce import mean as mean_of
+
+# -- logsumexp ----------------------------------------------------------------------------------
+
+
+def _total(x: Tensor, axes: tuple[int, ...], keepdims: bool = True) -> Tensor:
+    return apply(reducer("add", axes, keepdims), x)
+
+
+def _peak(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Greatest element along axes, made finite so that it can be subtracted."""
+    top = apply(reducer("maximum", axes, True), x)
+    return select.where(compare.isfinite(top), top, 0)
+
+
+def _numpy_peak(x: np.ndarray, axes: Any) -> np.ndarray:
+    top = np.maximum.reduce(x, axis=axes, keepdims=True)
+    return top if np.isfinite(top).all() else np.where(np.isfinite(top), top, 0)
+
+
+@dataclass(frozen=True)
+class LogSumExp(Op):
+    """Logarithm of the sum of exponentials along axes."""
+
+    axes: tuple[int, ...]
+    keepdims: bool = False
+    name = "logsumexp"
+    keep_output = True
+
+    def infer(self, x: Any) -> Any:
+        return shapes.reduced(x.shape, self.axes, self.keepdims), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            wide = x.astype(np.float32) if x.dtype == np.float16 else x
+            top = _numpy_peak(wide, self.axes)
+            total = np.add.reduce(np.exp(wide - top), axis=self.axes, keepdims=self.keepdims)
+            y = np.log(total) + (top if self.keepdims else top.reshape(np.shape(total)))
+            return np.asarray(y, x.dtype)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        top = _peak(x, self.axes)
+        total = _total(exp(arith.subtract(x, top)), self.axes)
+        y = arith.add(log(total), top)
+        return y if self.keepdims else _total(y, self.axes, False)
+
+    def shares(self, y: Tensor, x: Tensor) -> Tensor:
+        """The part of each element in the sum; 0 where all are -inf."""
+        y = select.where(compare.equal(y, -np.inf), 0, y)
+        return exp(arith.subtract(x, reducer("add", self.axes, self.keepdims).spread(y, x.shape)))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        g = reducer("add", self.axes, self.keepdims).spread(g, x.shape)
+        return (arith.multiply(g, self.shares(y, x)),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return _total(arith.multiply(ts[0], self.shares(y, x)), self.axes, self.keepdims)
+
+
+@public
+def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """``log(sum(exp(x)))`` over axes (all by default), without overflow.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.logsumexp(ag.tensor([1000.0, 1000.0]))
+    tensor(1000.6931)
+    """
+    x = _floats(x)
+    return apply(LogSumExp(shapes.axes_of(axis, x.ndim), keepdims), x)
+
+
+def _floats(x: Any) -> Tensor:
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"complex numbers have no order: {typed(x)}")
+    return cast(x, dtypes.floating(x.dtype))
+
+
+# -- softmax ------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Softmax(Op):
+    """Exponentials divided by their sum."""
+
+    axes: tuple[int, ...]
+    name = "softmax"
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            wide = x.astype(np.float32) if x.dtype == np.float16 else x
+            e = np.asarray(wide - _numpy_peak(wide, self.axes))
+            np.exp(e, out=e)
+            e /= np.add.reduce(e, axis=self.axes, keepdims=True)
+            return e.astype(x.dtype, copy=False)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        e = exp(arith.subtract(x, _peak(x, self.axes)))
+        return arith.divide(e, _total(e, self.axes))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (self.jvp((g,), y, x),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        part = arith.multiply(ts[0], y)
+        return arith.subtract(part, arith.multiply(y, _total(part, self.axes)))
+
+
+@dataclass(frozen=True)
+class LogSoftmax(Op):
+    """Logarithm of the softmax."""
+
+    axes: tuple[int, ...]
+    name = "log_softmax"
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            wide = x.astype(np.float32) if x.dtype == np.float16 else x
+            off = np.asarray(wide - _numpy_peak(wide, self.axes))
+            off -= np.log(np.add.reduce(np.exp(off), axis=self.axes, keepdims=True))
+            return off.astype(x.dtype, copy=False)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        off = arith.subtract(x, _peak(x, self.axes))
+        return arith.subtract(off, log(_total(exp(off), self.axes)))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (arith.subtract(g, arith.multiply(exp(y), _total(g, self.axes))),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        t = ts[0]
+        return arith.subtract(t, _total(arith.multiply(t, exp(y)), self.axes))
+
+
+@public
+def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+    """Exponentials divided by their sum over ``axis``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.softmax(ag.tensor([0.0, 0.0]))
+    tensor([0.5, 0.5])
+    """
+    x = _floats(x)
+    return apply(Softmax(shapes.axes_of(axis, x.ndim)), x)
+
+
+@public
+def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+    """Logarithm of :func:`softmax`, without its rounding.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.log_softmax(ag.tensor([0.0, 0.0]))
+    tensor([-0.6931472, -0.6931472])
+    """
+    x = _floats(x)
+    return apply(LogSoftmax(shapes.axes_of(axis, x.ndim)), x)
+
+
+# -- losses -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Pick(Op):
+    """For each row, the element of the last axis that its label names; 0 for labels outside."""
+
+    name = "pick"
+    keep_inputs = (1,)
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        if len(x.shape) != len(labels.shape) + 1:
+            raise ShapeError(f"labels of shape {labels.shape} do not fit rows of {x.shape}")
+        return shapes.broadcast(x.shape[:-1], labels.shape), x.dtype
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        inside = (labels >= 0) & (labels < x.shape[-1])
+        if inside.all():
+            return np.take_along_axis(x, labels[..., None], -1)[..., 0]
+        found = np.take_along_axis(x, np.where(inside, labels, 0)[..., None], -1)[..., 0]
+        return np.where(inside, found, np.zeros((), x.dtype))
+
+    def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
+        return _total(select.where(_is_label(labels, x.shape[-1]), x, 0), (len(x.shape) - 1,), False)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
+        return select.where(_is_label(labels, x.shape[-1]), expand_dims(g, -1), 0), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
+        return None if ts[0] is None else apply(self, ts[0], labels)
+
+
+def _is_label(labels: Tensor, classes: Any) -> Tensor:
+    """One True per row, at its label."""
+    return compare.equal(expand_dims(labels, -1), arange(classes, dtype=labels.dtype))
+
+
+@dataclass(frozen=True)
+class LabelLoss(Op):
+    """Cross-entropy of softmax along the last axis with labels, row by row."""
+
+    name = "cross_entropy"
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        return Pick().infer(x, labels)
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            wide = x.astype(np.float32) if x.dtype == np.float16 else x
+            off = wide - _numpy_peak(wide, -1)
+            total = np.log(np.add.reduce(np.exp(off), axis=-1))
+            return np.asarray(total - Pick().perform(off, labels), x.dtype)
+
+    def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
+        return arith.negative(apply(Pick(), apply(LogSoftmax((len(x.shape) - 1,)), x), labels))
+
+    def off(self, x: Tensor, labels: Tensor) -> Tensor:
+        """Probabilities less the label's one: the derivative."""
+        p = apply(Softmax((len(x.shape) - 1,)), x)
+        return arith.subtract(p, cast(_is_label(labels, x.shape[-1]), x.dtype))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
+        return arith.multiply(expand_dims(g, -1), self.off(x, labels)), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
+        if ts[0] is None:
+            return None
+        return _total(arith.multiply(ts[0], self.off(x, labels)), (len(x.shape) - 1,), False)
+
+
+def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:
+    """Losses as they are, their sum, or their (weighted) mean."""
+    if weights is not None:
+        losses = arith.multiply(losses, weights)
+    if reduction == "none":
+        return losses
+    everything = tuple(range(len(losses.shape)))
+    if reduction == "sum":
+        return _total(losses, everything, False)
+    if reduction != "mean":
+        raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+    if weights is None:
+        return mean_of(losses)
+    return arith.divide(_total(losses, everything, False), _total(weights, everything, False))
+
+
+def _row_weights(labels: Tensor, weight: Any, like: Tensor) -> Tensor | None:
+    """The weight of each row's class."""
+    if weight is None:
+        return None
+    weight = as_tensor(weight, like.dtype)
+    mine = _is_label(labels, weight.shape[0])
+    return _total(select.where(mine, weight, 0), (len(labels.shape),), False)
+
+
+def _labels(labels: Any, x: Tensor) -> Tensor:
+    labels = as_tensor(labels)
+    if labels.dtype.kind not in "iu":
+        raise DTypeError(f"labels must be integers, not {typed(labels)}")
+    if len(labels.shape) != len(x.shape) - 1:
+        raise ShapeError(
+            f"labels need one entry per row of {x.shape}: shape {x.shape[:-1]}, "
+            f"not {labels.shape}"
+        )
+    shapes.broadcast(x.shape[:-1], labels.shape)
+    return labels
+
+
+@public
+def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None,
+                  reduction: str = "mean") -> Tensor:
+    """Cross-entropy between the softmax of ``logits`` and a target, over the last axis.
+
+    Parameters
+    ----------
+    logits : array_like
+        Scores, of shape (..., classes).
+    target : array_like
+        Integer labels of shape (...), or probabilities of the shape of ``logits``.
+    weight : array_like, optional
+        A weight for each class; the mean is weighted then.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses of the rows.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cross_entropy(ag.tensor([[0.0, 0.0], [0.0, 0.0]]), ag.tensor([0, 1]))
+    tensor(0.6931472)
+    """
+    x, target = _floats(logits), as_tensor(target)
+    if target.dtype.kind in "iub":
+        labels = _labels(target, x)
+        losses = apply(LabelLoss(), x, labels)
+        return reduced_loss(losses, reduction, _row_weights(labels, weight, x))
+    shapes.broadcast(x.shape, target.shape)
+    target = cast(target, x.dtype)
+    if weight is not None:
+        target = arith.multiply(target, as_tensor(weight, x.dtype))
+    last = (len(x.shape) - 1,)
+    rows = _total(select.where(target == 0, 0, arith.multiply(target, log_softmax(x))), last, False)
+    return reduced_loss(arith.negative(rows), reduction)
+
+
+@public
+def nll_loss(log_probabilities: Any, labels: Any, /, *, weight: Any = None,
+             reduction: str = "mean") -> Tensor:
+    """Minus the log-probability of each row's label: :func:`cross_entropy` after log_softmax.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nll_loss(ag.log_softmax(ag.tensor([[0.0, 0.0]])), ag.tensor([1]))
+    tensor(0.6931472)
+    """
+    x = _floats(log_probabilities)
+    labels = _labels(labels, x)
+    losses = arith.negative(apply(Pick(), x, labels))
+    return reduced_loss(losses, reduction, _row_weights(labels, weight, x))
