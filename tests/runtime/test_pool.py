@@ -39,6 +39,11 @@ def test_large_arrays_are_pooled_and_aligned():
     assert pool.stats()["hits"] == before["hits"] + 1
 
 
+def test_large_arrays_lie_at_different_distances_from_a_page():
+    arrays = [pool.empty((1 << 17,), np.dtype("f4")) for _ in range(16)]
+    assert len({array.ctypes.data % 4096 for array in arrays}) > 8
+
+
 def test_views_keep_the_memory():
     array = pool.empty(LARGE, "float64")
     array[:] = np.arange(200)

@@ -2,6 +2,8 @@
 ;
 ; A block is a 64-byte header and, right after it, 64-byte aligned data.  Sizes come in four steps
 ; per power of two, each with its own list of free blocks.  The header says all that freeing needs.
+; Large blocks begin at different distances from a page: a loop over a dozen arrays that all lie
+; alike finds too few places in the first-level cache and runs 1.4 times as long.
 
 %Header = type {i64, i64, ptr, ptr}           ; class, bytes of the block, next free, start of memory
 %Pool = type {i64, i64, i64, i64, i64, i64}   ; lock, kept, limit, hits, misses, live (bytes)
@@ -77,18 +79,26 @@ hit:
   %data = getelementptr i8, ptr %found, i64 64
   ret ptr %data
 miss:
+  %count = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 4)
   call void @pool_add(i64 4, i64 1)
   call void @pool_unlock()
-  %memory = call ptr @system_alloc(i64 %bytes)
+  %large = icmp uge i64 %bytes, 32768
+  %slack = select i1 %large, i64 4096, i64 0
+  %room = add i64 %bytes, %slack
+  %memory = call ptr @system_alloc(i64 %room)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %undo, label %fresh
 fresh:
-  store i64 %class, ptr %memory
-  %bytes.at = getelementptr %Header, ptr %memory, i64 0, i32 1
+  %colour = and i64 %count, 15
+  %distance = shl i64 %colour, 8
+  %ahead = select i1 %large, i64 %distance, i64 0
+  %block = getelementptr i8, ptr %memory, i64 %ahead
+  store i64 %class, ptr %block
+  %bytes.at = getelementptr %Header, ptr %block, i64 0, i32 1
   store i64 %bytes, ptr %bytes.at
-  %start.at = getelementptr %Header, ptr %memory, i64 0, i32 3
+  %start.at = getelementptr %Header, ptr %block, i64 0, i32 3
   store ptr %memory, ptr %start.at
-  %new = getelementptr i8, ptr %memory, i64 64
+  %new = getelementptr i8, ptr %block, i64 64
   ret ptr %new
 undo:
   call void @pool_lock()
