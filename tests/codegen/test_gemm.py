@@ -287,3 +287,21 @@ def test_units_do_not_depend_on_the_split() -> None:
 def test_empty_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"sizes must be at least 1, got m=3, n=0, k=2, batch=1"):
         GemmSpec(3, 0, 2)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 9, 25])
+@pytest.mark.parametrize("columns", [128, 203])
+def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
+    caches = {"l1": 1024, "l2": 4096, "l3": 4096}
+    for transposed in (False, True):  # read as y = x W, and as the transpose of y = W x
+        sizes = (rows, columns) if not transposed else (columns, rows)
+        spec = GemmSpec(
+            *sizes,
+            150,
+            a_strides=(1, columns) if transposed else (),
+            c_strides=(1, columns) if transposed else (),
+        )
+        _check(spec, "bias_relu", cuts=(0.3, 0.6), **caches)
+    _check(GemmSpec(rows, columns, 150, batch=2), "update", cuts=(0.3, 0.6), **caches)
+    chosen = plan(GemmSpec(rows, columns, 150), vector_bits=512, **caches)
+    assert chosen.form == "stream" or chosen.blocked

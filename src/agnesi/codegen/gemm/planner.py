@@ -10,7 +10,9 @@ from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
 _LINE = 64
 _SPILL_FROM = 512  # k from which the detour of a tile through scratch costs nothing
-_AHEAD = 16  # lines of B to prefetch
+_AHEAD = 12  # lines of B to prefetch
+_RUN = 2048  # bytes of a line of B in one work unit, where B comes from memory
+_RUN_LINES = 64  # lines of B in one block of k there
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
@@ -175,9 +177,14 @@ def _tile_plan(
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
+    runs = _in_runs(spec, machine, cut)
+    if runs:
+        k_block, pack_b = min(_RUN_LINES, spec.k), _clashes(spec)
     if k_block < spec.k:
         cut = best_tiles(spec, machine, same_rows=True)
     chunks, groups = _units(spec, cut, pack_a, pack_b)
+    if runs:
+        chunks, groups = 1, min(groups, max(2, min(8, _power(spec.n * spec.itemsize // _RUN))))
     spill = spec.k >= _SPILL_FROM or long_epilogue
     far = spec.n * spec.k * spec.itemsize > machine.l2 and _row_tiles(cut) <= 4
     chosen = GemmPlan(
@@ -192,7 +199,7 @@ def _tile_plan(
         pack_a,
         pack_b,
         spill,
-        _AHEAD if far else 0,
+        _AHEAD if far or runs else 0,
     )
     return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
 
@@ -212,10 +219,27 @@ def _packs_b(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
     """Whether every row tile can read a panel of B in place."""
-    pitch = spec.b_strides[0] * spec.itemsize
-    if pitch % 1024 == 0 and spec.k > 16:  # its lines would fall into the same few cache sets
+    if _clashes(spec):
         return False
-    return _row_tiles(cut) <= 8 or spec.k * pitch <= machine.l2 // 2
+    size = spec.k * spec.b_strides[0] * spec.itemsize
+    return _row_tiles(cut) <= 8 or size <= machine.l2 // 2
+
+
+def _clashes(spec: GemmSpec) -> bool:
+    """Whether lines of B would fall into the same few sets of the first cache."""
+    return spec.b_strides[0] * spec.itemsize % 1024 == 0 and spec.k > 16
+
+
+def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
+    """Whether B comes from memory and is used little: read it a few long lines at a time."""
+    large = spec.n * spec.k * spec.itemsize > max(4 * machine.l2, machine.l3 // 4)
+    plain = spec.b_direct and spec.a_direct and spec.b_strides[1] == 1
+    return large and plain and _row_tiles(cut) <= 8 and spec.n >= 8 * machine.lanes
+
+
+def _power(value: int) -> int:
+    """The largest power of two that is not larger."""
+    return 1 << max(0, value.bit_length() - 1)
 
 
 def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
@@ -253,7 +277,16 @@ def _stream_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
         panels.append(Panel(full, 1, pieces_of(spec.n % machine.lanes, machine.lanes), rows))
     groups = min(_UNITS, sum(p.count for p in panels))
     return GemmPlan(
-        spec, swapped, "stream", machine.lanes, tuple(panels), 1, groups, spec.k, False, False,
+        spec,
+        swapped,
+        "stream",
+        machine.lanes,
+        tuple(panels),
+        1,
+        groups,
+        spec.k,
+        False,
+        False,
         False,
     )
 

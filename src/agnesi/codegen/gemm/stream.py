@@ -88,4 +88,3 @@ class StreamUnit(Unit):
             type_ = vector(self.type, panel.pieces[0].lanes)
             total = self.b.load(type_, self._partial(index, r), element_bytes(self.type))
             self._epilogue(panel, i64(r), self._column(index), [total])
-
