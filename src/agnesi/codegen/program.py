@@ -50,7 +50,7 @@ def emit_program(kernels: Sequence[Kernel], machine: Machine) -> tuple[str, list
             callbacks += 1
         else:
             steps.append(_function(module, kernel, machine, f"k{len(steps)}", known))
-    _body(module, steps)
+    _body(module, steps, [k for k in kernels if isinstance(k, Callback)])
     return str(module), steps
 
 
@@ -106,7 +106,7 @@ class _Pointers:
         return found
 
 
-def _body(module: Module, steps: Sequence[Step]) -> None:
+def _body(module: Module, steps: Sequence[Step], callbacks: Sequence[Callback]) -> None:
     b = Builder(module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False)
     bufs, rt = b.parameters
     parallel_for = b.load("ptr", rt) if any(s.parallel for s in steps) else None
@@ -116,7 +116,8 @@ def _body(module: Module, steps: Sequence[Step]) -> None:
     for step in steps:
         if step.callback >= 0:
             assert callback is not None
-            code = b.call_pointer("i32", callback, i64(step.callback), bufs)
+            given = _addresses(b, bufs, callbacks[step.callback])
+            code = b.call_pointer("i32", callback, i64(step.callback), given)
             failed = b.icmp("ne", code, Value("0", "i32"))
             leave, go = b.label("failed"), b.label("go")
             b.cbr(failed, leave, go)
@@ -130,3 +131,13 @@ def _body(module: Module, steps: Sequence[Step]) -> None:
             b.call("void", step.name, bufs, i64(0), i64(step.units), i64(0))
     b.ret(Value("0", "i32"))
     b.finish()
+
+
+def _addresses(b: Builder, bufs: Value, kernel: Callback) -> Value:
+    """The addresses that a callback gets: inputs, then results."""
+    buffers = [*kernel.inputs, *kernel.results]
+    given = b.alloca("ptr", len(buffers))
+    find = _Pointers(b, bufs)
+    for i, buffer in enumerate(buffers):
+        b.store(find(buffer), b.gep("ptr", given, i64(i)))
+    return given

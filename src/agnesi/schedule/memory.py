@@ -10,6 +10,7 @@ from agnesi.core.loops import Affine, Axis, load
 from agnesi.schedule.fuse import Program
 
 _ALIGN = 64
+_ROLES = ("argument", "state", "constant", "output")
 
 
 @dataclass
@@ -53,7 +54,9 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
             result.role = "temporary"
     for result in program.outputs:
         _reuse_donated(kernels, result, donated, shared)
-    table = [b for b in program.buffers if b.role not in ("temporary",) and b not in shared]
+    table = [b for b in (*program.leaves.values(), *program.outputs)
+             if b.role != "temporary" and b not in shared]
+    table = sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
     for slot, buffer in enumerate(table):
         buffer.slot = slot
     lifetimes = _lifetimes(kernels)

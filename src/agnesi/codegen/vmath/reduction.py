@@ -46,14 +46,18 @@ def is_huge(size: Lane) -> Lane:
     return size > _LIMIT[size.element]
 
 
+def _count(x: Lane, unit: float, offset: float) -> tuple[Lane, Lane]:
+    """``n + offset``, and ``n`` as integer lanes."""
+    factor = 0.3183098861837907 / unit
+    if not offset:
+        return to_nearest(x, factor)
+    n, whole = to_nearest(mad(x, factor, -offset))
+    return n + offset, whole
+
+
 def reduce_near(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
     """Reduce by ``unit * pi``; with an ``offset`` of 1/2, ``x = (n + 1/2) unit pi + r + low``."""
-    factor = 0.3183098861837907 / unit
-    if offset:
-        n, whole = to_nearest(mad(x, factor, -offset))
-        n = n + offset
-    else:
-        n, whole = to_nearest(x, factor)
+    n, whole = _count(x, unit, offset)
     if x.fused:
         first, second, third = (p * unit for p in _FUSED[x.element])
         t = mad(n, -first, x)
@@ -63,6 +67,17 @@ def reduce_near(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
     r, low = two_sum(x - n * first, n * -second)
     r, low = quick_sum(r, low - n * third - n * fourth)
     return Reduced(r, low, whole)
+
+
+def rounded_near(x: Lane, offset: float = 0.0) -> Reduced:
+    """The same for the unit pi where ``low`` is not wanted: ``r`` alone, rounded twice."""
+    if not x.fused:
+        return reduce_near(x, 1.0, offset)
+    n, whole = _count(x, 1.0, offset)
+    r = x
+    for part in _FUSED[x.element]:
+        r = mad(n, -part, r)
+    return Reduced(r, r.like(0.0), whole)
 
 
 def _wide_product(a: Lane, c: Lane) -> tuple[Lane, Lane]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from .lane import Lane, mad, poly, quick_sum, rarely, residual, select, through_double
-from .reduction import Reduced, is_huge, reduce_far, reduce_near
+from .reduction import Reduced, is_huge, reduce_far, reduce_near, rounded_near
 
-# (sin r - r) / r^3 in z = r^2 on |r| <= pi/2, relative error 2^-27.2 and 2^-55.3.
-_SIN = {
-    "float": (
-        -0.16666659712791443, 0.008333069272339344, -0.00019809768127743155, 2.60605406765535e-06,
-    ),
-    "double": (
-        -0.16666666666666666, 0.008333333333333207, -0.00019841269841212492, 2.755731921157403e-06,
-        -2.5052106772581298e-08, 1.6058921174272067e-10, -7.642043758396761e-13,
-        2.7056516962957934e-15,
-    ),
-}  # fmt: skip
+# (sin r - r) / r^3 in z = r^2: float32 on |r| <= pi/4, relative error 2^-27.8;
+# float64 on |r| <= pi/2, relative error 2^-55.3.
+_SIN_SINGLE = (-0.16666653752326965, 0.008332106284797192, -0.00019507882825564593)
+_SIN = (
+    -0.16666666666666666, 0.008333333333333207, -0.00019841269841212492, 2.755731921157403e-06,
+    -2.5052106772581298e-08, 1.6058921174272067e-10, -7.642043758396761e-13,
+    2.7056516962957934e-15,
+)  # fmt: skip
+# (cos r - 1 + z/2) / z^2 in z = r^2 on |r| <= pi/4, relative error 2^-32.9.
+_COS_SINGLE = (0.04166664555668831, -0.001388730714097619, 2.4431881683995016e-05)
 # (tan r - r) / r^3 in z = r^2 on |r| <= pi/4, relative error 2^-55.7.
 _TAN = (
     0.3333333333333276, 0.13333333333417108, 0.05396825392548136, 0.021869489637379707,
@@ -42,56 +40,69 @@ _ATAN = (
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 
 
-def _sine(reduced: Reduced, model: Lane) -> Lane:
-    """``(-1)^n sin(r + low)``."""
+def _sine(reduced: Reduced) -> Lane:
+    """``(-1)^n sin(r + low)`` in float64, for a reduction by pi."""
     r = reduced.r
     z = r * r
-    s = r + mad(r * z, poly(z, _SIN[r.element]), reduced.low)
-    return s.flip(reduced.n << (63 if r.double else 31))
+    s = r + mad(r * z, poly(z, _SIN), reduced.low)
+    return s.flip(reduced.n << 63)
 
 
-def _far(size: Lane, finish: Callable[[Reduced, Lane], Lane], *how: float) -> Callable[[], Lane]:
-    """What to do for huge arguments: the general reduction, in float64."""
-
-    def general() -> Lane:
-        if size.double:
-            return finish(reduce_far(size, *how), size)
-        return through_double(lambda wide: finish(reduce_far(wide, *how), wide), size)
-
-    return general
+def _quadrant_sine(reduced: Reduced, ahead: int) -> Lane:
+    """``sin(r + low + (n + ahead) pi/2)`` in float32: two short polynomials keep to one ulp."""
+    r, low, n = reduced
+    n = n + ahead
+    z = mad(r, r, (low + low) * r)
+    s = r + mad(r * z, poly(z, _SIN_SINGLE), low)
+    c = mad(z, mad(z, poly(z, _COS_SINGLE), -0.5), 1.0)
+    return select((n & 1).ne(0), c, s).flip((n << 30) & -(1 << 31))
 
 
 def sin(x: Lane) -> Lane:
     size = x.abs()
-    near = _sine(reduce_near(size, 1.0), x)
-    return rarely(is_huge(size), near, _far(size, _sine, 1.0)).flip(x.sign_bits())
 
+    def far(wide: Lane) -> Lane:
+        return _sine(reduce_far(wide, 1.0))
 
-def _cosine(reduced: Reduced, model: Lane) -> Lane:
-    return _sine(reduced, model).flip(model.like(-0.0).bits())
+    if x.double:
+        near = _sine(rounded_near(size))
+        result = rarely(is_huge(size), near, lambda: far(size))
+    else:
+        near = _quadrant_sine(reduce_near(size, 0.5), 0)
+        result = rarely(is_huge(size), near, lambda: through_double(far, size))
+    return result.flip(x.sign_bits())
 
 
 def cos(x: Lane) -> Lane:
     size = x.abs()
-    near = _cosine(reduce_near(size, 1.0, 0.5), x)
-    return rarely(is_huge(size), near, _far(size, _cosine, 1.0, 0.5))
+
+    def far(wide: Lane) -> Lane:
+        return -_sine(reduce_far(wide, 1.0, 0.5))
+
+    if x.double:
+        near = -_sine(rounded_near(size, 0.5))
+        return rarely(is_huge(size), near, lambda: far(size))
+    near = _quadrant_sine(reduce_near(size, 0.5), 1)
+    return rarely(is_huge(size), near, lambda: through_double(far, size))
 
 
-def _tangent(reduced: Reduced, model: Lane) -> Lane:
+def _tangent(reduced: Reduced) -> Lane:
     r, low, n = reduced
     z = r * r
     t, rest = quick_sum(r, mad(r * z, poly(z, _TAN), mad(low, z, low)))
     inverse = -1.0 / t
-    odd = ((n & 1)).ne(0)
-    return select(odd, mad(inverse, mad(-inverse, -rest, residual(-inverse, t, t.like(1.0))), inverse), t)
+    # One step of Newton's method takes in what t had to round away.
+    error = mad(inverse, rest, residual(-inverse, t, t.like(1.0)))
+    return select((n & 1).ne(0), mad(inverse, error, inverse), t)
 
 
 def tan(x: Lane) -> Lane:
     if not x.double:
         return through_double(tan, x)
     size = x.abs()
-    near = _tangent(reduce_near(size, 0.5), x)
-    return rarely(is_huge(size), near, _far(size, _tangent, 0.5)).flip(x.sign_bits())
+    near = _tangent(reduce_near(size, 0.5))
+    far = rarely(is_huge(size), near, lambda: _tangent(reduce_far(size, 0.5)))
+    return far.flip(x.sign_bits())
 
 
 def _arc(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
