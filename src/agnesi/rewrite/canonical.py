@@ -15,7 +15,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import abs as abs_
 from agnesi.ops.arith import positive, reciprocal, safe_divide, safe_multiply, square
 from agnesi.ops.compare import logical_not
-from agnesi.ops.convert import Cast
+from agnesi.ops.convert import Cast, Size
 from agnesi.ops.elementwise import Elementwise
 from agnesi.ops.expand import BroadcastTo, broadcast_to
 from agnesi.ops.select import maximum, minimum, where
@@ -33,8 +33,10 @@ _FOLDED_BYTES = 1 << 16
 @rewriter("canonicalize", tags=("fold",))
 def fold(node: Node) -> Node | None:
     """Operations on constants are computed now; fills with one number stay symbolic."""
-    if type(node.op) in (BroadcastTo, Item) or node.op is None or node.op.outputs > 1:
+    if node.op is None or type(node.op) in (BroadcastTo, Item) or node.op.outputs > 1:
         return None
+    if not node.inputs and type(node.op) is not Size:
+        return None  # what counts (arange, eye) is computed where it is read
     values = []
     for source in node.inputs:
         value = constant_value(source)
@@ -158,6 +160,7 @@ rule(safe_divide(a, -b), -safe_divide(a, b), name="safe_over_negative", stage="c
 rule(a + (-b), a - b, name="add_negative", stage="canonicalize")
 rule(a - (-b), a + b, name="subtract_negative", stage="canonicalize")
 rule(-(a - b), b - a, name="negative_difference", stage="canonicalize")
+rule((-a) - b, -(a + b), name="negative_minus", stage="canonicalize")
 rule(abs_(-x), abs_(x), name="abs_of_negative", stage="canonicalize")
 rule(square(-x), square(x), name="square_of_negative", stage="canonicalize")
 rule(square(abs_(x)), square(x), name="square_of_abs", stage="canonicalize",

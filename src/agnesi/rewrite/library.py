@@ -7,7 +7,7 @@ import importlib
 
 from agnesi.rewrite.rules import Book, Rule
 
-_FILES = ("canonical", "movement", "algebra", "stable", "specialize")
+_FILES = ("canonical", "algebra", "movement", "stable", "quotients", "specialize")
 #: Rules registered by users, to be tried before and after the built-in ones.
 OWN = {"first": Book(), "last": Book()}
 

@@ -1,7 +1,71 @@
-"""Rules of a phase."""
+"""Numerical stability: forms that overflow, vanish or cancel become those that do not."""
 
 from __future__ import annotations
 
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import abs as abs_
+from agnesi.ops.arith import reciprocal, sqrt, square
+from agnesi.ops.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
+from agnesi.ops.hyperbolic import tanh
+from agnesi.rewrite.pattern import variables
 from agnesi.rewrite.rules import Book
+from agnesi.rewrite.shifted import (
+    log_softmax_of,
+    logsumexp_of,
+    normaliser_of,
+    softmax_parts,
+    without_moves,
+)
 
 BOOK = Book()
+rule, rewriter = BOOK.rule, BOOK.rewriter
+a, b, x = variables("a b x")
+
+# -- logarithms and exponentials --------------------------------------------------------------
+rule(log(1 + exp(x)), softplus(x), name="log_one_plus_exp", stage="stabilize", tags=("softplus",))
+rule(log1p(exp(x)), softplus(x), name="log1p_of_exp", stage="stabilize", tags=("softplus",))
+rule(log(exp(a) + exp(b)), logaddexp(a, b), name="log_of_two_exps", stage="stabilize",
+     tags=("softplus",))
+rule(log(1 + x), log1p(x), name="log1p", stage="stabilize")
+rule(log(1 - x), log1p(-x), name="log1p_of_negative", stage="stabilize")
+rule(exp(x) - 1, expm1(x), name="expm1", stage="stabilize")
+rule(1 - exp(x), -expm1(x), name="one_minus_exp", stage="stabilize")
+rule(exp(log1p(x)), 1 + x, name="exp_of_log1p", stage="stabilize", tags=("cancel",))
+rule(expm1(log1p(x)), x, name="expm1_of_log1p", stage="stabilize", tags=("cancel",))
+rule(log1p(expm1(x)), x, name="log1p_of_expm1", stage="stabilize", tags=("cancel",))
+rule(expm1(log(x)), x - 1, name="expm1_of_log", stage="stabilize", tags=("cancel",))
+rule(log(reciprocal(x)), -log(x), name="log_of_reciprocal", stage="stabilize")
+rule(log(sqrt(x)), 0.5 * log(x), name="log_of_sqrt", stage="stabilize")
+rule(log(square(x)), 2 * log(abs_(x)), name="log_of_square", stage="stabilize",
+     when=lambda x: x.dtype.kind == "f")
+rule(sqrt(square(x)), abs_(x), name="sqrt_of_square", stage="stabilize",
+     when=lambda x: x.dtype.kind == "f")
+
+# -- the logistic function --------------------------------------------------------------------
+rule(reciprocal(1 + exp(x)), sigmoid(-x), name="sigmoid", stage="stabilize", tags=("sigmoid",))
+rule(1 - sigmoid(x), sigmoid(-x), name="one_minus_sigmoid", stage="stabilize", tags=("sigmoid",))
+rule(sigmoid(x) - 1, -sigmoid(-x), name="sigmoid_minus_one", stage="stabilize", tags=("sigmoid",))
+rule(log(sigmoid(x)), -softplus(-x), name="log_of_sigmoid", stage="stabilize",
+     tags=("sigmoid", "softplus"))
+rule(log1p(-sigmoid(x)), -softplus(x), name="log1p_of_minus_sigmoid", stage="stabilize",
+     tags=("sigmoid", "softplus"))
+rule((exp(x) - exp(-x)) / (exp(x) + exp(-x)), tanh(x), name="tanh", stage="stabilize")
+
+
+# -- softmax ----------------------------------------------------------------------------------
+@rewriter("stabilize", ops=[log], tags=("softmax",))
+def log_of_softmax(node: Node) -> Tensor | None:
+    """log(softmax(x)) without the logarithm of what may be zero."""
+    parts = softmax_parts(node.inputs[0])
+    return None if parts is None else log_softmax_of(*parts)
+
+
+@rewriter("stabilize", ops=[log], tags=("softmax",))
+def log_of_sum_of_exps(node: Node) -> Tensor | None:
+    """log(sum(exp(x))) with the maximum taken out before."""
+    axes = normaliser_of(node.inputs[0], None)
+    if axes is None:
+        return None
+    e = without_moves(node.inputs[0]).inputs[0]
+    return logsumexp_of(symbol(e.inputs[0]), axes, node)

@@ -1,0 +1,311 @@
+"""Products and quotients as bags of factors: what cancels, cancels; what overflows, is paired off.
+
+``a / (((a * b) / c) / d)`` is ``(c * d) / b``: factors above and below the line are collected
+through products, quotients and signs, and the node is written anew when something goes away.
+Canonical form cancels equal factors and merges numbers (tag "cancel": it assumes that what cancels
+is finite and not zero).  Stabilising also pairs factors that overflow or vanish together, as the
+gradients of composed sigmoids and softmaxes have them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
+from agnesi.ops.convert import number
+from agnesi.ops.explog import sigmoid
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import Book
+from agnesi.rewrite.shifted import normaliser_of, softmax_of
+
+BOOK = Book()
+rewriter = BOOK.rewriter
+_MOST_FACTORS = 24
+_MOST_TERMS = 8
+_PRODUCTS = ("multiply", "divide", "safe_multiply", "safe_divide", "negative", "reciprocal", "square")
+_STRAIGHT = ("multiply", "divide", "negative", "reciprocal", "square")
+
+
+@dataclass
+class Side:
+    """Factors above and below the line."""
+
+    above: list[Node] = field(default_factory=list)
+    below: list[Node] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.above or self.below)
+
+
+@dataclass
+class Product:
+    """A number times factors; where ``first`` is zero, so is the product, whatever ``then`` is."""
+
+    first: Side = field(default_factory=Side)
+    then: Side = field(default_factory=Side)
+    number: float = 1.0
+    numbers: int = 0
+
+    def above(self) -> list[Node]:
+        """All factors above the line."""
+        return self.first.above + self.then.above
+
+    def below(self) -> list[Node]:
+        """All factors below the line."""
+        return self.first.below + self.then.below
+
+    def remove(self, node: Node, above: bool) -> None:
+        """Take out one occurrence."""
+        for side in (self.first, self.then):
+            factors = side.above if above else side.below
+            for i, n in enumerate(factors):
+                if n is node:
+                    del factors[i]
+                    return
+
+    def times(self, other: Product) -> Product:
+        """The product of two."""
+        return Product(
+            Side(self.first.above + other.first.above, self.first.below + other.first.below),
+            Side(self.then.above + other.then.above, self.then.below + other.then.below),
+            self.number * other.number, self.numbers + other.numbers,
+        )
+
+
+def factors(node: Node) -> Product:
+    """The factors of a node; of large products only so far that the work stays bounded."""
+    found = Product()
+    stack = [(node, False, False)]
+    count = 0
+    while stack:
+        n, then, under = stack.pop()
+        name = n.op.name if n.op is not None else ""
+        count += 1
+        value = scalar(n)
+        if value is not None and not (under and value == 0):
+            found.number = found.number / float(value) if under else found.number * float(value)
+            found.numbers += 1
+        elif name not in (_STRAIGHT if under else _PRODUCTS) or count > _MOST_FACTORS:
+            side = found.then if then else found.first
+            (side.below if under else side.above).append(n)
+        elif name == "negative":
+            found.number = -found.number
+            stack.append((n.inputs[0], then, under))
+        elif name == "reciprocal":
+            stack.append((n.inputs[0], then, not under))
+        elif name == "square":
+            stack += [(n.inputs[0], then, under)] * 2
+        else:
+            a, b = n.inputs
+            stack.append((b, then or name.startswith("safe"), under ^ name.endswith("divide")))
+            stack.append((a, then, under))
+    return found
+
+
+def written(product: Product, node: Node) -> Tensor | None:
+    """The product as operations of the node's dtype; None if its number does not fit."""
+    n = float(node.dtype.type(product.number))
+    if not math.isfinite(n) or (n == 0 and product.numbers == 0):
+        return None
+    first = _quotient(product.first)
+    if product.then:
+        then = _quotient(product.then)
+        if first is None:
+            first = then
+        elif product.then.above:
+            first = safe_multiply(first, then)
+        else:
+            first = safe_divide(first, _all(product.then.below))
+    if first is None:
+        return number(n, node.dtype)
+    return first if n == 1 else negative(first) if n == -1 else multiply(first, n)
+
+
+def _all(nodes: list[Node]) -> Tensor | None:
+    result = None
+    for n in nodes:
+        t = symbol(n)
+        result = t if result is None else multiply(result, t)
+    return result
+
+
+def _quotient(side: Side) -> Tensor | None:
+    above, below = _all(side.above), _all(side.below)
+    if below is None:
+        return above
+    return divide(1, below) if above is None else divide(above, below)
+
+
+# -- what goes away ---------------------------------------------------------------------------
+def cancel(product: Product) -> bool:
+    """Take out what is above and below the line; whether there was anything."""
+    changed = False
+    below = set(product.below())
+    for n in product.above() if below else ():
+        if n in below:
+            product.remove(n, True)
+            product.remove(n, False)
+            below = set(product.below())
+            changed = True
+    return changed
+
+
+def pair_off(product: Product) -> bool:
+    """Pair factors that overflow or vanish together; whether there were any."""
+    changed = False
+    for n in product.below():
+        exponent = logistic(n)
+        if exponent is not None:
+            product.remove(n, False)
+            product.first.above.append(sigmoid(negative(symbol(exponent))).node)
+            changed = True
+    for e in product.above():
+        if e.op is None or e.op.name != "exp":
+            continue
+        changed = _pair_exponential(product, e) or changed
+    return changed
+
+
+def _pair_exponential(product: Product, e: Node) -> bool:
+    """exp(x) sigmoid(-x) is sigmoid(x), and exp(x) / sum(exp(x)) is softmax(x)."""
+    for s in product.above():
+        if s.op is not None and s.op.name == "sigmoid" and opposite(s.inputs[0], e.inputs[0]):
+            product.remove(e, True)
+            product.remove(s, True)
+            product.first.above.append(sigmoid(symbol(e.inputs[0])).node)
+            return True
+    for n in product.below():
+        axes = normaliser_of(n, e)
+        if axes is not None:
+            product.remove(e, True)
+            product.remove(n, False)
+            product.first.above.append(softmax_of(symbol(e.inputs[0]), axes).node)
+            return True
+    return False
+
+
+def logistic(node: Node) -> Node | None:
+    """``x`` if the node is ``1 + exp(x)``."""
+    if node.op is None or node.op.name != "add":
+        return None
+    for one, e in (node.inputs, node.inputs[::-1]):
+        if e.op is not None and e.op.name == "exp":
+            value = scalar(one)
+            if value is not None and value == 1:
+                return e.inputs[0]
+    return None
+
+
+def opposite(a: Node, b: Node) -> bool:
+    """Whether a node is plainly the negative of another."""
+    if a.op is None and b.op is None:
+        return False
+    for p, q in ((a, b), (b, a)):
+        if p.op is not None and p.op.name == "negative" and p.inputs[0] is q:
+            return True
+    if a.op is not b.op or len(a.inputs) != 2:
+        return False
+    if a.op.name == "subtract":
+        return a.inputs == b.inputs[::-1]
+    if a.op.name in ("multiply", "divide"):
+        for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            x, y = scalar(a.inputs[i]), scalar(b.inputs[j])
+            if x is not None and y is not None and x == -y:
+                return a.inputs[1 - i] is b.inputs[1 - j] and (a.op.name == "multiply" or i == j)
+    return False
+
+
+# -- rules ------------------------------------------------------------------------------------
+def _named(node: Node, *names: str) -> bool:
+    return node.op is not None and node.op.name in names
+
+
+@rewriter("canonicalize", ops=_PRODUCTS[:4], tags=("cancel",))
+def cancel_factors(node: Node) -> Tensor | None:
+    """Equal factors above and below the line cancel; numbers become one."""
+    if node.dtype.kind != "f" or not any(_named(n, *_PRODUCTS) for n in node.inputs):
+        return None
+    product = factors(node)
+    changed = cancel(product)
+    return written(product, node) if changed or product.numbers > 1 else None
+
+
+@rewriter("stabilize", ops=_PRODUCTS[:4], tags=("sigmoid", "softmax"))
+def pair_factors(node: Node) -> Tensor | None:
+    """Factors that overflow or vanish together become one that does not."""
+    if node.dtype.kind != "f":
+        return None
+    product = factors(node)
+    if not pair_off(product):
+        return None
+    cancel(product)
+    return written(product, node)
+
+
+def terms(node: Node) -> list[tuple[int, Node]]:
+    """Signed terms of a sum."""
+    found: list[tuple[int, Node]] = []
+    stack = [(1, node)]
+    while stack:
+        sign, n = stack.pop()
+        if len(found) + len(stack) > _MOST_TERMS or not _named(n, "add", "subtract", "negative"):
+            found.append((sign, n))
+        elif n.op.name == "negative":
+            stack.append((-sign, n.inputs[0]))
+        else:
+            second = -sign if n.op.name == "subtract" else sign
+            stack += [(second, n.inputs[1]), (sign, n.inputs[0])]
+    return found
+
+
+def _vanishes(node: Node) -> bool:
+    """Whether a factor may come out as zero without being zero."""
+    return _named(node, "sigmoid", "exp") or normaliser_of(node, None) is not None or (
+        _named(node, "divide") and _named(node.inputs[0], "exp")
+    )
+
+
+@rewriter("stabilize", ops=_PRODUCTS[:4], tags=("sigmoid", "softmax"))
+def distribute(node: Node) -> Tensor | None:
+    """(a / p + b) * p is a + b * p where p may vanish: the quotient would be infinite."""
+    if node.dtype.kind != "f":
+        return None
+    product = factors(node)
+    for total in product.above():
+        if not _named(total, "add", "subtract"):
+            continue
+        parts = [(sign, factors(term)) for sign, term in terms(total)]
+        product.remove(total, True)
+        wholes = [part.times(product) for _, part in parts]
+        gained = [
+            any(_vanishes(n) for n in part.below()) and _simplified(whole)
+            for (_, part), whole in zip(parts, wholes, strict=True)
+        ]
+        if any(gained):
+            return _sum([s for s, _ in parts], wholes, node)
+        product.first.above.append(total)
+    return None
+
+
+def _simplified(product: Product) -> bool:
+    """Whether a product gets shorter."""
+    before = len(product.below())
+    pair_off(product)
+    cancel(product)
+    return len(product.below()) < before
+
+
+def _sum(signs: list[int], products: list[Product], node: Node) -> Tensor | None:
+    result = None
+    for sign, product in zip(signs, products, strict=True):
+        term = written(product, node)
+        if term is None:
+            return None
+        if result is None:
+            result = term if sign > 0 else negative(term)
+        else:
+            result = result + term if sign > 0 else result - term
+    return result
