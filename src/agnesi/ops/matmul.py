@@ -28,6 +28,7 @@ class MatMul(Op):
     """Matrix product over the last two axes; the axes before them broadcast."""
 
     name = "matmul"
+    template = "matmul"
 
     def infer(self, a: Any, b: Any) -> Any:
         if len(a.shape) < 2 or len(b.shape) < 2:

@@ -25,6 +25,7 @@ class Reshape(Op):
 
     shape: Shape
     name = "reshape"
+    flat = True
     view = True
     keep_inputs = ()
 

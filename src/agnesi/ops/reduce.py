@@ -59,6 +59,9 @@ class Reduce(Op):
                     )
         return shape, dtypes.bool_ if self.kind.startswith("logical") else x.dtype
 
+    def reduction(self, x: Any) -> tuple[int, ...]:
+        return self.axes
+
     def perform(self, x: np.ndarray) -> np.ndarray:
         reduce = getattr(np, self.kind).reduce
         if x.dtype == dtypes.float16 and self.kind in ("add", "multiply"):

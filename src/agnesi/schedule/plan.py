@@ -161,6 +161,8 @@ class Plan:
             return True
         if is_product(node):
             return not self._claim(node, users)
+        if node.op.template:
+            return True
         if node.op.reduction(*node.inputs) and not self._fits(node, users):
             return True
         if len(users) < 2 or is_movement(node) or self._is_cheap(node):
