@@ -1,252 +1,64 @@
 """NumPy-like tensors with gradients, symbolic graphs, and a compiler for whole training steps."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
-from agnesi.api.functions import (
-    abs as abs,
-    absolute as absolute,
-    acos as acos,
-    acosh as acosh,
-    add as add,
-    add_at as add_at,
-    alloc as alloc,
-    along as along,
-    angle as angle,
-    arange as arange,
-    arccos as arccos,
-    arccosh as arccosh,
-    arcsin as arcsin,
-    arcsinh as arcsinh,
-    arctan as arctan,
-    arctan2 as arctan2,
-    arctanh as arctanh,
-    as_index as as_index,
-    asarray as asarray,
-    asin as asin,
-    asinh as asinh,
-    atan as atan,
-    atan2 as atan2,
-    atanh as atanh,
-    atleast_1d as atleast_1d,
-    atleast_2d as atleast_2d,
-    atleast_3d as atleast_3d,
-    bitwise_and as bitwise_and,
-    bitwise_invert as bitwise_invert,
-    bitwise_left_shift as bitwise_left_shift,
-    bitwise_not as bitwise_not,
-    bitwise_or as bitwise_or,
-    bitwise_right_shift as bitwise_right_shift,
-    bitwise_xor as bitwise_xor,
-    broadcast_arrays as broadcast_arrays,
-    broadcast_to as broadcast_to,
-    cbrt as cbrt,
-    ceil as ceil,
-    clamp as clamp,
-    clip as clip,
-    common_at as common_at,
-    conj as conj,
-    conjugate as conjugate,
-    constant as constant,
-    copy as copy,
-    copysign as copysign,
-    cos as cos,
-    cosh as cosh,
-    dimshuffle as dimshuffle,
-    div as div,
-    divide as divide,
-    empty as empty,
-    empty_like as empty_like,
-    eq as eq,
-    equal as equal,
-    exp as exp,
-    exp2 as exp2,
-    expand as expand,
-    expand_dims as expand_dims,
-    expm1 as expm1,
-    eye as eye,
-    fabs as fabs,
-    filled as filled,
-    flatten as flatten,
-    flip as flip,
-    floor as floor,
-    floor_divide as floor_divide,
-    fma as fma,
-    fmax as fmax,
-    fmin as fmin,
-    fmod as fmod,
-    from_numpy as from_numpy,
-    full as full,
-    full_like as full_like,
-    gather as gather,
-    ge as ge,
-    get as get,
-    greater as greater,
-    greater_equal as greater_equal,
-    gt as gt,
-    hypot as hypot,
-    identity_like as identity_like,
-    imag as imag,
-    invert as invert,
-    isfinite as isfinite,
-    isinf as isinf,
-    isnan as isnan,
-    le as le,
-    left_shift as left_shift,
-    less as less,
-    less_equal as less_equal,
-    linspace as linspace,
-    located as located,
-    log as log,
-    log10 as log10,
-    log1p as log1p,
-    log2 as log2,
-    logaddexp as logaddexp,
-    logical_and as logical_and,
-    logical_not as logical_not,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    logspace as logspace,
-    lt as lt,
-    matrix_transpose as matrix_transpose,
-    maximum as maximum,
-    minimum as minimum,
-    mod as mod,
-    moveaxis as moveaxis,
-    mul as mul,
-    mulhi as mulhi,
-    multiply as multiply,
-    narrow as narrow,
-    ne as ne,
-    neg as neg,
-    negative as negative,
-    neq as neq,
-    nonzero as nonzero,
-    not_equal as not_equal,
-    numpy_key as numpy_key,
-    ones as ones,
-    ones_like as ones_like,
-    parse as parse,
-    permute as permute,
-    permute_dims as permute_dims,
-    positive as positive,
-    pow as pow,
-    power as power,
-    ravel as ravel,
-    real as real,
-    reciprocal as reciprocal,
-    relu as relu,
-    remainder as remainder,
-    remap as remap,
-    repeat as repeat,
-    reshape as reshape,
-    right_shift as right_shift,
-    rint as rint,
-    round as round,
-    rsqrt as rsqrt,
-    safe_divide as safe_divide,
-    safe_multiply as safe_multiply,
-    select as select,
-    selected as selected,
-    sigmoid as sigmoid,
-    sign as sign,
-    signbit as signbit,
-    sin as sin,
-    sinh as sinh,
-    slice_part as slice_part,
-    softplus as softplus,
-    sqr as sqr,
-    sqrt as sqrt,
-    square as square,
-    squeeze as squeeze,
-    sub as sub,
-    subtract as subtract,
-    swapaxes as swapaxes,
-    take as take,
-    take_along_axis as take_along_axis,
-    tan as tan,
-    tanh as tanh,
-    tensor as tensor,
-    tile as tile,
-    transpose as transpose,
-    true_divide as true_divide,
-    trunc as trunc,
-    unsqueeze as unsqueeze,
-    view_of as view_of,
-    where as where,
-    xlogy as xlogy,
-    zeros as zeros,
-    zeros_like as zeros_like,
-)
-from agnesi.api.host import (
-    from_dlpack as from_dlpack,
-)
-from agnesi.api.methods import (
-    Tensor as Tensor,
-)
-from agnesi.autodiff.forward import (
-    Lop as Lop,
-    Rop as Rop,
-)
-from agnesi.autodiff.recording import (
-    enable_grad as enable_grad,
-    is_grad_enabled as is_grad_enabled,
-    no_grad as no_grad,
-    stop_gradient as stop_gradient,
-)
-from agnesi.autodiff.transforms import (
-    grad as grad,
-    hessian as hessian,
-    jacobian as jacobian,
-    jvp as jvp,
-    value_and_grad as value_and_grad,
-    vjp as vjp,
-)
-from agnesi.core.config import (
-    config as config,
-)
-from agnesi.core.dims import (
-    Dim as Dim,
-)
-from agnesi.core.dtypes import (
-    bool_ as bool,
-    complex128 as complex128,
-    complex64 as complex64,
-    float16 as float16,
-    float32 as float32,
-    float64 as float64,
-    int16 as int16,
-    int32 as int32,
-    int64 as int64,
-    int8 as int8,
-    uint16 as uint16,
-    uint32 as uint32,
-    uint64 as uint64,
-    uint8 as uint8,
-)
-from agnesi.core.errors import (
-    DTypeError as DTypeError,
-    GradientError as GradientError,
-    MissingInputError as MissingInputError,
-    ShapeError as ShapeError,
-    TraceError as TraceError,
-)
-
-_LAZY = ("data", "inspect", "nn", "optim", "symbolic", "testing")
+from agnesi.api.functions import *  # noqa: F403 - that module is the list
+from agnesi.api.host import from_dlpack as from_dlpack
+from agnesi.api.methods import Tensor as Tensor
+from agnesi.autodiff.forward import Lop as Lop
+from agnesi.autodiff.forward import Rop as Rop
+from agnesi.autodiff.recording import enable_grad as enable_grad
+from agnesi.autodiff.recording import is_grad_enabled as is_grad_enabled
+from agnesi.autodiff.recording import no_grad as no_grad
+from agnesi.autodiff.recording import stop_gradient as stop_gradient
+from agnesi.autodiff.transforms import grad as grad
+from agnesi.autodiff.transforms import hessian as hessian
+from agnesi.autodiff.transforms import jacobian as jacobian
+from agnesi.autodiff.transforms import jvp as jvp
+from agnesi.autodiff.transforms import value_and_grad as value_and_grad
+from agnesi.autodiff.transforms import vjp as vjp
+from agnesi.core.config import config as config
+from agnesi.core.dims import Dim as Dim
+from agnesi.core.dtypes import bool_ as bool  # noqa: A004
+from agnesi.core.dtypes import complex64 as complex64
+from agnesi.core.dtypes import complex128 as complex128
+from agnesi.core.dtypes import float16 as float16
+from agnesi.core.dtypes import float32 as float32
+from agnesi.core.dtypes import float64 as float64
+from agnesi.core.dtypes import int8 as int8
+from agnesi.core.dtypes import int16 as int16
+from agnesi.core.dtypes import int32 as int32
+from agnesi.core.dtypes import int64 as int64
+from agnesi.core.dtypes import uint8 as uint8
+from agnesi.core.dtypes import uint16 as uint16
+from agnesi.core.dtypes import uint32 as uint32
+from agnesi.core.dtypes import uint64 as uint64
+from agnesi.core.errors import DTypeError as DTypeError
+from agnesi.core.errors import GradientError as GradientError
+from agnesi.core.errors import MissingInputError as MissingInputError
+from agnesi.core.errors import ShapeError as ShapeError
+from agnesi.core.errors import TraceError as TraceError
 
 if TYPE_CHECKING:
     from agnesi import inspect as inspect
     from agnesi import nn as nn
     from agnesi import optim as optim
-    from agnesi import symbolic as symbolic
     from agnesi import testing as testing
+    from agnesi.api import symbolic as symbolic
+
+#: Rooms that are loaded at first use.
+_LAZY = {
+    "inspect": "agnesi.inspect",
+    "nn": "agnesi.nn",
+    "optim": "agnesi.optim",
+    "symbolic": "agnesi.api.symbolic",
+    "testing": "agnesi.testing",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms that are loaded at first use."""
     if name in _LAZY:
         from importlib import import_module
 
-        return import_module(f"agnesi.{name}")
+        return import_module(_LAZY[name])
     raise AttributeError(f"module 'agnesi' has no attribute {name!r}")

@@ -1,6 +1,4 @@
-"""Every array function of the library, by name."""
-
-from __future__ import annotations
+"""Every array function of the library, by name, and the names that NumPy, PyTorch and Theano use."""
 
 from agnesi.ops.arith import (
     abs as abs,
@@ -15,7 +13,6 @@ from agnesi.ops.arith import (
     divide as divide,
     divide as true_divide,
     floor_divide as floor_divide,
-    fma as fma,
     fmod as fmod,
     imag as imag,
     multiply as mul,
@@ -30,8 +27,6 @@ from agnesi.ops.arith import (
     remainder as mod,
     remainder as remainder,
     rsqrt as rsqrt,
-    safe_divide as safe_divide,
-    safe_multiply as safe_multiply,
     sign as sign,
     sqrt as sqrt,
     square as sqr,
@@ -50,7 +45,6 @@ from agnesi.ops.bitwise import (
     bitwise_right_shift as bitwise_right_shift,
     bitwise_right_shift as right_shift,
     bitwise_xor as bitwise_xor,
-    mulhi as mulhi,
 )
 from agnesi.ops.compare import (
     equal as eq,
@@ -79,11 +73,9 @@ from agnesi.ops.creation import (
     alloc as alloc,
     arange as arange,
     asarray as asarray,
-    constant as constant,
     empty as empty,
     empty_like as empty_like,
     eye as eye,
-    filled as filled,
     from_numpy as from_numpy,
     full as full,
     full_like as full_like,
@@ -95,6 +87,13 @@ from agnesi.ops.creation import (
     tensor as tensor,
     zeros as zeros,
     zeros_like as zeros_like,
+)
+from agnesi.ops.diagonal import (
+    diag as diag,
+    diagonal as diagonal,
+    trace as trace,
+    tril as tril,
+    triu as triu,
 )
 from agnesi.ops.explog import (
     exp as exp,
@@ -121,22 +120,36 @@ from agnesi.ops.hyperbolic import (
     tanh as tanh,
 )
 from agnesi.ops.index import (
-    add_at as add_at,
-    along as along,
-    as_index as as_index,
-    common_at as common_at,
     gather as gather,
-    get as get,
-    located as located,
     narrow as narrow,
     nonzero as nonzero,
-    numpy_key as numpy_key,
-    parse as parse,
     select as select,
-    selected as selected,
     take as take,
     take_along_axis as take_along_axis,
-    view_of as view_of,
+)
+from agnesi.ops.join import (
+    chunk as chunk,
+    concat as cat,
+    concat as concat,
+    concat as concatenate,
+    dstack as dstack,
+    hstack as hstack,
+    pad as pad,
+    roll as roll,
+    split as split,
+    stack as stack,
+    unstack as unstack,
+    vstack as vstack,
+)
+from agnesi.ops.matmul import (
+    dot as dot,
+    matmul as bmm,
+    matmul as matmul,
+    matmul as mm,
+    outer as ger,
+    outer as outer,
+    tensordot as tensordot,
+    vecdot as vecdot,
 )
 from agnesi.ops.movement import (
     atleast_1d as atleast_1d,
@@ -151,11 +164,27 @@ from agnesi.ops.movement import (
     permute_dims as permute,
     permute_dims as permute_dims,
     ravel as ravel,
-    remap as remap,
     reshape as reshape,
     squeeze as squeeze,
     swapaxes as swapaxes,
     transpose as transpose,
+)
+from agnesi.ops.reduce import (
+    all as all,
+    amax as amax,
+    amin as amin,
+    any as any,
+    argmax as argmax,
+    argmin as argmin,
+    count_nonzero as count_nonzero,
+    max as max,
+    mean as mean,
+    min as min,
+    norm as norm,
+    prod as prod,
+    std as std,
+    sum as sum,
+    var as var,
 )
 from agnesi.ops.replicate import (
     broadcast_arrays as broadcast_arrays,
@@ -164,6 +193,23 @@ from agnesi.ops.replicate import (
     expand as expand,
     repeat as repeat,
     tile as tile,
+    unfold as unfold,
+)
+from agnesi.ops.scans import (
+    cumprod as cumprod,
+    cumprod as cumulative_prod,
+    cumsum as cumsum,
+    cumsum as cumulative_sum,
+)
+from agnesi.ops.scatter import (
+    inc_subtensor as inc_subtensor,
+    index_add as index_add,
+    index_put as index_put,
+    put as put,
+    put_along_axis as put_along_axis,
+    scatter as scatter,
+    scatter_add as scatter_add,
+    set_subtensor as set_subtensor,
 )
 from agnesi.ops.select import (
     ceil as ceil,
@@ -183,7 +229,22 @@ from agnesi.ops.select import (
 )
 from agnesi.ops.slices import (
     flip as flip,
-    slice_part as slice_part,
+)
+from agnesi.ops.softmax import (
+    cross_entropy as cross_entropy,
+    log_softmax as log_softmax,
+    logsumexp as logsumexp,
+    nll_loss as nll_loss,
+    reduced_loss as reduced_loss,
+    softmax as softmax,
+)
+from agnesi.ops.special import (
+    digamma as digamma,
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+    lgamma as lgamma,
+    polygamma as polygamma,
 )
 from agnesi.ops.trig import (
     acos as acos,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.api import show
 from agnesi.core import dims, dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
@@ -30,8 +31,8 @@ def value(x: Tensor, use: str) -> np.ndarray:
     made = f" (made by {node.op.name} at {location(node.where)})" if node and node.op else ""
     raise TraceError(
         at(
-            f"{use} needs the value of {x.name or 'a tensor'}, {typed(x)}{made}, but the graph is "
-            f"only being written here and has no values yet. {_INSTEAD}"
+            f"{use} needs the value of {show.symbolic(x)}{made}, but the graph is only being "
+            f"written here and has no values yet. {_INSTEAD}"
         )
     )
 
@@ -190,6 +191,11 @@ def clone(self: Tensor) -> Tensor:
     """A copy in memory of its own; gradients flow through it."""
     result: Any = self
     return result + 0 if self.dtype.kind in "iufc" else result | False
+
+
+def device(self: Tensor) -> str:
+    """Where the elements are: always "cpu"."""
+    return "cpu"
 
 
 def __dlpack__(self: Tensor, **options: Any) -> Any:  # noqa: N807

@@ -15,7 +15,7 @@ from agnesi.core.op import explain, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import SCALARS, as_tensor, cast
-from agnesi.ops.elementwise import TABLE
+from agnesi.ops.elementwise import TABLE, silently
 from agnesi.ops.expand import broadcast_to
 
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -70,8 +70,7 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
 def _run(ufunc: np.ufunc, arrays: list[Any]) -> bool:
     """Whether the computation went well; NumPy checks everything before it writes."""
     try:
-        with np.errstate(all="ignore"):
-            ufunc(*arrays, out=arrays[0])
+        silently(ufunc, *arrays, arrays[0])
     except (ValueError, TypeError, OverflowError):
         return False
     return True

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api import functions, host, inplace, show
+from agnesi.api import functions, host, inplace, shaping, show
 from agnesi.autodiff import recording, reverse
 from agnesi.core.tensor import Tensor
+from agnesi.ops.index import getitem
+from agnesi.ops.scatter import setitem
 
 Method = Callable[..., Any]
 
-#: Operator -> function; the reflected form takes its operands in the other order.
+#: Operator -> function, sign; the reflected form takes its operands in the other order.
 BINARY = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
-    "floordiv": "floor_divide", "mod": "remainder", "pow": "power", "matmul": "matmul",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}
-SIGNS = {
-    "add": "+=", "sub": "-=", "mul": "*=", "truediv": "/=", "floordiv": "//=", "mod": "%=",
-    "pow": "**=", "matmul": "@=", "and": "&=", "or": "|=", "xor": "^=", "lshift": "<<=",
-    "rshift": ">>=",
+    "add": ("add", "+"), "sub": ("subtract", "-"), "mul": ("multiply", "*"),
+    "truediv": ("divide", "/"), "floordiv": ("floor_divide", "//"), "mod": ("remainder", "%"),
+    "pow": ("power", "**"), "matmul": ("matmul", "@"), "and": ("bitwise_and", "&"),
+    "or": ("bitwise_or", "|"), "xor": ("bitwise_xor", "^"),
+    "lshift": ("bitwise_left_shift", "<<"), "rshift": ("bitwise_right_shift", ">>"),
 }
 COMPARISONS = {
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
@@ -32,28 +29,61 @@ COMPARISONS = {
 UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
 
 #: Methods that are the function of the same name.
-SAME = ["abs", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "asin", "asinh", "atan", "atan2", "atanh", "bernoulli", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "chunk", "clamp", "clip", "conj", "cos", "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "diag", "diagonal", "diff", "divide", "dot", "einsum", "equal", "erf", "erfc", "exp", "exp2", "expand_dims", "expm1", "fix", "flip", "floor", "floor_divide", "fmod", "gather", "greater", "greater_equal", "imag", "inner", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "lgamma", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "masked_fill", "matmul", "max", "maximum", "mean", "median", "min", "minimum", "moveaxis", "multiply", "nan_to_num", "nanmean", "nansum", "narrow", "negative", "nonzero", "norm", "not_equal", "outer", "positive", "power", "prod", "put_along_axis", "ptp", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "roll", "round", "rsqrt", "scatter", "scatter_add", "searchsorted", "select", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus", "sort", "split", "sqrt", "square", "squeeze", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "tril", "triu", "trunc", "unbind", "unfold", "unflatten", "unique", "unsqueeze", "var", "where"]
+SAME = """
+    abs acos acosh all allclose amax amin any arccos arccosh arcsin arcsinh arctan arctan2
+    arctanh argmax argmin argsort asin asinh atan atan2 atanh bitwise_and bitwise_or bitwise_xor
+    broadcast_to ceil chunk clamp clip conj cos cosh count_nonzero cross cumprod cumsum diag
+    diagonal diff dimshuffle divide dot einsum equal erf erfc exp exp2 expand_dims expm1 flip
+    floor floor_divide fmod gather greater greater_equal index_add index_put inner isclose
+    isfinite isinf isnan less less_equal lgamma log log10 log1p log2 log_softmax logaddexp
+    logical_and logical_not logical_or logical_xor logsumexp masked_fill matmul max maximum mean
+    median min minimum moveaxis multiply nan_to_num narrow negative nonzero norm not_equal outer
+    positive power prod put put_along_axis ravel reciprocal relu remainder repeat roll round
+    rsqrt scatter scatter_add select sigmoid sign signbit sin sinh softmax softplus sort split
+    sqrt square std subtract sum swapaxes take take_along_axis tan tanh tensordot topk trace tril
+    triu trunc unbind unique unsqueeze var vecdot
+"""
 #: Methods under another name than the function's.
 OTHER = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "true_divide": "divide",
     "pow": "power", "neg": "negative", "eq": "equal", "ne": "not_equal", "lt": "less",
     "le": "less_equal", "gt": "greater", "ge": "greater_equal", "mm": "matmul", "bmm": "matmul",
-    "mv": "matmul", "conjugate": "conj", "absolute": "abs", "max_": "max",
-    "logical_not": "logical_not", "compress": "compress",
+    "mv": "matmul", "conjugate": "conj", "absolute": "abs",
 }
-#: In-place forms, in PyTorch's names: method without the underscore -> function.
-IN_PLACE = {
-    **{name: name for name in ["abs", "acos", "asin", "atan", "ceil", "clamp", "clip", "cos", "cosh", "erf", "exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "masked_fill", "reciprocal", "relu", "remainder", "round", "rsqrt", "scatter", "scatter_add", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "tril", "triu", "trunc", "bitwise_and", "bitwise_or", "bitwise_xor"]},
-    "mul": "multiply", "div": "divide", "pow": "power", "neg": "negative",
-    "floor_divide": "floor_divide", "multiply": "multiply", "divide": "divide",
+#: In-place forms of the functions of the same name: the method's name ends in an underscore.
+IN_PLACE = """
+    abs acos asin atan ceil clamp clip cos cosh divide erf exp exp2 expm1 floor floor_divide log
+    log10 log1p log2 masked_fill multiply reciprocal relu remainder round rsqrt scatter
+    scatter_add sigmoid sign sin sinh sqrt square tan tanh tril triu trunc bitwise_and bitwise_or
+    bitwise_xor
+"""
+#: In-place forms of functions under another name.
+IN_PLACE_OTHER = {"mul": "multiply", "div": "divide", "pow": "power", "neg": "negative"}
+#: Conversions, in PyTorch's names.
+CONVERSIONS = {
+    "float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64",
+    "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
+    "cdouble": "complex128",
 }
+#: Methods for Python and NumPy, from ``host``.
+HOST = """
+    item tolist numpy __array__ __bool__ __int__ __float__ __complex__ __index__ __len__ __iter__
+    __contains__ __format__ numel element_size is_contiguous contiguous clone __dlpack__
+    __dlpack_device__ __buffer__ __array_namespace__ __reduce__ __deepcopy__
+"""
+#: Methods of their own, from ``shaping``.
+SHAPING = """
+    add reshape view reshape_as permute transpose t squeeze flatten expand expand_as tile astype to
+    type_as is_floating_point is_complex
+"""
+_FOREIGN = (type(None), str, bytes, dict, set)
 
 
 def _operator(function: Method) -> Method:
     """A binary operator that leaves operands of foreign types to them."""
 
     def method(self: Tensor, other: Any) -> Any:
-        if other is None or isinstance(other, (str, dict, set)):
+        if type(other) in _FOREIGN:
             return NotImplemented
         return function(self, other)
 
@@ -62,15 +92,22 @@ def _operator(function: Method) -> Method:
 
 def _reflected(function: Method) -> Method:
     def method(self: Tensor, other: Any) -> Any:
-        if other is None or isinstance(other, (str, dict, set)):
+        if type(other) in _FOREIGN:
             return NotImplemented
         return function(other, self)
 
     return method
 
 
-def _dim_too(function: Method) -> Method:
-    """The function as a method that takes PyTorch's ``dim`` and ``keepdim`` as well."""
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = getattr(function, "__wrapped__", function).__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def method_of(function: Method) -> Method:
+    """The method form of a public function; ``dim``, ``keepdim`` and ``ddof`` are understood."""
+    if "axis" not in _parameters(function):
+        return function
 
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
@@ -78,69 +115,69 @@ def _dim_too(function: Method) -> Method:
             keywords["axis"] = keywords.pop("dim")
         if "keepdim" in keywords:
             keywords["keepdims"] = keywords.pop("keepdim")
+        if "ddof" in keywords:
+            keywords["correction"] = keywords.pop("ddof")
         return function(self, *args, **keywords)
 
     return method
 
 
-def _takes_axis(function: Method) -> bool:
-    return "axis" in inspect.signature(function).parameters
-
-
-def method_of(function: Method) -> Method:
-    """The method form of a public function."""
-    return _dim_too(function) if _takes_axis(function) else function
-
-
 def _operators() -> dict[str, Method]:
     table: dict[str, Method] = {}
-    for name, function in BINARY.items():
-        if not hasattr(functions, function):
-            continue
+    for name, (function, sign) in BINARY.items():
         f = getattr(functions, function)
         table[f"__{name}__"] = _operator(f)
         table[f"__r{name}__"] = _reflected(f)
-        table[f"__i{name}__"] = inplace.update(function, f, SIGNS[name])
+        table[f"__i{name}__"] = inplace.update(function, f, f"{sign}=")
     for name, function in COMPARISONS.items():
-        if hasattr(functions, function):
-            table[f"__{name}__"] = _operator(getattr(functions, function))
+        table[f"__{name}__"] = _operator(getattr(functions, function))
     for name, function in UNARY.items():
-        if hasattr(functions, function):
-            table[f"__{name}__"] = getattr(functions, function)
+        table[f"__{name}__"] = getattr(functions, function)
     table["__hash__"] = object.__hash__
+    table["__getitem__"] = getitem
+    table["__setitem__"] = setitem
     return table
 
 
 def _functions() -> dict[str, Method]:
-    names = {**{name: name for name in SAME}, **OTHER}
+    names = {**{name: name for name in SAME.split()}, **OTHER}
     table = {m: method_of(getattr(functions, f)) for m, f in names.items() if hasattr(functions, f)}
-    for name, function in IN_PLACE.items():
+    changing = {**{name: name for name in IN_PLACE.split()}, **IN_PLACE_OTHER}
+    for name, function in changing.items():
         if hasattr(functions, function):
             table[f"{name}_"] = inplace.update(function, getattr(functions, function), f"{name}_")
     return table
 
 
-def _host() -> dict[str, Any]:
-    names = ["item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__", "__index__", "__len__", "__iter__", "__contains__", "__format__", "numel", "element_size", "is_contiguous", "contiguous", "clone", "__dlpack__", "__dlpack_device__", "__buffer__", "__array_namespace__", "__reduce__", "__deepcopy__"]
-    table: dict[str, Any] = {name: getattr(host, name) for name in names}
+def _own() -> dict[str, Any]:
+    table: dict[str, Any] = {name: getattr(host, name) for name in HOST.split()}
+    table.update((name, getattr(shaping, name)) for name in SHAPING.split())
+    table.update((name, shaping.converter(d, name)) for name, d in CONVERSIONS.items())
     table.update(
-        nelement=host.numel, copy=host.clone, size=property(host.size),
-        nbytes=property(host.nbytes), itemsize=property(host.element_size),
-        __repr__=show.__repr__,
-        fill_=inplace.fill_, zero_=inplace.zero_, copy_=inplace.copy_,
-        add_=inplace.add_, sub_=inplace.sub_, subtract_=inplace.sub_,
+        __repr__=show.__repr__, copy=host.clone, nelement=host.numel,
+        fill_=inplace.fill_, zero_=inplace.zero_, copy_=inplace.copy_, add_=inplace.add_,
+        sub_=inplace.sub_, subtract_=inplace.sub_,
         backward=reverse.backward, detach=recording.detach,
         requires_grad_=recording.requires_grad_, retain_grad=recording.retain_grad,
         unchain_backward=recording.unchain_backward, zero_grad=recording.zero_grad,
-        cleargrad=recording.zero_grad, owner=property(recording.owner),
-        is_leaf=property(recording.is_leaf),
+        cleargrad=recording.zero_grad,
     )
     return table
 
 
+def _properties() -> dict[str, Any]:
+    return {
+        "size": property(host.size), "nbytes": property(host.nbytes),
+        "itemsize": property(host.element_size), "T": property(shaping.t),
+        "mT": property(shaping.mt), "real": property(shaping.real_part),
+        "imag": property(shaping.imaginary_part), "owner": property(recording.owner),
+        "is_leaf": property(recording.is_leaf), "device": property(host.device),
+    }
+
+
 def table() -> dict[str, Any]:
     """Every method and property that is bound to Tensor, by name."""
-    return {**_functions(), **_operators(), **_host()}
+    return {**_functions(), **_operators(), **_own(), **_properties()}
 
 
 def install() -> None:

@@ -13,7 +13,7 @@ _KINDS = ("scalar", "vector", "matrix")
 
 def __repr__(self: Tensor) -> str:  # noqa: N807
     if self.data is None or STATE.trace is not None:
-        return _symbolic(self)
+        return symbolic(self)
     data = self.data
     text = np.array2string(data, separator=", ", prefix="tensor(")
     parts = [text]
@@ -32,7 +32,8 @@ def _usual() -> tuple[np.dtype, ...]:
     return dtypes.bool_, dtypes.int64, default, dtypes.complex_of(default)
 
 
-def _symbolic(x: Tensor) -> str:
+def symbolic(x: Tensor) -> str:
+    """A tensor without its values: ``<matrix x: float32[batch, 3]>``."""
     kind = _KINDS[x.ndim] if x.ndim < 3 else f"tensor{x.ndim}"
     node = x.node
     name = x.name or (node.op.name if node is not None and node.op is not None else "")

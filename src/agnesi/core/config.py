@@ -17,6 +17,7 @@ def _flag(text: str) -> bool:
 
 _FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "default_float": ("AGNESI_DEFAULT_FLOAT", str),
+    "symbolic_float": ("AGNESI_SYMBOLIC_FLOAT", str),
     "optimizer": ("AGNESI_OPTIMIZER", str),
     "compile": ("AGNESI_COMPILE", _flag),
     "cache": ("AGNESI_CACHE", _flag),
@@ -24,6 +25,7 @@ _FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
 }
 _DEFAULTS: dict[str, Any] = {
     "default_float": "float32",
+    "symbolic_float": "float64",
     "optimizer": "fast_run",
     "compile": True,
     "cache": True,
@@ -31,6 +33,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _CHOICES = {
     "default_float": ("float16", "float32", "float64"),
+    "symbolic_float": ("float16", "float32", "float64"),
     "optimizer": ("None", "fast_compile", "fast_run"),
 }
 
@@ -38,7 +41,7 @@ _CHOICES = {
 def _checked(name: str, value: Any) -> Any:
     if name not in _DEFAULTS:
         raise AttributeError(f"config has no setting {name!r}; there are {sorted(_DEFAULTS)}")
-    if name == "default_float":
+    if name.endswith("_float"):
         value = np.dtype(value).name
     if name == "optimizer" and value is None:
         value = "None"
@@ -54,6 +57,8 @@ class Config:
     ----------
     default_float : str
         dtype of Python floats and of creation functions ("float32"; also "float16", "float64").
+    symbolic_float : str
+        dtype of symbolic variables that name none, as in ``T.matrix()`` ("float64", as in Theano).
     optimizer : str
         Rewrite preset of compiled functions: "fast_run", "fast_compile" or "None".
     compile : bool

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops, shapes
+from agnesi.core import dims, loops, shapes
 from agnesi.core.dims import Dim, Shape
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
@@ -104,7 +104,10 @@ def lower_reduce(kind: str, at: Any, axes: tuple[int, ...], x: Any) -> Any:
 
 def broadcast_to(x: Tensor, shape: Shape) -> Tensor:
     """``x`` with axes repeated to ``shape``; the same tensor where nothing is to do."""
-    return x if x.shape == shape else apply(BroadcastTo(shape), x)
+    if x.shape == shape:
+        return x
+    op = BroadcastTo(shape)
+    return apply(op, x) if dims.is_static(shape) else symbolic(op, (x,))
 
 
 def sum_to(x: Tensor, shape: Shape) -> Tensor:

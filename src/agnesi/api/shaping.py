@@ -1,0 +1,197 @@
+"""Methods that are more than a function of the same name: shapes given as ``*shape``, dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply
+from agnesi.core.dtypes import as_dtype
+from agnesi.core.op import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import add as plus
+from agnesi.ops.arith import imag, real
+from agnesi.ops.convert import Cast, cast
+from agnesi.ops.movement import matrix_transpose, permute_dims, swapaxes
+from agnesi.ops.movement import flatten as flatten_axes
+from agnesi.ops.movement import reshape as to_shape
+from agnesi.ops.movement import squeeze as drop_axes
+from agnesi.ops.replicate import broadcast_to as to_broadcast
+from agnesi.ops.replicate import tile as tiled
+
+
+def _listed(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``f(2, 3)`` and ``f((2, 3))`` alike."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        return tuple(sizes[0])
+    return sizes
+
+
+def add(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``self + alpha * other``."""
+    return plus(self, other if alpha == 1 else alpha * other)
+
+
+def reshape(self: Tensor, *shape: Any) -> Tensor:
+    """The elements in another shape; one size may be -1.  Shares memory where it can.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.arange(4).reshape(2, -1)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    return to_shape(self, _listed(shape))
+
+
+def view(self: Tensor, *shape: Any) -> Tensor:
+    """Like :func:`reshape`."""
+    return to_shape(self, _listed(shape))
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in the shape of another tensor."""
+    return to_shape(self, other.shape)
+
+
+def permute(self: Tensor, *axes: Any) -> Tensor:
+    """The axes in another order.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones((2, 3, 4)).permute(2, 0, 1).shape
+    (4, 2, 3)
+    """
+    return permute_dims(self, _listed(axes))
+
+
+def transpose(self: Tensor, *axes: Any) -> Tensor:
+    """The axes in another order, reversed by default, as in NumPy.
+
+    Two numbers on a tensor that has not two axes swap these axes, as in PyTorch.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones((2, 3, 4)).transpose().shape, ag.ones((2, 3, 4)).transpose(0, 1).shape
+    ((4, 3, 2), (3, 2, 4))
+    """
+    order = _listed(axes)
+    if not order or order == (None,):
+        return permute_dims(self)
+    if len(order) == 2 and self.ndim != 2:
+        return swapaxes(self, *order)
+    return permute_dims(self, order)
+
+
+def t(self: Tensor) -> Tensor:
+    """The transposed matrix."""
+    return permute_dims(self)
+
+
+def mt(self: Tensor) -> Tensor:
+    """The last two axes swapped."""
+    return matrix_transpose(self)
+
+
+def squeeze(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
+    """Without axes of size 1."""
+    return drop_axes(self, axis if dim is None else dim)
+
+
+def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Axes ``start_dim`` to ``end_dim`` as one."""
+    return flatten_axes(self, start_dim, end_dim)
+
+
+def expand(self: Tensor, *shape: Any) -> Tensor:
+    """Axes of size 1 repeated to ``shape``; -1 keeps a size."""
+    sizes = _listed(shape)
+    extra = len(sizes) - self.ndim
+    full = tuple(
+        self.shape[i - extra] if isinstance(n, int) and n == -1 and i >= extra else n
+        for i, n in enumerate(sizes)
+    )
+    return to_broadcast(self, full)
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """Repeated to the shape of another tensor."""
+    return to_broadcast(self, other.shape)
+
+
+def tile(self: Tensor, *reps: Any) -> Tensor:
+    """The whole tensor repeated along each axis."""
+    return tiled(self, _listed(reps))
+
+
+# -- dtypes ---------------------------------------------------------------------------------
+@public
+def astype(self: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
+    """The values as another dtype.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The new type.
+    copy : bool
+        Whether to copy where the type is already right.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tensor([1.7, 2.2]).astype("int64")
+    tensor([1, 2])
+    """
+    kind = as_dtype(dtype)
+    return apply(Cast(kind), self) if copy else cast(self, kind)
+
+
+def to(self: Tensor, target: Any = None, *, dtype: Any = None, copy: bool = False) -> Tensor:
+    """The values as another dtype, or as that of another tensor; the tensor itself if it is so.
+
+    The only device is "cpu", which is accepted.
+    """
+    wanted = dtype if dtype is not None else getattr(target, "dtype", target)
+    if wanted is None or wanted == "cpu":
+        return apply(Cast(self.dtype), self) if copy else self
+    return astype(self, wanted, copy=copy)
+
+
+def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
+    """The method that converts to one dtype."""
+
+    def method(self: Tensor) -> Tensor:
+        return cast(self, as_dtype(dtype))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The values as {as_dtype(dtype)}; the tensor itself if it is so."
+    return method
+
+
+def real_part(self: Tensor) -> Tensor:
+    """The real part; the tensor itself if it is real."""
+    return real(self) if self.dtype.kind == "c" else self
+
+
+def imaginary_part(self: Tensor) -> Tensor:
+    """The imaginary part."""
+    return imag(self)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The values as the dtype of another tensor."""
+    return cast(self, other.dtype)
+
+
+def is_floating_point(self: Tensor) -> bool:
+    """Whether the elements are floats."""
+    return self.dtype.kind == "f"
+
+
+def is_complex(self: Tensor) -> bool:
+    """Whether the elements are complex."""
+    return self.dtype in dtypes.COMPLEX

@@ -1,0 +1,153 @@
+"""Symbolic variables, and every array function: ``from agnesi import symbolic as T``.
+
+A variable has a dtype, a number of axes, and sizes that may be unknown.  The first letter of a
+constructor tells the dtype, as in Theano: b, w, i, l for int8 to int64, f and d for float32 and
+float64, c and z for complex64 and complex128; without one it is ``config.symbolic_float``.
+
+Examples
+--------
+>>> from agnesi import symbolic as T
+>>> x = T.matrix("x", shape=("batch", 3))
+>>> x
+<matrix x: float64[batch, 3]>
+>>> T.grad((x**2).sum(), x)
+<matrix multiply: float64[batch, 3]>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
+from agnesi.api.functions import asarray
+from agnesi.autodiff.forward import Lop as Lop
+from agnesi.autodiff.forward import Rop as Rop
+from agnesi.autodiff.transforms import grad as grad
+from agnesi.core.config import config
+from agnesi.core.dims import Dim
+from agnesi.core.dtypes import as_dtype, is_inexact
+from agnesi.core.errors import ShapeError, at, user_where
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+
+Constructor = Callable[..., Tensor]
+
+
+def variable(name: str | None, dtype: Any, shape: Sequence[int | str | Dim | None]) -> Tensor:
+    """A symbolic variable: an input to come.
+
+    Parameters
+    ----------
+    name : str or None
+        Its name, for printing and for calls by keyword.
+    dtype : dtype or None
+        Type of the elements; None is ``config.symbolic_float``.
+    shape : sequence
+        A number, a name (equal names are equal sizes), or None for each axis.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> T.variable("x", "float32", (None, 3)).dtype
+    dtype('float32')
+    """
+    kind = as_dtype(config.symbolic_float if dtype is None else dtype)
+    sizes = tuple(_size(n) for n in shape)
+    return symbol(
+        Node(None, (), sizes, kind, requires_grad=is_inexact(kind), where=user_where(), name=name)
+    )
+
+
+def _size(n: int | str | Dim | None) -> int | Dim:
+    if n is None or isinstance(n, str):
+        return Dim(n)
+    return n
+
+
+def tensor(
+    dtype: Any = None, shape: Sequence[int | str | Dim | None] = (), name: str | None = None
+) -> Tensor:
+    """A symbolic variable of any dtype and shape.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> T.tensor("int32", (None, "time", 3), name="z").ndim
+    3
+    """
+    return variable(name, dtype, shape)
+
+
+def Variable(name: str, shape: Sequence[Any] = (None,), dtype: Any = None) -> Tensor:  # noqa: N802
+    """A named symbolic variable, a vector unless a shape is given.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> T.Variable("A") * T.Variable("B") + T.Constant(1)
+    <vector add: float64[...]>
+    """
+    return variable(name, dtype, shape)
+
+
+def Constant(value: Any) -> Tensor:  # noqa: N802 - a constructor
+    """A constant of a graph: the value itself."""
+    return asarray(value)
+
+
+def _constructor(default: str | None, pattern: tuple[int | None, ...], kind: str) -> Constructor:
+    def make(
+        name: str | None = None, dtype: Any = None, *, shape: Sequence[Any] | None = None
+    ) -> Tensor:
+        sizes = pattern if shape is None else tuple(shape)
+        if len(sizes) != len(pattern):
+            raise ShapeError(at(f"a {kind} has {len(pattern)} axes, but shape is {sizes}"))
+        return variable(name, default if dtype is None else dtype, sizes)
+
+    make.__name__ = make.__qualname__ = kind
+    make.__doc__ = f"A symbolic {kind}: name, dtype and shape may be given."
+    return make
+
+
+_PATTERNS: dict[str, tuple[int | None, ...]] = {
+    "scalar": (), "vector": (None,), "matrix": (None, None), "row": (1, None), "col": (None, 1),
+    "tensor3": (None,) * 3, "tensor4": (None,) * 4, "tensor5": (None,) * 5,
+}
+
+
+def _family(dtype: str | None) -> tuple[Constructor, ...]:
+    """Constructors for one dtype, in the order of ``_PATTERNS``."""
+    return tuple(_constructor(dtype, pattern, kind) for kind, pattern in _PATTERNS.items())
+
+
+scalar, vector, matrix, row, col, tensor3, tensor4, tensor5 = _family(None)
+bscalar, bvector, bmatrix, brow, bcol, btensor3, btensor4, btensor5 = _family("int8")
+wscalar, wvector, wmatrix, wrow, wcol, wtensor3, wtensor4, wtensor5 = _family("int16")
+iscalar, ivector, imatrix, irow, icol, itensor3, itensor4, itensor5 = _family("int32")
+lscalar, lvector, lmatrix, lrow, lcol, ltensor3, ltensor4, ltensor5 = _family("int64")
+fscalar, fvector, fmatrix, frow, fcol, ftensor3, ftensor4, ftensor5 = _family("float32")
+dscalar, dvector, dmatrix, drow, dcol, dtensor3, dtensor4, dtensor5 = _family("float64")
+cscalar, cvector, cmatrix, crow, ccol, ctensor3, ctensor4, ctensor5 = _family("complex64")
+zscalar, zvector, zmatrix, zrow, zcol, ztensor3, ztensor4, ztensor5 = _family("complex128")
+
+
+def scalars(*names: str) -> tuple[Tensor, ...]:
+    """Several symbolic scalars.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> a, b = T.scalars("a", "b")
+    """
+    return tuple(scalar(n) for n in names)
+
+
+def vectors(*names: str) -> tuple[Tensor, ...]:
+    """Several symbolic vectors."""
+    return tuple(vector(n) for n in names)
+
+
+def matrices(*names: str) -> tuple[Tensor, ...]:
+    """Several symbolic matrices."""
+    return tuple(matrix(n) for n in names)
