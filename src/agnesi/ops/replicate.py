@@ -1,4 +1,4 @@
-"""More of the same elements: broadcasting, copies, tiles, repetitions, rolls and windows."""
+"""More of the same elements: broadcasting, copies, tiles, repetitions and windows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from agnesi.core.op import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import sizes_of
+from agnesi.ops.creation import Arange, made, sizes_of
 from agnesi.ops.index import take
-from agnesi.ops.movement import flatten, reshape
+from agnesi.ops.movement import flatten, moveaxis, reshape
+
+_INT64 = np.dtype("int64")
 
 
 @public
@@ -150,3 +152,26 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
         counts[axis] = repeats if isinstance(repeats, Dim) else int(repeats)
         return _repeated(x, x.shape, tuple(counts), before=False)
     return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)
+
+
+@public
+def unfold(x: Any, axis: int, size: int, step: int = 1) -> Tensor:
+    """Windows of ``size`` along an axis, ``step`` apart; the window's axis is the last.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unfold(ag.arange(4), 0, 2)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    n = x.shape[axis]
+    if isinstance(n, int) and not 0 < size <= n:
+        raise ShapeError(f"a window of {size} does not fit axis {axis} of size {n}")
+    count = (n - size) // step + 1
+    starts = reshape(made(Arange(0, step, count, _INT64), count), (count, 1))
+    index = starts + made(Arange(0, 1, size, _INT64), size)
+    return moveaxis(take(x, index, axis), axis + 1, -1)

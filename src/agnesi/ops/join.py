@@ -1,0 +1,343 @@
+"""Joining and splitting: concatenation, stacks, parts, borders, rolls."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.dims import Dim, Size, combine, is_static
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op, public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, common
+from agnesi.ops.creation import filled
+from agnesi.ops.index import take
+from agnesi.ops.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
+from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice
+
+
+# -- concatenation ----------------------------------------------------------------------------
+def _total(xs: Sequence[Any], axis: int) -> Size:
+    total: Size = 0
+    for x in xs:
+        total = combine("+", total, x.shape[axis])
+    return total
+
+
+@dataclass(frozen=True)
+class Concat(Op):
+    """Operands one behind the other along an axis."""
+
+    axis: int
+    name = "concat"
+    keep_inputs = ()
+
+    def infer(self, *xs: Any) -> Any:
+        first = xs[0].shape
+        for x in xs[1:]:
+            if len(x.shape) != len(first):
+                raise ShapeError(f"operands have {len(first)} and {len(x.shape)} dimensions")
+            for a, (n, m) in enumerate(zip(first, x.shape, strict=True)):
+                if a != self.axis and n != m and is_static((n, m)):
+                    raise ShapeError(
+                        f"sizes {n} and {m} differ on axis {a}; only axis {self.axis}, along "
+                        "which operands are joined, may differ"
+                    )
+        shape = (*first[: self.axis], _total(xs, self.axis), *first[self.axis + 1:])
+        return shape, xs[0].dtype
+
+    def perform(self, *xs: np.ndarray) -> np.ndarray:
+        return np.concatenate(xs, self.axis)
+
+    def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+        start: Size = 0
+        results: list[Any] = []
+        for x in xs:
+            stop = combine("+", start, x.shape[self.axis])
+            results.append(_cut(g, self.axis, start, stop) if x.requires_grad else None)
+            start = stop
+        return tuple(results)
+
+    def jvp(self, ts: Any, y: Tensor, *xs: Tensor) -> Any:
+        return apply(self, *(
+            filled(x.shape, 0, x.dtype) if t is None else t for t, x in zip(ts, xs, strict=True)
+        ))
+
+    def parts(self, *xs: Any) -> list[loops.Part]:
+        start, result = 0, []
+        for x in xs:
+            offset = tuple(start if a == self.axis else 0 for a in range(len(x.shape)))
+            steps = (1,) * len(x.shape)
+            result.append(loops.Part(offset, steps, x.shape, _reader(x)))
+            start += x.shape[self.axis]
+        return result
+
+
+def _reader(x: Any) -> Any:
+    return lambda at: x(*at)
+
+
+def _cut(x: Tensor, axis: int, start: Any, stop: Any) -> Tensor:
+    """The range [start, stop) of an axis."""
+    key = tuple((start, stop, 1) if a == axis else FULL for a in range(x.ndim))
+    return apply(Slice(key), x)
+
+
+def _joined(tensors: Sequence[Any]) -> tuple[Tensor, ...]:
+    tensors = list(tensors)
+    if not tensors:
+        raise ValueError("at least one operand is needed")
+    return common(*map(as_tensor, tensors))
+
+
+@public
+def concat(tensors: Sequence[Any], axis: int | None = 0) -> Tensor:
+    """Tensors one behind the other along an axis; flat ones without (``axis=None``).
+
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Of equal shapes but for the axis; dtypes are promoted.
+    axis : int or None
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.concat([ag.arange(2), ag.arange(3)])
+    tensor([0, 1, 0, 1, 2])
+    """
+    xs = _joined(tensors)
+    if axis is None:
+        xs, axis = tuple(reshape(x, (-1,)) for x in xs), 0
+    if xs[0].ndim == 0:
+        raise ShapeError("numbers cannot be joined along an axis; use stack")
+    return apply(Concat(shapes.axis_of(axis, xs[0].ndim)), *xs)
+
+
+@public
+def stack(tensors: Sequence[Any], axis: int = 0) -> Tensor:
+    """Tensors of one shape along a new axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.stack([ag.arange(2), ag.arange(2)], axis=1)
+    tensor([[0, 0],
+            [1, 1]])
+    """
+    xs = _joined(tensors)
+    axis = shapes.axis_of(axis, xs[0].ndim + 1)
+    for x in xs[1:]:
+        if x.shape != xs[0].shape and is_static((*x.shape, *xs[0].shape)):
+            raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
+    return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
+
+
+@public
+def hstack(tensors: Sequence[Any]) -> Tensor:
+    """Tensors side by side: along axis 1, or axis 0 of vectors.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hstack([ag.ones(1), ag.zeros(1)])
+    tensor([1., 0.])
+    """
+    xs = [atleast_1d(x) for x in tensors]
+    return concat(xs, 0 if xs and xs[0].ndim == 1 else 1)
+
+
+@public
+def vstack(tensors: Sequence[Any]) -> Tensor:
+    """Tensors one above the other: along axis 0, vectors as rows.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vstack([ag.ones(2), ag.zeros(2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
+    return concat([atleast_2d(x) for x in tensors], 0)
+
+
+@public
+def dstack(tensors: Sequence[Any]) -> Tensor:
+    """Tensors one behind the other: along axis 2.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dstack([ag.ones((2, 3)), ag.zeros((2, 3))]).shape
+    (2, 3, 2)
+    """
+    return concat([atleast_3d(x) for x in tensors], 2)
+
+
+# -- splitting ----------------------------------------------------------------------------------
+@public
+def split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
+    """Parts of an axis: a number of equal ones, or cut before the indices given (NumPy's).
+
+    Parameters
+    ----------
+    x : array_like
+    sections : int or sequence of int
+    axis : int
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.split(ag.arange(4), 2)
+    [tensor([0, 1]), tensor([2, 3])]
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    n = x.shape[axis]
+    cuts: list[Any]
+    if isinstance(sections, (list, tuple, np.ndarray)):
+        cuts = [0, *(c if isinstance(c, Dim) else operator.index(c) for c in sections), None]
+    else:
+        count = operator.index(sections)
+        if isinstance(n, int) and (count < 1 or n % count):
+            raise ValueError(f"axis {axis} of size {n} does not divide into {count} equal parts")
+        size = n // count
+        cuts = [size * i for i in range(count)] + [n]
+    return [_cut(x, axis, a, b) for a, b in itertools.pairwise(cuts)]
+
+
+@public
+def chunk(x: Any, chunks: int, axis: int = 0) -> list[Tensor]:
+    """At most so many parts of an axis, the last one possibly smaller (PyTorch's).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.chunk(ag.arange(5), 2)
+    [tensor([0, 1, 2]), tensor([3, 4])]
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    n = operator.index(x.shape[axis])
+    if chunks < 1:
+        raise ValueError(f"the number of chunks must be positive, not {chunks}")
+    size = max(-(-n // chunks), 1)
+    return [_cut(x, axis, a, min(a + size, n)) for a in range(0, max(n, 1), size)]
+
+
+@public
+def unstack(x: Any, axis: int = 0) -> tuple[Tensor, ...]:
+    """The slices along an axis, which goes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unstack(ag.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    return tuple(
+        apply(Slice(tuple(i if a == axis else FULL for a in range(x.ndim))), x)
+        for i in range(operator.index(x.shape[axis]))
+    )
+
+
+# -- borders ------------------------------------------------------------------------------------
+def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+    """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
+    widths = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+    if widths.dtype.kind not in "iu" or (widths < 0).any():
+        raise ValueError(f"pad_width must hold integers that are not negative, not {pad_width!r}")
+    return [(int(a), int(b)) for a, b in widths]
+
+
+@public
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
+    """With a border around it.
+
+    Parameters
+    ----------
+    x : array_like
+    pad_width : int, (before, after), or one such pair for each axis
+    mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
+    constant_values : number
+        What the border of mode "constant" holds.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.pad(ag.tensor([1, 2, 3]), 2, "reflect")
+    tensor([3, 2, 1, 2, 3, 2, 1])
+    """
+    x = as_tensor(x)
+    widths = _widths(pad_width, x.ndim)
+    if mode == "constant":
+        return _bordered(x, widths, constant_values)
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise ValueError(f"mode {mode!r} is none of constant, edge, reflect, symmetric, wrap")
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            positions: Any = np.arange(operator.index(x.shape[axis]))
+            x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]
+    return x
+
+
+def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
+    if not any(a or b for a, b in widths):
+        return x
+    pairs = list(zip(widths, x.shape, strict=True))
+    shape = tuple(before + n + after for (before, after), n in pairs)
+    key = tuple((before, before + n, 1) for (before, _), n in pairs)
+    if isinstance(value, Tensor) or value != 0:
+        if isinstance(value, Tensor):
+            raise TypeError("constant_values must be a number; use index_put for a tensor")
+        return apply(SlicePut(key), filled(shape, value, x.dtype), x)
+    return apply(Unslice(key, shape), x)
+
+
+# -- rolling ------------------------------------------------------------------------------------
+@public
+def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
+    """Elements moved on along axes; those that fall off the end come in at the start.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.roll(ag.arange(4), 1)
+    tensor([3, 0, 1, 2])
+    """
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, 0), x.shape)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    if len(axes) != len(shifts):
+        raise ValueError(f"shift {shift} and axis {axis} must be as many")
+    for by, a in zip(shifts, axes, strict=True):
+        a = shapes.axis_of(a, x.ndim)
+        n = x.shape[a]
+        by = combine("%", by, n) if n != 0 else 0
+        if isinstance(by, Dim) or by:
+            x = apply(Concat(a), _cut(x, a, n - by, None), _cut(x, a, 0, n - by))
+    return x

@@ -1,0 +1,295 @@
+"""Order: sort, argsort, topk, unique, and what lies in the middle."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.config import STATE
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError, TraceError
+from agnesi.core.op import Op, public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.index import take_along_axis
+from agnesi.ops.movement import expand_dims, reshape
+
+
+class Ordered(NamedTuple):
+    """Values in order, and where they were."""
+
+    values: Tensor
+    indices: Tensor
+
+
+# -- operations -------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class ArgSort(Op):
+    """Indices that put an axis in order.  NaN comes last, in descending order too."""
+
+    axis: int
+    descending: bool
+    name = "argsort"
+    differentiable = False
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, dtypes.int64
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        if not self.descending:
+            return np.argsort(x, axis=self.axis, kind="stable")
+        if x.dtype.kind == "f":
+            return np.argsort(-x, axis=self.axis, kind="stable")
+        if x.dtype.kind in "bu":
+            return np.argsort(~x, axis=self.axis, kind="stable")
+        if x.dtype.kind == "i":
+            return np.argsort(-1 - x, axis=self.axis, kind="stable")
+        back = np.argsort(np.flip(x, self.axis), axis=self.axis, kind="stable")
+        return x.shape[self.axis] - 1 - np.flip(back, self.axis)
+
+
+@dataclass(frozen=True)
+class TopIndices(Op):
+    """Indices of the ``k`` greatest (or least) elements of an axis, in order."""
+
+    k: int
+    axis: int
+    largest: bool
+    name = "topk"
+    differentiable = False
+
+    def infer(self, x: Any) -> Any:
+        n = x.shape[self.axis]
+        if isinstance(n, int) and not 0 <= self.k <= n:
+            raise ShapeError(f"k = {self.k} of {n} elements on axis {self.axis}")
+        return (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1:]), dtypes.int64
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        x = np.moveaxis(x, self.axis, -1)
+        n = x.shape[-1]
+        last = ArgSort(x.ndim - 1, self.largest).perform
+        if self.k * 8 >= n or x.dtype.kind not in "iuf" or not np.isfinite(x).all():
+            return np.moveaxis(last(x)[..., : self.k], -1, self.axis)
+        kth = n - self.k if self.largest else self.k - 1
+        part = np.argpartition(x, kth, axis=-1) if self.k else np.zeros_like(x, np.int64)
+        found = np.sort(part[..., n - self.k:] if self.largest else part[..., : self.k], axis=-1)
+        inner = last(np.take_along_axis(x, found, -1))
+        return np.moveaxis(np.take_along_axis(found, inner, -1), -1, self.axis)
+
+
+@dataclass(frozen=True)
+class SearchSorted(Op):
+    """Where values would have to be put in to keep a sorted vector in order."""
+
+    right: bool
+    name = "searchsorted"
+    differentiable = False
+
+    def infer(self, row: Any, values: Any) -> Any:
+        if len(row.shape) != 1:
+            raise ShapeError(f"the sorted operand must be a vector, not of shape {row.shape}")
+        return values.shape, dtypes.int64
+
+    def perform(self, row: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return np.asarray(np.searchsorted(row, values, "right" if self.right else "left"))
+
+
+# -- functions --------------------------------------------------------------------------------
+def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(x, (-1,)), 0
+    if x.ndim == 0:
+        raise ShapeError("a number has no axis to put in order")
+    return x, shapes.axis_of(axis, x.ndim)
+
+
+@public
+def argsort(x: Any, axis: int | None = -1, *, descending: bool = False,
+            stable: bool = True) -> Tensor:
+    """Indices that put an axis in order.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or None
+        None sorts the flat elements.
+    descending : bool
+    stable : bool
+        The order of equal elements is kept in any case.
+
+    Returns
+    -------
+    Tensor
+        int64.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argsort(ag.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    x, axis = _axis(x, axis)
+    return apply(ArgSort(axis, descending), x)
+
+
+@public
+def sort(x: Any, axis: int | None = -1, *, descending: bool = False,
+         stable: bool = True) -> Tensor:
+    """The elements of an axis in order; NaN comes last.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or None
+        None sorts the flat elements.
+    descending : bool
+    stable : bool
+        The order of equal elements is kept in any case.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sort(ag.tensor([3, 1, 2]), descending=True)
+    tensor([3, 2, 1])
+    """
+    x, axis = _axis(x, axis)
+    if x.data is not None and not x.requires_grad and STATE.trace is None and not descending:
+        return wrap(np.sort(x.data, axis=axis))
+    return take_along_axis(x, apply(ArgSort(axis, descending), x), axis)
+
+
+@public
+def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
+    """The ``k`` greatest elements of an axis, in order, and their indices.
+
+    Parameters
+    ----------
+    x : array_like
+    k : int
+    axis : int
+    largest : bool
+        False gives the least.
+
+    Returns
+    -------
+    values, indices : Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.topk(ag.tensor([3, 1, 2]), 2).values
+    tensor([3, 2])
+    """
+    x, axis = _axis(x, axis)
+    indices = apply(TopIndices(operator.index(k), axis, largest), x)
+    return Ordered(take_along_axis(x, indices, axis), indices)
+
+
+@public
+def searchsorted(sorted_sequence: Any, values: Any, *, side: str = "left") -> Tensor:
+    """Where values would have to be put in to keep a sorted vector in order.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.searchsorted(ag.tensor([1, 3, 5]), ag.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be 'left' or 'right', not {side!r}")
+    row, x = as_tensor(sorted_sequence), as_tensor(values)
+    dtype = dtypes.promote(row.dtype, x.dtype)
+    return apply(SearchSorted(side == "right"), cast(row, dtype), cast(x, dtype))
+
+
+@public
+def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
+           return_counts: bool = False) -> Any:
+    """The different elements, in order; optionally where they are and how often.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unique(ag.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
+    x = as_tensor(x)
+    if x.data is None or STATE.trace is not None:
+        raise TraceError(
+            "how many different elements there are is unknown when the graph is written; "
+            "sort the elements instead"
+        )
+    found = np.unique(
+        x.data, return_index=return_index, return_inverse=return_inverse,
+        return_counts=return_counts,
+    )
+    return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)
+
+
+@public
+def quantile(x: Any, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """The value below which a share ``q`` of the elements lies, between neighbours linearly.
+
+    Parameters
+    ----------
+    x : array_like
+    q : float
+        Between 0 and 1.
+    axis : int or None
+    keepdims : bool
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.quantile(ag.tensor([1.0, 2.0, 4.0]), 0.25).item()
+    1.5
+    """
+    if not 0 <= q <= 1:
+        raise ValueError(f"q must lie between 0 and 1, not {q}")
+    whole = as_tensor(x)
+    if whole.dtype.kind == "c":
+        raise DTypeError("complex numbers have no order")
+    flat, place = _axis(cast(whole, dtypes.floating(whole.dtype)), axis)
+    n = flat.shape[place]
+    if isinstance(n, Dim):
+        raise TraceError(f"quantile needs to know the size {n} of the axis")
+    if n == 0:
+        raise ShapeError(f"the axis is empty: shape {whole.shape}")
+    ordered = sort(flat, place)
+    at = q * (n - 1)
+    low = int(at)
+    index = [slice(None)] * place
+    below, above = ordered[(*index, low)], ordered[(*index, min(low + 1, n - 1))]
+    result = below + (above - below) * (at - low) if at > low else below
+    if not keepdims:
+        return result
+    if axis is None:
+        return reshape(result, (1,) * whole.ndim)
+    return expand_dims(result, place)
+
+
+@public
+def median(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """The middle element, or the mean of the two in the middle.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.median(ag.tensor([3.0, 1.0, 2.0])).item()
+    2.0
+    """
+    return quantile(x, 0.5, axis, keepdims=keepdims)
