@@ -27,7 +27,8 @@ SUPPORTED = (
 POOLED_BYTES = 16384
 """Arrays of at least this size live in the buffer pool."""
 
-_SPINS, _YIELDS = 200, 400
+# Turns of a waiting loop: pauses; then, the core given away; a worker at rest, the joining caller.
+_SPINS, _RESTING, _JOINING = 200, 400, 260
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 _RELAX = {
     "x86_64": "llvm.x86.sse2.pause()",
@@ -94,7 +95,8 @@ def source(waiting: str = "") -> str:
         waiting = "linux" if known else "windows" if sys.platform == "win32" else "posix"
     values = {
         "spins": str(_SPINS),
-        "yields": str(_YIELDS),
+        "yields": str(_RESTING),
+        "joining": str(_JOINING),
         "pooled": str(POOLED_BYTES),
         "swapped": str(ord(">")),
         "items": str(tuple.__basicsize__),

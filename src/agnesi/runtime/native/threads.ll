@@ -1,9 +1,10 @@
 ; Fork-join over a range of units: `parallel_for` is slot 0 of the run-time table.
 ;
-; Every thread has its own part of the range, so that data stays in its core's cache from one loop
-; to the next.  A part is claimed by its byte in @claims; the caller, done with its own part, also
-; claims those whose threads have not come yet, so that a crowded machine costs little.  The fields
-; of the task are read only after a successful claim, and stand still until @pending is zero.
+; Every thread has its own contiguous share, so that data stays in its core's cache from one loop to
+; the next, cut into four parts.  A part is claimed by its byte in @claims; whoever is done with its
+; own share takes parts of the others, so that a thread that comes late costs little.  A worker may
+; take part only if it got a part of its own, and reports all that it ran at its end: until then
+; @pending is not zero, so the fields of the task stand still while anybody reads them.
 ; A second caller (another Python thread, or a task that calls back) finds @busy set and runs all
 ; its units itself.
 
@@ -16,12 +17,12 @@
 @task = internal global ptr null
 @task_context = internal global ptr null
 @task_units = internal global i64 0
-@task_parts = internal global i64 0
-@claims = internal global [512 x i8] zeroinitializer, align 64
+@task_threads = internal global i64 0
+@claims = internal global [2048 x i8] zeroinitializer, align 64
 @thread_count = global i64 1, align 64
 
-; Run %part on thread %id if nobody has claimed it.
-define internal i1 @run_part(i64 %part, i64 %id) nounwind {
+; Run %part on thread %id if nobody has claimed it; returns 1 if so.
+define internal i32 @run_part(i64 %part, i64 %id) nounwind {
   %claim = getelementptr i8, ptr @claims, i64 %part
   %open = atomicrmw xchg ptr %claim, i8 0 acq_rel
   %mine = icmp ne i8 %open, 0
@@ -29,16 +30,77 @@ define internal i1 @run_part(i64 %part, i64 %id) nounwind {
 run:
   %task = load ptr, ptr @task
   %context = load ptr, ptr @task_context
-  %units = load i64, ptr @task_units
-  %parts = load i64, ptr @task_parts
-  %low = mul i64 %units, %part
-  %begin = udiv i64 %low, %parts
-  %high = add i64 %low, %units
-  %end = udiv i64 %high, %parts
+  %begin = call i64 @part_begin(i64 %part)
+  %following = add i64 %part, 1
+  %end = call i64 @part_begin(i64 %following)
   call void %task(ptr %context, i64 %begin, i64 %end, i64 %id)
   br label %done
 done:
-  ret i1 %mine
+  %ran = zext i1 %mine to i32
+  ret i32 %ran
+}
+
+define internal i64 @part_begin(i64 %part) nounwind {
+  %units = load i64, ptr @task_units
+  %threads = load i64, ptr @task_threads
+  %parts = shl i64 %threads, 2
+  %product = mul i64 %units, %part
+  %begin = udiv i64 %product, %parts
+  ret i64 %begin
+}
+
+; Run the open parts of thread %id, then those of the others, nearest first and from their ends;
+; returns how many.
+define internal i32 @run_share(i64 %id) nounwind {
+entry:
+  %base = shl i64 %id, 2
+  br label %own
+own:
+  %i = phi i64 [0, %entry], [%i1, %own]
+  %sum = phi i32 [0, %entry], [%sum1, %own]
+  %part = add i64 %base, %i
+  %ran = call i32 @run_part(i64 %part, i64 %id)
+  %sum1 = add i32 %sum, %ran
+  %i1 = add i64 %i, 1
+  %own.more = icmp ult i64 %i1, 4
+  br i1 %own.more, label %own, label %admitted
+admitted:
+  %worker = icmp ne i64 %id, 0
+  %idle = icmp eq i32 %sum1, 0
+  %late = and i1 %worker, %idle
+  br i1 %late, label %leave, label %help
+help:
+  %threads = load i64, ptr @task_threads
+  %all = shl i64 %threads, 2
+  br label %other
+other:
+  ; Parts base + 7, 6, 5, 4, then base + 11 and so on, modulo all.
+  %j = phi i64 [4, %help], [%j1, %next]
+  %total = phi i32 [%sum1, %help], [%total1, %next]
+  %more = icmp ult i64 %j, %all
+  br i1 %more, label %look, label %done
+look:
+  %turned = xor i64 %j, 3
+  %far = add i64 %base, %turned
+  %over = icmp uge i64 %far, %all
+  %back = sub i64 %far, %all
+  %victim = select i1 %over, i64 %back, i64 %far
+  %claim = getelementptr i8, ptr @claims, i64 %victim
+  %state = load atomic i8, ptr %claim monotonic, align 1
+  %open = icmp ne i8 %state, 0
+  br i1 %open, label %take, label %next
+take:
+  %took = call i32 @run_part(i64 %victim, i64 %id)
+  br label %next
+next:
+  %more.ran = phi i32 [0, %look], [%took, %take]
+  %total1 = add i32 %total, %more.ran
+  %j1 = add i64 %j, 1
+  br label %other
+done:
+  ret i32 %total
+leave:
+  ret i32 0
 }
 
 ; A worker: spin a little, then give the core away, then sleep until the generation changes.
@@ -79,17 +141,19 @@ sleep:
   atomicrmw sub ptr @sleepers, i32 1 seq_cst
   br label %look
 work:
-  %ran = call i1 @run_part(i64 %id, i64 %id)
-  br i1 %ran, label %finish, label %idle
+  %ran = call i32 @run_share(i64 %id)
+  %any = icmp ne i32 %ran, 0
+  br i1 %any, label %finish, label %idle
 finish:
-  call void @part_done()
+  call void @report(i32 %ran)
   br label %idle
 }
 
-define internal void @part_done() nounwind {
-  %before = atomicrmw sub ptr @pending, i32 1 seq_cst
+; Parts are done; wake the caller if they were the last ones and it sleeps.
+define internal void @report(i32 %count) nounwind {
+  %before = atomicrmw sub ptr @pending, i32 %count seq_cst
   %waiting = load atomic i32, ptr @waiting seq_cst, align 4
-  %last = icmp eq i32 %before, 1
+  %last = icmp eq i32 %before, %count
   %slept = icmp ne i32 %waiting, 0
   %both = and i1 %last, %slept
   br i1 %both, label %tell, label %done
@@ -117,7 +181,7 @@ spin:
   call void @relax()
   br label %look
 tired2:
-  %awake = icmp ult i32 %turn, {yields}
+  %awake = icmp ult i32 %turn, {joining}
   br i1 %awake, label %give, label %sleep
 give:
   call void @give_core()
@@ -183,17 +247,28 @@ publish:
   store ptr %task, ptr @task
   store ptr %context, ptr @task_context
   store i64 %units, ptr @task_units
-  store i64 %n, ptr @task_parts
+  store i64 %n, ptr @task_threads
   %n32 = trunc i64 %n to i32
-  store atomic i32 %n32, ptr @pending monotonic, align 4
-  br label %open
+  %all = shl i64 %n, 2
+  %used = call i64 @llvm.umin.i64(i64 %all, i64 %units)
+  %used32 = trunc i64 %used to i32
+  store atomic i32 %used32, ptr @pending monotonic, align 4
+  br label %test
+test:
+  ; With fewer units than parts, as many parts as units are not empty.
+  %part = phi i64 [0, %publish], [%part1, %next]
+  %begin = phi i64 [0, %publish], [%end, %next]
+  %part1 = add i64 %part, 1
+  %end = call i64 @part_begin(i64 %part1)
+  %empty = icmp eq i64 %begin, %end
+  br i1 %empty, label %next, label %open
 open:
-  %part = phi i64 [0, %publish], [%part1, %open]
   %claim = getelementptr i8, ptr @claims, i64 %part
   store atomic i8 1, ptr %claim release, align 1
-  %part1 = add i64 %part, 1
-  %parts.left = icmp ult i64 %part1, %n
-  br i1 %parts.left, label %open, label %announce
+  br label %next
+next:
+  %parts.left = icmp ult i64 %part1, %all
+  br i1 %parts.left, label %test, label %announce
 announce:
   atomicrmw add ptr @generation, i32 1 seq_cst
   %asleep = load atomic i32, ptr @sleepers seq_cst, align 4
@@ -208,21 +283,8 @@ rouse:
   call void @wake(ptr @generation, i32 %mask)
   br label %share
 share:
-  %turn = phi i64 [0, %announce], [0, %rouse], [%turn1, %next]
-  ; Its own part first, then the others from the last one down.
-  %rest = sub i64 %n, %turn
-  %first = icmp eq i64 %turn, 0
-  %mine.next = select i1 %first, i64 0, i64 %rest
-  %ran = call i1 @run_part(i64 %mine.next, i64 0)
-  br i1 %ran, label %count, label %next
-count:
-  atomicrmw sub ptr @pending, i32 1 seq_cst
-  br label %next
-next:
-  %turn1 = add i64 %turn, 1
-  %again = icmp ult i64 %turn1, %n
-  br i1 %again, label %share, label %together
-together:
+  %ran = call i32 @run_share(i64 0)
+  atomicrmw sub ptr @pending, i32 %ran seq_cst
   call void @join()
   store atomic i32 0, ptr @busy release, align 4
   br label %leave
@@ -243,6 +305,6 @@ define void @threads_reset() nounwind {
   store i32 0, ptr @pending
   store i32 0, ptr @waiting
   store i32 0, ptr @busy
-  call void @llvm.memset.p0.i64(ptr @claims, i8 0, i64 512, i1 false)
+  call void @llvm.memset.p0.i64(ptr @claims, i8 0, i64 2048, i1 false)
   ret void
 }
