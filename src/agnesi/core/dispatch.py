@@ -322,6 +322,7 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
         _refuse_leaf(target)
         source = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
         node = node_of_type(COPY, (source,), (source.shape, source.dtype), user_where(2))
+        _preserve(target)
     if value.data is not target.data:
         np.copyto(target.data, value.data)
     if flows:
@@ -330,6 +331,13 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
     else:
         touch(target)
     return target
+
+
+def _preserve(target: Tensor) -> None:
+    """Let the record keep the old value, which `x *= y` itself needs for its gradient."""
+    node = target.node
+    if node is not None and node.value is target.data:
+        node.value, node.version = target.data.copy(), None  # type: ignore[union-attr]
 
 
 def _root(target: Tensor) -> Tensor:
