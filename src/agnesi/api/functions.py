@@ -238,6 +238,15 @@ from agnesi.ops.softmax import (
     reduced_loss as reduced_loss,
     softmax as softmax,
 )
+from agnesi.ops.sort import (
+    argsort as argsort,
+    median as median,
+    quantile as quantile,
+    searchsorted as searchsorted,
+    sort as sort,
+    topk as topk,
+    unique as unique,
+)
 from agnesi.ops.special import (
     digamma as digamma,
     erf as erf,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ Type = tuple[Shape, np.dtype]
 
 
 class Op:
-    """Base of all operations.  Operations are immutable; their parameters are dataclass fields.
+    """Base of all operations.  Operations are immutable; their parameters are the fields of a ``record``.
 
     A subclass gives ``infer`` and ``perform``, and the rules that make sense for it:
 
@@ -56,9 +55,10 @@ class Op:
 
     def label(self) -> str:
         """Name and parameters, for people."""
-        if not is_dataclass(self) or not fields(self):
+        names: tuple[str, ...] = getattr(self, "_fields", ())
+        if not names:
             return self.name
-        parts = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
+        parts = ", ".join(f"{n}={getattr(self, n)}" for n in names)
         return f"{self.name}[{parts}]"
 
     def resolve(self, known: Any) -> Op:

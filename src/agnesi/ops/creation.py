@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from agnesi.core.dispatch import COPY, apply, symbolic
 from agnesi.core.errors import DTypeError
 from agnesi.core.node import Node
 from agnesi.core.op import Op, public
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast
 from agnesi.ops.expand import BroadcastTo
 
 
 # -- operations -----------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Arange(Op):
     """``start + step * i`` for i below ``size``, computed in ``dtype``."""
 
@@ -54,7 +54,7 @@ class Arange(Op):
         return Arange(start, step, known(self.size), self.dtype)
 
 
-@dataclass(frozen=True)
+@record
 class Linspace(Op):
     """Evenly spaced numbers; the last one is ``stop`` itself where the end is included."""
 
@@ -84,7 +84,7 @@ class Linspace(Op):
         return loops.cast(value, self.dtype.name)
 
 
-@dataclass(frozen=True)
+@record
 class Eye(Op):
     """Ones on the diagonal ``k`` of a matrix of zeros."""
 

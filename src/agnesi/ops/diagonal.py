@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from agnesi.core.dims import Size, combine
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, public
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.movement import moveaxis
@@ -25,7 +25,7 @@ def _length(rows: Size, columns: Size, k: int) -> Size:
     return rows - combine("max", rows - columns, 0) if rows != columns else rows
 
 
-@dataclass(frozen=True)
+@record
 class Diagonal(Op):
     """Diagonal ``k`` of the last two axes."""
 
@@ -60,7 +60,7 @@ def _within(at: loops.Affine, n: int) -> loops.Affine:
     return loops.atom_of(loops.call("maximum", top, loops.const(0, "int64")))
 
 
-@dataclass(frozen=True)
+@record
 class DiagonalMatrix(Op):
     """Matrices of zeros with the last axis of the operand on diagonal ``k``."""
 
@@ -100,7 +100,7 @@ class DiagonalMatrix(Op):
         return DiagonalMatrix(self.k, known(self.rows), known(self.columns))
 
 
-@dataclass(frozen=True)
+@record
 class Triangle(Op):
     """The lower (or upper) triangle of the last two axes, zeros elsewhere."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ from agnesi.core.dims import Dim, Shape
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 
 
-@dataclass(frozen=True)
+@record
 class BroadcastTo(Op):
     """Repeat axes of size 1, and add axes in front."""
 
@@ -45,7 +45,7 @@ class BroadcastTo(Op):
         return BroadcastTo(tuple(map(known, self.shape)))
 
 
-@dataclass(frozen=True)
+@record
 class SumTo(Op):
     """Sum over the axes along which ``shape`` would have been broadcast."""
 

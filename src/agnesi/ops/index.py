@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from agnesi.core.dims import Dim, Shape
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, TraceError
 from agnesi.core.op import Op, public, typed
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import Arange, made
@@ -76,7 +76,7 @@ def _places(ndim: int, axes: Sequence[int], common: Any, rest: Any, shape: Shape
     return own
 
 
-@dataclass(frozen=True)
+@record
 class Index(Op):
     """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
 
@@ -137,7 +137,7 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
     np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
 
 
-@dataclass(frozen=True)
+@record
 class IndexSum(Op):
     """Zeros of a shape with the operand added at the indices: the adjoint of Index."""
 
@@ -169,7 +169,7 @@ class IndexSum(Op):
 
 
 # -- keys -----------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Keys:
     """A key taken apart: a basic slice, a shape with new axes, and tensors of indices.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from agnesi.core.dims import Dim, Size, combine, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, public
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, common
 from agnesi.ops.creation import filled
@@ -31,7 +31,7 @@ def _total(xs: Sequence[Any], axis: int) -> Size:
     return total
 
 
-@dataclass(frozen=True)
+@record
 class Concat(Op):
     """Operands one behind the other along an axis."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, public
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import pair
@@ -23,7 +23,7 @@ from agnesi.ops.movement import matrix_transpose, permute_dims, reshape
 from agnesi.ops.reduce import sum as sum_over
 
 
-@dataclass(frozen=True)
+@record
 class MatMul(Op):
     """Matrix product over the last two axes; the axes before them broadcast."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, public
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import sizes_of
 
 
 # -- operations -----------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Reshape(Op):
     """The elements, in row-major order, in another shape."""
 
@@ -79,7 +79,7 @@ def remap(at: Any, shape: Sequence[int], other: Sequence[int]) -> Any:
     return tuple(result)
 
 
-@dataclass(frozen=True)
+@record
 class Permute(Op):
     """Axes in another order: axis ``i`` of the result is axis ``axes[i]`` of the operand."""
 

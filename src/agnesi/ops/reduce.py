@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from agnesi.core.dims import Dim, Size, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, public, typed
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor, cast
@@ -29,7 +29,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Reduce(Op):
     """Combine the elements along axes by a scalar operation; the dtype stays."""
 
@@ -282,7 +282,7 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
 amax, amin = max, min
 
 
-@dataclass(frozen=True)
+@record
 class ArgReduce(Op):
     """Position of the first extreme along an axis."""
 

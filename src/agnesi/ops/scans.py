@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op, public
+from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.elementwise import silently
@@ -18,7 +18,7 @@ from agnesi.ops.movement import permute_dims, reshape
 from agnesi.ops.reduce import accumulator, count_of
 
 
-@dataclass(frozen=True)
+@record
 class Scan(Op):
     """Base of operations along one axis, in either direction; shape and dtype stay."""
 
@@ -38,7 +38,7 @@ class Scan(Op):
         return replace(self, reverse=not self.reverse, **changes)
 
 
-@dataclass(frozen=True)
+@record
 class CumSum(Scan):
     """Running sums."""
 
@@ -58,7 +58,7 @@ class CumSum(Scan):
         return apply(self, ts[0])
 
 
-@dataclass(frozen=True)
+@record
 class Shift(Scan):
     """Each element's predecessor; 0 at the start."""
 
@@ -77,7 +77,7 @@ class Shift(Scan):
         return apply(self, ts[0])
 
 
-@dataclass(frozen=True)
+@record
 class Recurrence(Scan):
     """``h[t] = a[t] * h[t-1] + b[t]``; ``lagged`` takes ``a[t-1]`` instead."""
 
@@ -133,7 +133,7 @@ def _recur(factors: np.ndarray, terms: np.ndarray, results: np.ndarray) -> None:
         )
 
 
-@dataclass(frozen=True)
+@record
 class CumProd(Scan):
     """Running products; ``exclusive`` leaves out the element itself, so that the first is 1."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, public, typed
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import expand
 from agnesi.ops.convert import as_tensor, cast
@@ -37,7 +37,7 @@ from agnesi.ops.slices import FULL, Slice, Unslice
 
 
 # -- operations -----------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class IndexPut(Op):
     """The base with the elements at tensors of indices replaced; of repeated ones the last."""
 
@@ -88,7 +88,7 @@ def _at_point(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, Any]:
     return here, (*rest[: op.at], *(loops.Affine(),) * width, *rest[op.at:])
 
 
-@dataclass(frozen=True)
+@record
 class PointPut(IndexPut):
     """IndexPut with one index on each axis: compiled, it is a choice for each element."""
 

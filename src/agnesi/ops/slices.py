@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from agnesi.core.dims import Dim, Shape, Size, combine, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, public
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled
@@ -67,7 +67,7 @@ def _resolved(key: Key, known: Any) -> Key:
     return tuple(e if isinstance(e, int) else tuple(map(number, e)) for e in key)
 
 
-@dataclass(frozen=True)
+@record
 class Slice(Op):
     """Basic indexing: for each axis an integer, which drops it, or (start, stop, step).
 
@@ -143,7 +143,7 @@ def slice_part(key: Key, shape: Sequence[int], new: Any) -> loops.Part:
     return loops.Part(tuple(starts), tuple(steps), tuple(extents), element)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
+@record
 class SlicePut(Op):
     """The base with the region of a basic key replaced."""
 
@@ -187,7 +187,7 @@ class SlicePut(Op):
         return SlicePut(_resolved(self.key, known))
 
 
-@dataclass(frozen=True)
+@record
 class Unslice(Op):
     """Zeros of a shape with the operand in the region of a basic key: the adjoint of Slice."""
 

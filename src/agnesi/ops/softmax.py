@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, public, typed
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor, cast
@@ -38,7 +38,7 @@ def _numpy_peak(x: np.ndarray, axes: Any) -> np.ndarray:
     return top if np.isfinite(top).all() else np.where(np.isfinite(top), top, 0)
 
 
-@dataclass(frozen=True)
+@record
 class LogSumExp(Op):
     """Logarithm of the sum of exponentials along axes."""
 
@@ -99,7 +99,7 @@ def _floats(x: Any) -> Tensor:
 
 
 # -- softmax ------------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Softmax(Op):
     """Exponentials divided by their sum."""
 
@@ -131,7 +131,7 @@ class Softmax(Op):
         return arith.subtract(part, arith.multiply(y, _total(part, self.axes)))
 
 
-@dataclass(frozen=True)
+@record
 class LogSoftmax(Op):
     """Logarithm of the softmax."""
 
@@ -191,7 +191,7 @@ def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
 
 
 # -- losses -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Pick(Op):
     """For each row, the element of the last axis that its label names; 0 for labels outside."""
 
@@ -225,7 +225,7 @@ def _is_label(labels: Tensor, classes: Any) -> Tensor:
     return compare.equal(expand_dims(labels, -1), arange(classes, dtype=labels.dtype))
 
 
-@dataclass(frozen=True)
+@record
 class LabelLoss(Op):
     """Cross-entropy of softmax along the last axis with labels, row by row."""
 

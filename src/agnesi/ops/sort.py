@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
 from agnesi.core.op import Op, public
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.index import take_along_axis
@@ -28,7 +28,7 @@ class Ordered(NamedTuple):
 
 
 # -- operations -------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class ArgSort(Op):
     """Indices that put an axis in order.  NaN comes last, in descending order too."""
 
@@ -53,7 +53,7 @@ class ArgSort(Op):
         return x.shape[self.axis] - 1 - np.flip(back, self.axis)
 
 
-@dataclass(frozen=True)
+@record
 class TopIndices(Op):
     """Indices of the ``k`` greatest (or least) elements of an axis, in order."""
 
@@ -82,7 +82,7 @@ class TopIndices(Op):
         return np.moveaxis(np.take_along_axis(found, inner, -1), -1, self.axis)
 
 
-@dataclass(frozen=True)
+@record
 class SearchSorted(Op):
     """Where values would have to be put in to keep a sorted vector in order."""
 
