@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from . import integers
 from .builder import Builder, Value, const, is_float, scalar, suffix, vector, width
-from .vmath import explog, hyperbolic, rounding
+from .vmath import explog, hyperbolic, rounding, trig
 from .vmath.lane import Lane, mad, select
 
 RESULT_BOOL = frozenset(
@@ -159,6 +159,13 @@ _FLOAT: dict[str, _Function] = {
     "log2": explog.log2,
     "log10": explog.log10,
     "log1p": explog.log1p,
+    "sin": trig.sin,
+    "cos": trig.cos,
+    "tan": trig.tan,
+    "asin": trig.asin,
+    "acos": trig.acos,
+    "atan": trig.atan,
+    "atan2": trig.atan2,
     "tanh": hyperbolic.tanh,
     "sigmoid": hyperbolic.sigmoid,
     "softplus": hyperbolic.softplus,

@@ -15,12 +15,12 @@ _FUSED = {
     "double": (3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33),
 }
 _SHORT = {
-    "float": (3.140625, 0.0009670257568359375, 6.2771141529083252e-07, 1.2154201256553420e-10),
+    "float": (3.140625, 0.0009675025939941406, 1.5099067240953445e-07, 5.126688136514179e-12),
     "double": (
-        3.1415926218032837, 3.178650942459171e-08, 1.2246467864107189e-16, 1.2736634327021899e-24,
+        3.1415926218032837, 3.1786509424591713e-08, 1.2246467864107189e-16, 1.27366343270219e-24,
     ),
 }  # fmt: skip
-_LIMIT = {"float": 24000.0, "double": 5.0e7}
+_LIMIT = {"float": 12000.0, "double": 5.0e7}
 _PI = (3.141592653589793, 1.2246467991473532e-16)
 # 64 zero bits, then the binary digits of 1 / (2 pi).
 _TURNS = (
@@ -34,7 +34,10 @@ _TURNS = (
 
 
 class Reduced(NamedTuple):
-    """``x = n unit + r + low``, with ``n`` as integer lanes (its low bits at least)."""
+    """``x = n unit + r + low``, with ``n`` as integer lanes (its low bits at least).
+
+    ``low`` refines ``r`` for functions that have no error to spare; others leave it out.
+    """
 
     r: Lane
     low: Lane
@@ -56,28 +59,21 @@ def _count(x: Lane, unit: float, offset: float) -> tuple[Lane, Lane]:
 
 
 def reduce_near(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
-    """Reduce by ``unit * pi``; with an ``offset`` of 1/2, ``x = (n + 1/2) unit pi + r + low``."""
+    """Reduce by ``unit * pi``; with an ``offset`` of 1/2, ``x = (n + 1/2) unit pi + r``."""
     n, whole = _count(x, unit, offset)
-    if x.fused:
-        first, second, third = (p * unit for p in _FUSED[x.element])
-        t = mad(n, -first, x)
-        r = mad(n, -second, t)
-        return Reduced(r, mad(n, -third, mad(n, -second, t - r)), whole)
-    first, second, third, fourth = (p * unit for p in _SHORT[x.element])
-    r, low = two_sum(x - n * first, n * -second)
-    r, low = quick_sum(r, low - n * third - n * fourth)
-    return Reduced(r, low, whole)
-
-
-def rounded_near(x: Lane, offset: float = 0.0) -> Reduced:
-    """The same for the unit pi where ``low`` is not wanted: ``r`` alone, rounded twice."""
     if not x.fused:
-        return reduce_near(x, 1.0, offset)
-    n, whole = _count(x, 1.0, offset)
-    r = x
-    for part in _FUSED[x.element]:
-        r = mad(n, -part, r)
-    return Reduced(r, r.like(0.0), whole)
+        first, second, third, fourth = (p * unit for p in _SHORT[x.element])
+        r, low = two_sum(x - n * first, n * -second)
+        r, tail = two_sum(r, n * -third)
+        return Reduced(*quick_sum(r, (low + tail) - n * fourth), whole)
+    first, second, third = (p * unit for p in _FUSED[x.element])
+    t = mad(n, -first, x)
+    r = mad(n, -second, t)
+    if x.double:
+        return Reduced(mad(n, -third, r), r.like(0.0), whole)
+    # Where t and n * second cancel, r is exact enough, and its rounding error cannot be had so.
+    lost = select(r * r > 2.0**-19, mad(n, -second, t - r), 0.0)
+    return Reduced(r, mad(n, -third, lost), whole)
 
 
 def _wide_product(a: Lane, c: Lane) -> tuple[Lane, Lane]:
@@ -138,16 +134,17 @@ def reduce_far(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
         high = high - (1 << 62)
     n = (high + (1 << (63 - bits))).lshr(64 - bits)
     high, low = (high << bits) | low.lshr(64 - bits), low << bits
-    # 52 + 52 + 24 binary digits, each part exact.
-    middle = (high & 0xFFF) << 40 | low.lshr(24)
+    # 52 + 51 + 25 binary digits, each part exact.
+    middle = (high & 0xFFF) << 39 | low.lshr(25)
     parts = (
         small_float(high >> 12, x) * 2.0**-52,
-        small_float(middle, x) * 2.0**-104,
-        small_float(low & 0xFFFFFF, x) * 2.0**-128,
+        small_float(middle, x) * 2.0**-103,
+        small_float(low & 0x1FFFFFF, x) * 2.0**-128,
     )
     total, rest = quick_sum(parts[0], parts[1])
     total, rest = quick_sum(total, rest + parts[2])
     r, lost = two_product(total, total.like(_PI[0] * unit))
     lost = mad(total, _PI[1] * unit, mad(rest, _PI[0] * unit, lost))
     finite = x.abs() < float("inf")
+    r, lost = quick_sum(r, lost)
     return Reduced(select(finite, r, float("nan")), lost, n)
