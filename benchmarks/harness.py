@@ -139,10 +139,10 @@ def to_numpy(value: Any) -> list[np.ndarray]:
     return [np.asarray(value)]
 
 
-def check_answer(name: str, case: Case, contender: Contender) -> None:
+def check_answer(name: str, case: Case, contender: Contender, want: list[np.ndarray]) -> None:
     """Raise ValueError where a contender does not compute what the reference computes."""
     answer = contender.answer or (lambda: contender.fn(*contender.args, **contender.kwargs))
-    got, want = to_numpy(answer()), to_numpy(case.expect())
+    got = to_numpy(answer())
     if len(got) != len(want):
         raise ValueError(f"{name} gives {len(got)} arrays, the reference {len(want)}")
     for g, w in zip(got, want, strict=True):
@@ -158,10 +158,11 @@ def prepare(case: Case) -> tuple[dict[str, Contender], dict[str, str]]:
     """The contenders that work, and for the others the reason why they do not take part."""
     ready: dict[str, Contender] = {}
     absent: dict[str, str] = {}
+    want = to_numpy(case.expect())
     for name, build in case.contenders.items():
         try:
             contender = build()
-            check_answer(name, case, contender)
+            check_answer(name, case, contender, want)
             ready[name] = contender
         except ImportError as error:
             absent[name] = f"missing: {error}"
@@ -218,7 +219,7 @@ def time_in_turn(
     Before each slot come a pause of `cool` seconds, in which the previous library's threads stop
     spinning, and a few calls that do not count, in which this library's threads wake.
     """
-    slot, rounds, budget = (0.0015, 9, 1.5) if quick else (0.004, 25, 12.0)
+    slot, rounds, budget = (0.0015, 9, 1.0) if quick else (0.004, 25, 12.0)
     runs = {name: timer(contender) for name, contender in ready.items()}
     gc.collect()
     gc.disable()
