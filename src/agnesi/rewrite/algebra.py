@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import POWER, power, reciprocal, sqrt, square
+from agnesi.ops.arith import POWER, reciprocal, sqrt, square
+from agnesi.ops.convert import number
 from agnesi.ops.explog import exp, log
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
@@ -31,6 +32,16 @@ rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize")
 rule(a / reciprocal(b), a * b, name="over_reciprocal", stage="canonicalize", tags=("cancel",))
 rule(reciprocal(a / b), b / a, name="reciprocal_of_quotient", stage="canonicalize",
      tags=("cancel",))
+
+
+def _number(c: Node, **_: Node) -> bool:
+    return scalar(c) is not None
+
+
+# -- common numbers ---------------------------------------------------------------------------
+rule(a * c + b * c, (a + b) * c, name="common_number", stage="canonicalize", when=_number)
+rule(a * c - b * c, (a - b) * c, name="common_number_of_difference", stage="canonicalize",
+     when=_number)
 
 # -- powers -----------------------------------------------------------------------------------
 rule(x * x, square(x), name="square", stage="canonicalize")
@@ -56,7 +67,7 @@ def power_by_number(node: Node) -> Tensor | None:
 def _product(base: Tensor, n: int) -> Tensor:
     """``base ** n`` by repeated squaring."""
     if n == 0:
-        return base ** 0 if base.dtype.kind == "c" else _one_like(base)
+        return number(1, base.dtype)
     result = None
     while n:
         if n & 1:
@@ -65,9 +76,3 @@ def _product(base: Tensor, n: int) -> Tensor:
         if n:
             base = square(base)
     return result  # type: ignore[return-value]
-
-
-def _one_like(x: Tensor) -> Tensor:
-    from agnesi.ops.convert import number
-
-    return number(1, x.dtype)

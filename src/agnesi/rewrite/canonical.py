@@ -13,11 +13,11 @@ from agnesi.core.graph import constant, constant_value
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import abs as abs_
-from agnesi.ops.arith import positive, reciprocal, safe_divide, safe_multiply, square
+from agnesi.ops.arith import negative, positive, reciprocal, safe_divide, safe_multiply, square
 from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import Cast, Size
 from agnesi.ops.elementwise import Elementwise
-from agnesi.ops.expand import BroadcastTo, broadcast_to
+from agnesi.ops.expand import BroadcastTo
 from agnesi.ops.select import maximum, minimum, where
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
@@ -146,7 +146,7 @@ rule(safe_divide(x, c), x / c, name="safe_over_number", stage="canonicalize", wh
 rule(safe_divide(c, x), c / x, name="number_safe_over", stage="canonicalize", when=_finite)
 
 # -- signs move outwards ----------------------------------------------------------------------
-rule(-(-x), x, name="negative_twice", stage="canonicalize")
+rule(negative(negative(x)), x, name="negative_twice", stage="canonicalize")
 rule(x * -1, -x, name="times_minus_one", stage="canonicalize",
      when=lambda x: x.dtype.kind in "ifc")
 rule((-a) * b, -(a * b), name="negative_times", stage="canonicalize")

@@ -152,25 +152,23 @@ def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],
 
 
 def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> FunctionGraph:
-    """Settle a graph stage by stage; the rules of earlier stages stay in force in later ones."""
+    """Settle a graph stage by stage; the canonical rules stay in force throughout.
+
+    Operations that are defined by simpler ones are expanded behind the stabilize stage, whose
+    rules look for them; its rules do not run on what comes out.
+    """
     with outside_traces():
-        for number, stage in enumerate(STAGES):
-            active = [r for r in rules if STAGES.index(r.stage) <= number]
+        for stage in STAGES:
+            if stage == "specialize":
+                graph = graph.expand()
+            active = [r for r in rules if r.stage in ("canonicalize", stage)]
             if any(r.stage == stage for r in active):
                 graph = _stage(graph, stage, active, report)
-            if stage == "stabilize":
-                graph = _expanded(graph, active, report)
     return graph
 
 
-def _expanded(graph: FunctionGraph, active: Sequence[Rule], report: Report) -> FunctionGraph:
-    simple = graph.expand()
-    if simple is graph or not active:
-        return simple
-    return _stage(simple, "expand", active, report)
-
-
-def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule], report: Report) -> FunctionGraph:
+def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule],
+           report: Report) -> FunctionGraph:
     did = StageReport(stage, before=len(graph))
     report.stages.append(did)
     for rule in rules:

@@ -7,7 +7,10 @@ import importlib
 
 from agnesi.rewrite.rules import Book, Rule
 
-_FILES = ("canonical", "algebra", "movement", "stable", "quotients", "specialize")
+_FILES = (
+    "canonical", "algebra", "movement", "reductions", "stable", "softmaxes", "quotients",
+    "specialize",
+)
 #: Rules registered by users, to be tried before and after the built-in ones.
 OWN = {"first": Book(), "last": Book()}
 

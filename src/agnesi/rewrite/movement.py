@@ -1,7 +1,68 @@
-"""Rules of a phase."""
+"""Movement: reshapes, transposes and slices that do nothing go; of several in a row one stays."""
 
 from __future__ import annotations
 
+from agnesi.core.dims import is_static
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.expand import BroadcastTo, broadcast_to
+from agnesi.ops.movement import Permute, Reshape, reshape
+from agnesi.ops.slices import Slice
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
+rewriter = BOOK.rewriter
+
+
+def _is(node: Node, kind: type) -> bool:
+    return type(node.op) is kind
+
+
+@rewriter("canonicalize", ops=[Reshape])
+def reshape_nothing(node: Node) -> Node | Tensor | None:
+    """Reshapes to the shape at hand are dropped, and reshapes of reshapes merged."""
+    (source,) = node.inputs
+    if source.shape == node.shape:
+        return source
+    if _is(source, Reshape):
+        return Node(node.op, source.inputs, node.shape, node.dtype)
+    if _is(source, BroadcastTo) and source.inputs[0].shape == ():
+        return broadcast_to(symbol(source.inputs[0]), node.shape)
+    return None
+
+
+@rewriter("canonicalize", ops=[BroadcastTo])
+def broadcast_of_reshape(node: Node) -> Tensor | None:
+    """A single element is broadcast as a scalar, whatever axes of size 1 it was given."""
+    (source,) = node.inputs
+    if _is(source, Reshape) and source.inputs[0].shape == ():
+        return broadcast_to(symbol(source.inputs[0]), node.shape)
+    return None
+
+
+@rewriter("canonicalize", ops=[Permute])
+def permute_nothing(node: Node) -> Node | Tensor | None:
+    """Transposes that move nothing are dropped or become reshapes; two in a row become one."""
+    (source,) = node.inputs
+    axes = node.op.axes
+    if axes == tuple(range(len(axes))):
+        return source
+    if _is(source, Permute):
+        merged = Permute(tuple(source.op.axes[a] for a in axes))
+        return Node(merged, source.inputs, node.shape, node.dtype)
+    moved = [a for a in axes if source.shape[a] != 1]
+    if is_static(source.shape) and moved == sorted(moved):
+        return reshape(symbol(source), node.shape)
+    return None
+
+
+@rewriter("canonicalize", ops=[Slice])
+def slice_everything(node: Node) -> Node | None:
+    """A slice of the whole is the whole."""
+    source = node.inputs[0]
+    if not _is(node, Slice) or node.shape != source.shape:
+        return None
+    for entry in node.op.key:
+        if isinstance(entry, int) or entry[2] != 1:
+            return None
+    return source if is_static(node.shape) else None

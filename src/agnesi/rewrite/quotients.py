@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from agnesi.core.dispatch import graph_node
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
@@ -19,14 +20,15 @@ from agnesi.ops.convert import number
 from agnesi.ops.explog import sigmoid
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
-from agnesi.rewrite.shifted import normaliser_of, softmax_of
+from agnesi.rewrite.softmaxes import normaliser_of, softmax_of, squeezed
 
 BOOK = Book()
 rewriter = BOOK.rewriter
 _MOST_FACTORS = 24
 _MOST_TERMS = 8
-_PRODUCTS = ("multiply", "divide", "safe_multiply", "safe_divide", "negative", "reciprocal", "square")
 _STRAIGHT = ("multiply", "divide", "negative", "reciprocal", "square")
+_BINARY = ("multiply", "divide", "safe_multiply", "safe_divide")
+_PRODUCTS = (*_BINARY, "negative", "reciprocal", "square")
 
 
 @dataclass
@@ -88,6 +90,8 @@ def factors(node: Node) -> Product:
         if value is not None and not (under and value == 0):
             found.number = found.number / float(value) if under else found.number * float(value)
             found.numbers += 1
+        elif name == "reshape" and count < _MOST_FACTORS and (inner := _reshaped(n)) is not None:
+            stack.append((inner, then, under))
         elif name not in (_STRAIGHT if under else _PRODUCTS) or count > _MOST_FACTORS:
             side = found.then if then else found.first
             (side.below if under else side.above).append(n)
@@ -103,6 +107,20 @@ def factors(node: Node) -> Product:
             stack.append((b, then or name.startswith("safe"), under ^ name.endswith("divide")))
             stack.append((a, then, under))
     return found
+
+
+def _reshaped(node: Node) -> Node | None:
+    """A quotient that gains or loses axes of size 1, as a quotient of operands that do."""
+    (source,) = node.inputs
+    if not _named(source, *_PRODUCTS) or squeezed(source) != squeezed(node):
+        return None
+    if any(n.shape != source.shape and scalar(n) is None for n in source.inputs):
+        return None
+    inputs = tuple(
+        n if n.shape != source.shape else Node(node.op, (n,), node.shape, n.dtype)
+        for n in source.inputs
+    )
+    return Node(source.op, inputs, node.shape, node.dtype)
 
 
 def written(product: Product, node: Node) -> Tensor | None:
@@ -160,7 +178,7 @@ def pair_off(product: Product) -> bool:
         exponent = logistic(n)
         if exponent is not None:
             product.remove(n, False)
-            product.first.above.append(sigmoid(negative(symbol(exponent))).node)
+            product.first.above.append(graph_node(sigmoid(negative(symbol(exponent)))))
             changed = True
     for e in product.above():
         if e.op is None or e.op.name != "exp":
@@ -175,14 +193,14 @@ def _pair_exponential(product: Product, e: Node) -> bool:
         if s.op is not None and s.op.name == "sigmoid" and opposite(s.inputs[0], e.inputs[0]):
             product.remove(e, True)
             product.remove(s, True)
-            product.first.above.append(sigmoid(symbol(e.inputs[0])).node)
+            product.first.above.append(graph_node(sigmoid(symbol(e.inputs[0]))))
             return True
     for n in product.below():
         axes = normaliser_of(n, e)
         if axes is not None:
             product.remove(e, True)
             product.remove(n, False)
-            product.first.above.append(softmax_of(symbol(e.inputs[0]), axes).node)
+            product.first.above.append(graph_node(softmax_of(e, axes)))
             return True
     return False
 
@@ -223,7 +241,7 @@ def _named(node: Node, *names: str) -> bool:
     return node.op is not None and node.op.name in names
 
 
-@rewriter("canonicalize", ops=_PRODUCTS[:4], tags=("cancel",))
+@rewriter("canonicalize", ops=_BINARY, tags=("cancel",))
 def cancel_factors(node: Node) -> Tensor | None:
     """Equal factors above and below the line cancel; numbers become one."""
     if node.dtype.kind != "f" or not any(_named(n, *_PRODUCTS) for n in node.inputs):
@@ -233,7 +251,7 @@ def cancel_factors(node: Node) -> Tensor | None:
     return written(product, node) if changed or product.numbers > 1 else None
 
 
-@rewriter("stabilize", ops=_PRODUCTS[:4], tags=("sigmoid", "softmax"))
+@rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))
 def pair_factors(node: Node) -> Tensor | None:
     """Factors that overflow or vanish together become one that does not."""
     if node.dtype.kind != "f":
@@ -262,13 +280,11 @@ def terms(node: Node) -> list[tuple[int, Node]]:
 
 
 def _vanishes(node: Node) -> bool:
-    """Whether a factor may come out as zero without being zero."""
-    return _named(node, "sigmoid", "exp") or normaliser_of(node, None) is not None or (
-        _named(node, "divide") and _named(node.inputs[0], "exp")
-    )
+    """Whether a factor may come out as zero, or infinite, where it should not."""
+    return _named(node, "sigmoid", "softmax", "exp") or normaliser_of(node) is not None
 
 
-@rewriter("stabilize", ops=_PRODUCTS[:4], tags=("sigmoid", "softmax"))
+@rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))
 def distribute(node: Node) -> Tensor | None:
     """(a / p + b) * p is a + b * p where p may vanish: the quotient would be infinite."""
     if node.dtype.kind != "f":
@@ -279,14 +295,17 @@ def distribute(node: Node) -> Tensor | None:
             continue
         parts = [(sign, factors(term)) for sign, term in terms(total)]
         product.remove(total, True)
+        outside, product.number = product.number, 1.0
         wholes = [part.times(product) for _, part in parts]
         gained = [
             any(_vanishes(n) for n in part.below()) and _simplified(whole)
             for (_, part), whole in zip(parts, wholes, strict=True)
         ]
         if any(gained):
-            return _sum([s for s, _ in parts], wholes, node)
+            inner = _sum([s for s, _ in parts], wholes, node)
+            return inner if inner is None or outside == 1 else inner * outside
         product.first.above.append(total)
+        product.number = outside
     return None
 
 

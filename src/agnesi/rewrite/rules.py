@@ -33,7 +33,9 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.stage not in STAGES:
-            raise ValueError(f"rule {self.name!r}: stage must be one of {STAGES}, not {self.stage!r}")
+            raise ValueError(
+                f"rule {self.name!r}: the stage must be one of {STAGES}, not {self.stage!r}"
+            )
 
     def __call__(self, node: Node) -> Node | None:
         raise NotImplementedError
@@ -133,7 +135,7 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
     unbound = new.names() - found.names()
     if unbound:
         raise ValueError(
-            f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern does not bind"
+            f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern lacks"
         )
     return PatternRule(name, stage, tuple(tags), (found.op.name,), found, new, when)
 

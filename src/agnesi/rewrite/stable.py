@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from agnesi.core.node import Node
-from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import abs as abs_
-from agnesi.ops.arith import reciprocal, sqrt, square
+from agnesi.ops.arith import reciprocal, safe_multiply, sqrt, square
 from agnesi.ops.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.hyperbolic import tanh
 from agnesi.rewrite.pattern import variables
 from agnesi.rewrite.rules import Book
-from agnesi.rewrite.shifted import (
-    log_softmax_of,
-    logsumexp_of,
-    normaliser_of,
-    softmax_parts,
-    without_moves,
-)
 
 BOOK = Book()
-rule, rewriter = BOOK.rule, BOOK.rewriter
+rule = BOOK.rule
 a, b, x = variables("a b x")
 
 # -- logarithms and exponentials --------------------------------------------------------------
@@ -50,22 +41,7 @@ rule(log(sigmoid(x)), -softplus(-x), name="log_of_sigmoid", stage="stabilize",
      tags=("sigmoid", "softplus"))
 rule(log1p(-sigmoid(x)), -softplus(x), name="log1p_of_minus_sigmoid", stage="stabilize",
      tags=("sigmoid", "softplus"))
+# A sigmoid is finite, so nothing is to be guarded.
+rule(safe_multiply(a, sigmoid(x)), a * sigmoid(x), name="safe_times_sigmoid", stage="stabilize",
+     tags=("sigmoid",))
 rule((exp(x) - exp(-x)) / (exp(x) + exp(-x)), tanh(x), name="tanh", stage="stabilize")
-
-
-# -- softmax ----------------------------------------------------------------------------------
-@rewriter("stabilize", ops=[log], tags=("softmax",))
-def log_of_softmax(node: Node) -> Tensor | None:
-    """log(softmax(x)) without the logarithm of what may be zero."""
-    parts = softmax_parts(node.inputs[0])
-    return None if parts is None else log_softmax_of(*parts)
-
-
-@rewriter("stabilize", ops=[log], tags=("softmax",))
-def log_of_sum_of_exps(node: Node) -> Tensor | None:
-    """log(sum(exp(x))) with the maximum taken out before."""
-    axes = normaliser_of(node.inputs[0], None)
-    if axes is None:
-        return None
-    e = without_moves(node.inputs[0]).inputs[0]
-    return logsumexp_of(symbol(e.inputs[0]), axes, node)

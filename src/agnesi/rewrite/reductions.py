@@ -1,0 +1,147 @@
+"""Reductions: over nothing, of reductions, of broadcasts; what does not vary leaves the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.core.dims import is_static, product
+from agnesi.core.dispatch import apply
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
+from agnesi.ops.convert import number
+from agnesi.ops.expand import BroadcastTo, SumTo, broadcast_to
+from agnesi.ops.movement import Reshape, reshape
+from agnesi.ops.reduce import Reduce, reducer
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+rewriter = BOOK.rewriter
+_COMBINE = {
+    "multiply": multiply, "divide": divide,
+    "safe_multiply": safe_multiply, "safe_divide": safe_divide,
+}
+_REDUCTIONS = ("sum", "prod", "max", "min", "all", "any")
+
+
+def _sum(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
+    return apply(reducer("add", tuple(axes), keepdims), x)
+
+
+@rewriter("canonicalize", ops=[SumTo])
+def sum_to_shape(node: Node) -> Node | Tensor | None:
+    """The adjoint of a broadcast is a sum over the axes that were broadcast."""
+    (source,) = node.inputs
+    if source.shape == node.shape:
+        return source
+    if not is_static(source.shape) or not is_static(node.shape):
+        return None
+    axes = node.op.axes(source.shape)
+    extra = len(source.shape) - len(node.shape)
+    if axes == tuple(range(extra)):
+        return _sum(symbol(source), axes, False)
+    return reshape(_sum(symbol(source), axes, True), node.shape)
+
+
+@rewriter("canonicalize", ops=_REDUCTIONS)
+def reduce_nothing(node: Node) -> Node | Tensor | None:
+    """A reduction over no axes, or axes of one element, is a reshape."""
+    (source,) = node.inputs
+    if source.dtype != node.dtype or not isinstance(node.op, Reduce):
+        return None
+    if any(source.shape[a] != 1 for a in node.op.axes):
+        return None
+    return reshape(symbol(source), node.shape)
+
+
+@rewriter("canonicalize", ops=_REDUCTIONS)
+def reduce_twice(node: Node) -> Tensor | None:
+    """The sum of a sum is one sum over all the axes, and so on."""
+    (source,) = node.inputs
+    outer, inner = node.op, source.op
+    if not isinstance(inner, Reduce) or not isinstance(outer, Reduce) or inner.kind != outer.kind:
+        return None
+    if inner.keepdims is not outer.keepdims and inner.axes and outer.axes and inner.keepdims:
+        return None
+    origin = source.inputs[0]
+    kept = [a for a in range(len(origin.shape)) if inner.keepdims or a not in inner.axes]
+    axes = sorted({*inner.axes, *(kept[a] for a in outer.axes)})
+    if inner.keepdims is not outer.keepdims and outer.keepdims:
+        return None
+    return apply(reducer(outer.kind, tuple(axes), outer.keepdims), symbol(origin))
+
+
+@rewriter("canonicalize", ops=[Reshape])
+def reshape_of_reduction(node: Node) -> Tensor | None:
+    """A reduction keeps or drops its axes itself."""
+    (source,) = node.inputs
+    op = source.op
+    if not isinstance(op, Reduce) or not op.axes:
+        return None
+    (origin,) = source.inputs
+    other = reducer(op.kind, op.axes, not op.keepdims)
+    return apply(other, symbol(origin)) if other.infer(origin)[0] == node.shape else None
+
+
+@rewriter("canonicalize", ops=["sum"])
+def sum_of_broadcast(node: Node) -> Tensor | None:
+    """Summing copies is multiplying by their number."""
+    (source,) = node.inputs
+    if type(source.op) is not BroadcastTo or not is_static(source.shape):
+        return None
+    (origin,) = source.inputs
+    extra = len(source.shape) - len(origin.shape)
+    copies = [a for a in node.op.axes if a < extra or origin.shape[a - extra] != source.shape[a]]
+    if not copies:
+        return None
+    count = product([source.shape[a] for a in copies])
+    sizes = (1,) * extra + origin.shape
+    rest = tuple(a for a in node.op.axes if a not in copies)
+    total = reshape(symbol(origin), sizes) * count
+    total = _sum(total, rest, True) if rest else total
+    kept = [1 if a in node.op.axes else sizes[a] for a in range(len(sizes))]
+    if not node.op.keepdims:
+        kept = [n for a, n in enumerate(kept) if a not in node.op.axes]
+    return broadcast_to(reshape(total, tuple(kept)), node.shape)
+
+
+@rewriter("canonicalize", ops=["sum"])
+def sum_of_product(node: Node) -> Tensor | None:
+    """Signs, numbers and factors that do not vary along the axes leave the sum."""
+    (source,) = node.inputs
+    if source.op is None or node.dtype.kind not in "fc":
+        return None
+    if source.op.name == "negative":
+        return negative(_sum(symbol(source.inputs[0]), node.op.axes, node.op.keepdims))
+    combine = _COMBINE.get(source.op.name)
+    if combine is None:
+        return None
+    a, b = source.inputs
+    if _still(b, source, node.op.axes) and a.shape == source.shape:
+        return combine(_sum(symbol(a), node.op.axes, node.op.keepdims), _outside(b, node))
+    if source.op.name == "multiply" and _still(a, source, node.op.axes) and b.shape == source.shape:
+        return multiply(_outside(a, node), _sum(symbol(b), node.op.axes, node.op.keepdims))
+    return None
+
+
+def _still(factor: Node, whole: Node, axes: Sequence[int]) -> bool:
+    """Whether a factor has one element only along the axes."""
+    if scalar(factor) is not None or factor.shape == ():
+        return True
+    offset = len(whole.shape) - len(factor.shape)
+    return all(a < offset or factor.shape[a - offset] == 1 for a in axes)
+
+
+def _outside(factor: Node, node: Node) -> Tensor:
+    """The factor in a shape that goes with the sum."""
+    value = scalar(factor)
+    if value is not None:
+        return number(value, factor.dtype)
+    t = symbol(factor)
+    if node.op.keepdims or factor.shape == ():
+        return t
+    (source,) = node.inputs
+    offset = len(source.shape) - len(factor.shape)
+    shape = [n for i, n in enumerate(factor.shape) if i + offset not in node.op.axes]
+    return reshape(t, tuple(shape))

@@ -1,0 +1,75 @@
+"""Softmax, its logarithm and logsumexp as people compose them, and the operations they are."""
+
+from __future__ import annotations
+
+from agnesi.core.dispatch import apply
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.explog import log
+from agnesi.ops.movement import reshape
+from agnesi.ops.softmax import LogSoftmax, LogSumExp, Softmax
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+rewriter = BOOK.rewriter
+Axes = tuple[int, ...]
+
+
+def without_moves(node: Node) -> Node:
+    """What lies behind broadcasts and reshapes that only add or drop axes of size 1."""
+    while node.op is not None and (
+        node.op.name == "broadcast_to"
+        or (node.op.name == "reshape" and squeezed(node) == squeezed(node.inputs[0]))
+    ):
+        node = node.inputs[0]
+    return node
+
+
+def squeezed(node: Node) -> list[object]:
+    """The sizes that are not 1."""
+    return [n for n in node.shape if n != 1]
+
+
+def exponent_of(e: Node) -> Tensor:
+    """``x`` for exp(x), or for exp(x - max(x)): what people write so that it does not overflow."""
+    (x,) = e.inputs
+    if x.op is not None and x.op.name == "subtract":
+        peak = without_moves(x.inputs[1])
+        if peak.op is not None and peak.op.name == "max" and peak.inputs[0] is x.inputs[0]:
+            x = x.inputs[0]
+    return symbol(x)
+
+
+def normaliser_of(total: Node, e: Node | None = None) -> Axes | None:
+    """The axes if ``total`` is the sum of the exponential ``e`` (of any, for None)."""
+    inner = without_moves(total)
+    if inner.op is None or inner.op.name != "sum" or inner.dtype.kind != "f":
+        return None
+    source = inner.inputs[0]
+    if source.op is None or source.op.name != "exp" or (e is not None and source is not e):
+        return None
+    return inner.op.axes
+
+
+def softmax_of(e: Node, axes: Axes) -> Tensor:
+    """exp(x) / sum(exp(x)) over axes, given exp(x)."""
+    return apply(Softmax(axes), exponent_of(e))
+
+
+@rewriter("stabilize", ops=[log], tags=("softmax",))
+def log_of_softmax(node: Node) -> Tensor | None:
+    """log(softmax(x)) without the logarithm of what may be zero."""
+    (source,) = node.inputs
+    if source.op is None or source.op.name != "softmax":
+        return None
+    return apply(LogSoftmax(source.op.axes), symbol(source.inputs[0]))
+
+
+@rewriter("stabilize", ops=[log], tags=("softmax",))
+def log_of_sum_of_exps(node: Node) -> Tensor | None:
+    """log(sum(exp(x))) with the maximum taken out before."""
+    axes = normaliser_of(node.inputs[0])
+    if axes is None or node.inputs[0].op.name == "broadcast_to":
+        return None
+    (x,) = without_moves(node.inputs[0]).inputs[0].inputs
+    return reshape(apply(LogSumExp(axes, True), symbol(x)), node.shape)
