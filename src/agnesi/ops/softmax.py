@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, public, typed
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import arange
+from agnesi.ops.creation import Arange
 from agnesi.ops.explog import exp, log
 from agnesi.ops.movement import expand_dims
 from agnesi.ops.reduce import Axis, reducer
@@ -211,7 +211,8 @@ class Pick(Op):
         return np.where(inside, found, np.zeros((), x.dtype))
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
-        return _total(select.where(_is_label(labels, x.shape[-1]), x, 0), (len(x.shape) - 1,), False)
+        chosen = select.where(_is_label(labels, x.shape[-1]), x, 0)
+        return _total(chosen, (len(x.shape) - 1,), False)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
         return select.where(_is_label(labels, x.shape[-1]), expand_dims(g, -1), 0), None
@@ -222,7 +223,10 @@ class Pick(Op):
 
 def _is_label(labels: Tensor, classes: Any) -> Tensor:
     """One True per row, at its label."""
-    return compare.equal(expand_dims(labels, -1), arange(classes, dtype=labels.dtype))
+    numbers = Arange(0, 1, classes, labels.dtype)
+    # In a graph the numbers stay an operation, so that they need no memory.
+    columns = symbolic(numbers, ()) if labels.data is None else apply(numbers)
+    return compare.equal(expand_dims(labels, -1), columns)
 
 
 @record

@@ -85,7 +85,8 @@ def _digamma(x: np.ndarray) -> np.ndarray:
     result += np.log(z) - 0.5 / z - series
     fraction = x - np.rint(x)
     result = np.where(low, result - math.pi / np.tan(math.pi * fraction), result)
-    return np.where(x == 0, np.copysign(np.inf, -x), np.where(low & (fraction == 0), np.nan, result))
+    result[low & (fraction == 0)] = np.nan
+    return np.where(x == 0, np.copysign(np.inf, -x), result)
 
 
 def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -105,7 +106,7 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
         factor = factor * (s + 2 * k - 1) * (s + 2 * k) / z ** 2
     gamma = np.frompyfunc(lambda v: math.gamma(v) if v < 171 else math.inf, 1, 1)
     sign = np.where(n % 2 == 0, -1.0, 1.0)
-    return np.asarray(sign * gamma(s).astype(np.float64) * total, dtype)
+    return np.asarray(sign * np.asarray(gamma(s), np.float64) * total, dtype)
 
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)

@@ -1,0 +1,6 @@
+"""Checks for functions and operations of one's own."""
+
+from __future__ import annotations
+
+from agnesi.testing.gradients import check_grads as check_grads
+from agnesi.testing.operations import check_op as check_op

@@ -1,0 +1,89 @@
+"""One check for every operation: its rules against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core import dtypes
+from agnesi.core.dims import Dim
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.compiler.interpret import interpret
+from agnesi.testing.gradients import check_grads
+
+Function = Callable[..., Tensor]
+
+
+def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int = 2,
+             grads: bool = True) -> None:
+    """Check that what an operation says about itself is consistent, on sample operands.
+
+    For each sample: the types that a symbolic call infers are those of the eager result; the
+    graph evaluates to the eager result, for known and for unknown sizes, and after its
+    operations are replaced by simpler ones where they say how; derivatives agree with finite
+    differences in both modes up to ``order``.
+
+    Parameters
+    ----------
+    function : callable
+        Takes and returns tensors; it closes over all other parameters.
+    samples : sequence of sequences of array_like
+        Operands of each call.  Gradients are checked where all floats are double precision.
+    order : int
+        How many times to differentiate.
+    grads : bool
+        Whether to check derivatives.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.testing.check_op(ag.tanh, [[[0.5, 1.0]], [[[0.0]]]])
+    """
+    for sample in samples:
+        arrays = [np.asarray(a) for a in sample]
+        with no_grad():
+            eager = function(*[wrap(a) for a in arrays])
+        check_graph(function, arrays, eager)
+        doubles = all(a.dtype.kind not in "fc" or a.dtype.itemsize >= 8 for a in arrays)
+        if grads and doubles and dtypes.is_inexact(eager.dtype):
+            check_grads(function, arrays, order=order)
+
+
+def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor) -> None:
+    """A graph of the function has the eager result's type and value."""
+    for shapes in (
+        [a.shape for a in arrays],
+        [tuple(n if n < 2 else Dim(f"n{n}") for n in a.shape) for a in arrays],
+    ):
+        nodes = [
+            Node(None, (), shape, a.dtype, requires_grad=a.dtype.kind in "fc")
+            for shape, a in zip(shapes, arrays, strict=True)
+        ]
+        result = function(*map(symbol, nodes))
+        assert result.node is not None
+        free = FunctionGraph(nodes, [result.node])
+        graph = free.specialise(
+            {n: a.shape for n, a in zip(free.inputs, arrays, strict=True)}
+        )
+        output = graph.outputs[0]
+        told = (output.shape, output.dtype)
+        if told != (eager.shape, eager.dtype):
+            raise AssertionError(
+                f"the graph promises {told[1]}{list(told[0])}, but the result is "
+                f"{eager.dtype}{list(eager.shape)}"
+            )
+        for form in (graph, graph.expand()):
+            (value,) = interpret(form, arrays)
+            close(value, eager.data, "graph")
+
+
+def close(value: np.ndarray, expected: Any, what: str) -> None:
+    """Values agree to a few units of the last place of their dtype."""
+    assert value.dtype == expected.dtype, f"{what}: {value.dtype} is not {expected.dtype}"
+    tolerance = 64 * float(np.finfo(value.dtype).eps) if value.dtype.kind in "fc" else 0
+    np.testing.assert_allclose(value, expected, tolerance, tolerance, err_msg=what)

@@ -1,0 +1,159 @@
+"""Sample operands for every operation: what the parametrised checks of the operations run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.tensor import Tensor
+from agnesi.ops import matmul, reduce, scans, softmax
+from agnesi.ops.elementwise import TABLE, Elementwise, call
+from agnesi.ops.select import where
+from agnesi.ops.special import polygamma
+
+Operands = tuple[np.ndarray, ...]
+_SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
+    ((3, 4), (3, 4), (3, 4)), ((2, 1, 3), (4, 1), ()), ((), (), ()), ((0, 3), (3,), (1,)),
+)
+#: Where a row is smooth: an interval for each operand, where it is not (-2, 2) for all.
+_DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
+    "acos": ((-0.9, 0.9),), "acosh": ((1.1, 3.0),), "asin": ((-0.9, 0.9),),
+    "atanh": ((-0.9, 0.9),), "cbrt": ((0.2, 3.0),), "digamma": ((0.3, 4.0),),
+    "erfinv": ((-0.9, 0.9),), "lgamma": ((0.3, 4.0),), "log": ((0.1, 3.0),),
+    "log10": ((0.1, 3.0),), "log1p": ((-0.5, 2.0),), "log2": ((0.1, 3.0),),
+    "reciprocal": ((0.3, 3.0),), "rsqrt": ((0.2, 3.0),), "sqrt": ((0.2, 3.0),),
+    "tan": ((-1.2, 1.2),),
+    "divide": ((-2, 2), (0.5, 2)), "floor_divide": ((-3, 3), (0.5, 2)),
+    "fmod": ((-3, 3), (0.5, 2)), "power": ((0.3, 2), (-2, 2)), "remainder": ((-3, 3), (0.5, 2)),
+    "safe_divide": ((-2, 2), (0.5, 2)), "xlogy": ((-2, 2), (0.2, 3)),
+    "clip": ((-3, 3), (-1, -0.5), (0.5, 1)),
+}
+#: Numbers that floating rows must treat as NumPy does.
+_STRANGE = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 1e300])
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation with sample operands."""
+
+    function: Callable[..., Tensor]
+    samples: tuple[Operands, ...]
+    grads: bool = True
+
+
+def _uniform(seed: int, shape: tuple[int, ...], bounds: tuple[float, float]) -> np.ndarray:
+    return np.asarray(np.random.default_rng(seed).uniform(*bounds, shape))
+
+
+def operands(row: Elementwise, shapes: Sequence[tuple[int, ...]]) -> Operands:
+    """Doubles in the row's domain, or what it takes in their place."""
+    bounds = _DOMAINS.get(row.name, ((-2.0, 2.0),) * row.arity)
+    values = [_uniform(7 + i, s, b) for i, (s, b) in enumerate(zip(shapes, bounds, strict=False))]
+    if "f" in row.kinds:
+        return tuple(values)
+    if "c" in row.kinds:
+        return tuple(v + 0.5j * (v + 1) for v in values)
+    return tuple(np.abs(v * 3).astype(np.uint32) for v in values)
+
+
+def _of(row: Elementwise) -> Callable[..., Tensor]:
+    return lambda *xs: call(row, xs)
+
+
+def _elementwise() -> Iterator[tuple[str, Case]]:
+    for name, row in TABLE.items():
+        if name in ("where", "polygamma"):
+            continue
+        samples = [operands(row, shapes) for shapes in _SHAPES]
+        samples.append(tuple(v.T[::-1] for v in samples[0]))
+        yield name, Case(_of(row), tuple(samples))
+        if "f" in row.kinds:
+            strange = (np.repeat(_STRANGE, len(_STRANGE)), np.tile(_STRANGE, len(_STRANGE)))
+            edges = (*strange, np.full(len(_STRANGE) ** 2, 2.0))[: row.arity]
+            yield f"{name} of strange numbers", Case(_of(row), (edges,), grads=False)
+        if "f" in row.kinds and "c" in row.kinds:
+            turned = tuple(v * np.exp(0.3j) for v in samples[0])
+            yield f"{name} of complex numbers", Case(_of(row), (turned,))
+    x, y = _uniform(1, (3, 4), (-2, 2)), _uniform(2, (4,), (-2, 2))
+    yield "where", Case(where, ((x > 0, x, y), (np.array(True), y, np.array(0.5))))
+    yield "polygamma", Case(lambda x: polygamma(1, x), ((np.abs(x) + 0.3,),))
+
+
+_X = _uniform(3, (2, 3, 4), (-2, 2))
+_ZEROS = np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 5.0], [1.0, 2.0, 4.0]])
+
+
+def _reductions() -> Iterator[tuple[str, Case]]:
+    plain = ((_X,), (_X.T[::2],), (np.zeros((0, 3)),))
+    full = plain[:2]
+    for name in ("sum", "prod", "mean", "var", "std", "norm", "logsumexp", "max", "min"):
+        function: Any = getattr(softmax if name == "logsumexp" else reduce, name)
+        samples = full if name in ("mean", "var", "std", "max", "min", "logsumexp") else plain
+        yield name, Case(function, samples)
+        yield f"{name} over axes", Case(
+            lambda x, f=function: f(x, axis=(0, -1), keepdims=True), full  # type: ignore[misc]
+        )
+        yield f"{name} over one axis", Case(
+            lambda x, f=function: f(x, axis=-1), ((np.zeros((0, 3)),), *full)  # type: ignore[misc]
+        )
+    yield "prod beside zeros", Case(lambda x: reduce.prod(x, axis=1), ((_ZEROS,),))
+    yield "sum of integers", Case(reduce.sum, ((np.arange(6, dtype=np.int8),), (_X > 0,)))
+    for name in ("all", "any", "count_nonzero"):
+        function = getattr(reduce, name)
+        yield name, Case(function, ((_X > 1,), (_ZEROS,), (np.zeros((0, 2)),)))
+    for name in ("argmax", "argmin"):
+        function = getattr(reduce, name)
+        yield name, Case(function, (*full, (np.array([1.0, np.nan, 2.0]),)))
+        yield f"{name} over an axis", Case(lambda x, f=function: f(x, axis=1), full)  # type: ignore[misc]
+    for order in (0, 1, 3, np.inf, -np.inf):
+        yield f"norm {order}", Case(lambda x, p=order: reduce.norm(x, p, axis=1), full)  # type: ignore[misc]
+
+
+def _running() -> Iterator[tuple[str, Case]]:
+    for name in ("cumsum", "cumprod"):
+        function: Any = getattr(scans, name)
+        yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,), (np.zeros((2, 0)),)))  # type: ignore[misc]
+        yield f"{name} beside zeros", Case(lambda x, f=function: f(x, axis=-1), ((_ZEROS,),))  # type: ignore[misc]
+        yield f"{name} of all", Case(function, ((_ZEROS,), (np.arange(5, dtype=np.int16),)))
+
+
+def _products() -> Iterator[tuple[str, Case]]:
+    a, b, v = _X, _uniform(4, (4, 5), (-1, 1)), _uniform(5, (4,), (-1, 1))
+    stack = _uniform(6, (2, 4, 5), (-1, 1))
+    turned = (a[0] * np.exp(0.3j), b * np.exp(1j))
+    yield "matmul", Case(matmul.matmul, (
+        (a[0], b), (a, b), (a, stack), (a[:, None], stack), (b.T, a[0].T), (a, v), (v, b), (v, v),
+        (v, stack), (a[0, :0], b), (a[:, :, :0], b[:0]), (a[0].astype(int), b.astype(int)), turned,
+    ))
+    yield "dot", Case(matmul.dot, ((a, stack), (a, v), (v, v), (v, v[0])))
+    yield "vecdot", Case(matmul.vecdot, ((a, v), (v, v), (turned[0], turned[0] * 1j)))
+    yield "outer", Case(matmul.outer, ((v, a[0]),))
+    yield "tensordot", Case(
+        lambda x, y: matmul.tensordot(x, y, axes=((2, 0), (1, 0))), ((a, stack),)
+    )
+
+
+def _softmaxes() -> Iterator[tuple[str, Case]]:
+    labels = np.array([2, 0, 1])
+    x, p = _uniform(8, (3, 4), (-3, 3)), _uniform(9, (3, 4), (0, 1))
+    for name in ("softmax", "log_softmax"):
+        function: Any = getattr(softmax, name)
+        yield name, Case(function, ((x,), (_X,), (x.T,), (x * 300,)))
+        yield f"{name} over axes", Case(lambda x, f=function: f(x, axis=(0, 1)), ((_X,),))  # type: ignore[misc]
+    yield "cross_entropy", Case(softmax.cross_entropy, ((x, labels), (x, p)))
+    yield "cross_entropy, weighted", Case(
+        lambda x, y: softmax.cross_entropy(x, y, weight=np.arange(4.0) + 1), ((x, labels), (x, p))
+    )
+    yield "cross_entropy of rows", Case(
+        lambda x, y: softmax.cross_entropy(x, y, reduction="none"), ((x, labels), (x, p))
+    )
+    yield "nll_loss", Case(softmax.nll_loss, ((x, labels),))
+
+
+def cases() -> dict[str, Case]:
+    """Every operation's case, by name."""
+    families = (_elementwise(), _reductions(), _running(), _products(), _softmaxes())
+    return {name: case for family in families for name, case in family}

@@ -1,0 +1,153 @@
+"""Every operation on its samples: types, evaluation, graphs, derivatives, lowering, dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core import dtypes, loops
+from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
+from agnesi.core.node import Node
+from agnesi.core.tensor import symbol, wrap
+from agnesi.ops.elementwise import TABLE, call
+from agnesi.testing import check_op
+from agnesi.testing.samples import Case, cases, operands
+
+CASES = cases()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rules_agree(name: str) -> None:
+    case = CASES[name]
+    check_op(case.function, case.samples, grads=case.grads)
+
+
+# -- lowering -----------------------------------------------------------------------------------
+class Evaluator:
+    """The loop language in NumPy: each axis is an array dimension."""
+
+    def __init__(self, buffers: list[np.ndarray], places: dict[loops.Axis, int]) -> None:
+        self.buffers = [b.ravel() for b in buffers]
+        self.places = places
+
+    def value(self, e: loops.Expr) -> Any:
+        if e.op == "const":
+            return np.asarray(e.param, e.dtype)
+        if e.op == "index":
+            return self.index(e.param)
+        if e.op == "load":
+            return self.buffers[e.param[0]][self.index(e.param[1])]
+        if e.op == "cast":
+            return np.asarray(self.value(e.args[0])).astype(e.dtype)
+        if e.op == "where":
+            return np.where(*[self.value(a) for a in e.args])
+        if e.op == "reduce":
+            return self.reduced(e)
+        return TABLE[e.op].perform(*[np.asarray(self.value(a)) for a in e.args])
+
+    def reduced(self, e: loops.Expr) -> Any:
+        kind, axes = e.param
+        value = self.value(e.args[0])
+        shape = [1] * len(self.places)
+        for axis in axes:
+            shape[self.places[axis]] = axis.extent
+        value = np.broadcast_to(value, np.broadcast_shapes(np.shape(value), shape))
+        over = tuple(self.places[a] for a in axes)
+        return getattr(np, kind).reduce(value, axis=over, keepdims=True)
+
+    def index(self, at: loops.Affine) -> Any:
+        total = np.asarray(at.const)
+        for atom, factor in at.terms.items():
+            if isinstance(atom, loops.Axis):
+                shape = [1] * len(self.places)
+                shape[self.places[atom]] = atom.extent
+                total = total + factor * np.arange(atom.extent).reshape(shape)
+            else:
+                total = total + factor * self.value(atom)
+        return total
+
+
+def axes_in(e: loops.Expr, found: dict[loops.Axis, None]) -> dict[loops.Axis, None]:
+    found.update(dict.fromkeys(e.free))
+    if e.op == "reduce":
+        found.update(dict.fromkeys(e.param[1]))
+    for a in e.args:
+        axes_in(a, found)
+    return found
+
+
+def lowered(op: Any, arrays: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """The operation evaluated through its ``lower`` rule."""
+    at = [loops.Axis(i, n) for i, n in enumerate(shape)]
+    reads = [
+        loops.Read(a.shape, a.dtype.name, lambda i, k=k, a=a: loops.load(
+            k, a.dtype.name, loops.ravel(i, a.shape)
+        ))
+        for k, a in enumerate(arrays)
+    ]
+    expr = op.lower(tuple(loops.Affine(0, {a: 1}) for a in at), *reads)
+    axes = list(axes_in(expr, dict.fromkeys(at)))
+    value = Evaluator(arrays, {a: i for i, a in enumerate(axes)}).value(expr)
+    assert value.dtype.name == expr.dtype
+    full = (*shape, *[1] * (len(axes) - len(shape)))
+    return np.broadcast_to(value, full).reshape(shape)
+
+
+def graph_of(case: Case, arrays: tuple[np.ndarray, ...]) -> FunctionGraph:
+    nodes = [Node(None, (), a.shape, a.dtype) for a in arrays]
+    result = case.function(*map(symbol, nodes))
+    assert result.node is not None
+    return FunctionGraph(nodes, [result.node]).expand()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lowering_agrees_with_evaluation(name: str) -> None:
+    for sample in CASES[name].samples:
+        graph = graph_of(CASES[name], sample)
+        known: dict[Node, Any] = dict(zip(graph.inputs, sample, strict=True))
+        for node in graph.nodes:
+            if node in known:
+                continue
+            if node.op is None:
+                tensor = live_tensor(node)
+                known[node] = tensor.data if tensor is not None else constant_value(node)
+                continue
+            arrays = [np.asarray(known[n]) for n in node.inputs]
+            known[node] = value = np.asarray(node.op.perform(*arrays))
+            dtype_kinds = {a.dtype.kind for a in (*arrays, value)}
+            if node.op.lower is None or "c" in dtype_kinds or value.size == 0:
+                continue
+            found = lowered(node.op, arrays, value.shape)
+            assert found.dtype == value.dtype
+            np.testing.assert_allclose(found, value, 1e-13, 1e-13, err_msg=node.op.label())
+
+
+# -- dtypes -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", [n for n in TABLE if n != "where"])
+def test_every_dtype(name: str) -> None:
+    row = TABLE[name]
+    doubles = operands(row, ((4,),) * 3)
+    for dtype in dtypes.ALL:
+        arrays = [np.abs(v).astype(dtype) if dtype.kind in "biu" else v.astype(dtype)
+                  for v in doubles if v.dtype.kind != "c" or dtype.kind == "c"]
+        if len(arrays) < row.arity:
+            continue
+        if name == "power" and dtype.kind == "b":
+            arrays = [np.array([True]), np.array([True])]
+        taken = dtype.kind in row.kinds
+        if not taken and not (dtype.kind in "biu" and "f" in row.kinds):
+            with pytest.raises(ag.DTypeError, match=f"{name} takes"):
+                call(row, tuple(map(wrap, arrays)))
+            continue
+        result = call(row, tuple(map(wrap, arrays)))
+        operand = dtype if taken else dtypes.config.float_dtype
+        expected = {"bool": dtypes.bool_, "real": dtypes.real_of(operand)}.get(row.result, operand)
+        assert result.dtype == expected, dtype
+        wide = [a.astype({"f": "f8", "c": "c16"}.get(operand.kind, operand)) for a in arrays]
+        reference = row.perform(*wide)
+        tolerance = {2: 4e-3, 4: 2e-5, 8: 2e-5}[dtypes.real_of(result.dtype).itemsize] \
+            if expected.kind in "fc" else 0
+        np.testing.assert_allclose(result.numpy(), reference, tolerance, tolerance)
