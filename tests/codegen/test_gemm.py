@@ -225,7 +225,7 @@ def test_types_and_widths(vector_bits: int, dtype: str) -> None:
 @pytest.mark.parametrize("b_direct", [True, False])
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 def test_prologues(a_direct: bool, b_direct: bool, transposed: str) -> None:
-    for size in ((45, 35, 60), (2, 40, 70), (50, 1, 9)):
+    for size in ((45, 35, 60), (2, 40, 70), (50, 1, 9), (9, 33, 256)):
         spec = _layout(
             *size, "a" in transposed, "b" in transposed, a_direct=a_direct, b_direct=b_direct
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,8 +12,11 @@ from agnesi.codegen.gemm.tiling import Panel, Piece, Rows, pieces_of
 _TURNED = 0.35  # cycles to pack one element that lies the other way
 _COPIED = 0.15
 _GATHERED = 2.0
-_FAR = 1 / 24  # cycles to read a byte from beyond the first cache
-_CODE = 0.0007  # each accumulator in the code counts as this share of the run time
+_SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
+_WAYS = 6  # lines in one set that may be counted on
+_MANY = 1 << 20
+_FAR = 1 / 16  # cycles to read a byte from beyond the first cache
+_CODE = 0.001  # each accumulator in the code counts as this share of the run time
 
 
 @dataclass(frozen=True)
@@ -43,45 +47,59 @@ class Cut:
 def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
     """The best register tiles; ``same_rows`` asks for one cut of the rows for all panels."""
     cuts = [
-        _tile_cut(spec, machine, vectors, limit, same_rows)
+        _tile_cut(spec, machine, vectors, size, same_rows)
         for vectors in range(1, 9)
-        for limit in _row_limits(spec, machine, vectors)
+        for size in _heights(spec, machine, vectors)
     ]
     return min(cuts, key=lambda cut: cut.cost)
 
 
-def _row_limits(spec: GemmSpec, machine: Machine, vectors: int) -> Iterator[int]:
+def _heights(spec: GemmSpec, machine: Machine, vectors: int) -> Iterator[int]:
     """Tile heights to try: the tallest that registers hold, and a tall one that divides m."""
     limit = (machine.registers - 1 - vectors) // vectors
     if spec.k < 4:  # few products to a sum: writing C is the work, so keep to few lines of it
         limit = min(limit, 4)
-    if limit < 1:
-        return
-    yield limit
-    for size in range(limit, limit // 2, -1):
+    if spec.a_direct:
+        limit = min(limit, lines_apart(spec, spec.a_strides))
+    if limit > 0:
+        yield limit
+    for size in range(limit - 1, limit // 2, -1):
         if spec.m % size == 0:
-            if size != limit:
-                yield size
+            yield size
             return
 
 
-def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, limit: int, same_rows: bool) -> Cut:
+def lines_apart(spec: GemmSpec, strides: tuple[int, ...]) -> int:
+    """How many lines of an operand may be read at once before they push each other out.
+
+    Lines whose distance is a multiple of a large power of two share a few sets of the cache.
+    """
+    if strides[0] <= strides[1] or spec.k < 32:
+        return _MANY
+    return _WAYS * _SETS_SPAN // math.gcd(strides[0] * spec.itemsize, _SETS_SPAN)
+
+
+def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, size: int, same_rows: bool) -> Cut:
     """Panels of ``vectors`` vectors; the last panel takes what is left."""
     columns = vectors * machine.lanes
     full, rest = divmod(spec.n, columns)
     panels = []
     if full:
         pieces = pieces_of(columns, machine.lanes)
-        panels.append(Panel(0, full, pieces, Rows.at_most(spec.m, limit)))
+        panels.append(Panel(0, full, pieces, Rows.at_most(spec.m, size)))
     if rest:
         pieces = pieces_of(rest, machine.lanes)
-        room = limit
-        if not (same_rows and full) and spec.k >= 4:
-            room = max(limit, (machine.registers - 1 - len(pieces)) // len(pieces))
-        panels.append(Panel(full, 1, pieces, Rows.at_most(spec.m, room)))
+        sizes = {size} if same_rows and full else {size, *_heights(spec, machine, len(pieces))}
+        last = (Panel(full, 1, pieces, Rows.at_most(spec.m, s)) for s in sorted(sizes))
+        panels.append(min(last, key=lambda p: _weigh(spec, machine, [p])))
+    return Cut(_weigh(spec, machine, panels), tuple(panels))
+
+
+def _weigh(spec: GemmSpec, machine: Machine, panels: list[Panel]) -> float:
+    """Cycles, with a share on top for the amount of code."""
     cost = sum(p.count * _panel_cost(p, spec.k, machine) for p in panels)
     code = sum(rows * len(p.pieces) for p in panels for rows in p.rows.sizes)
-    return Cut(cost * (1 + _CODE * code), tuple(panels))
+    return cost * (1 + _CODE * code)
 
 
 def _panel_cost(panel: Panel, k: int, machine: Machine) -> float:

@@ -8,7 +8,7 @@ from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar,
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
-from agnesi.codegen.gemm.pack import copy_lines, copy_turned, zip_orders
+from agnesi.codegen.gemm.pack import copy_lines, copy_turned, neighbours, zip_orders
 from agnesi.codegen.gemm.tiling import Panel, pieces_of
 from agnesi.codegen.gemm.unit import Unit
 
@@ -28,43 +28,42 @@ class DotUnit(Unit):
         """Lay a small operand out along k, whole; done once for each batch member."""
         spec = self.plan.spec
         if self.plan.pack_a:
-            self._lay_out(self.operands.a, spec.m, spec.a_strides, "m", self.packed_a)
+            self._lay_out(self.operands.a, spec.m, spec.a_strides, 0, self.packed_a)
         if self.plan.pack_b:
-            self._lay_out(self.operands.b, spec.n, spec.b_strides[::-1], "n", self.packed_b)
+            self._lay_out(self.operands.b, spec.n, spec.b_strides, 1, self.packed_b)
 
     def _lay_out(
-        self, operand: Operand, lines: int, strides: tuple[int, ...], axis: str, target: Value
+        self, operand: Operand, lines: int, strides: tuple[int, ...], axis: int, target: Value
     ) -> None:
-        """``target[line][k]``; ``strides`` are those along (line, k)."""
-        plan = self.plan
-
-        def read(
-            b: Builder, line: Value, k: Value, lanes: int, mask: Value | None, along: str
-        ) -> Value:
-            place = (line, k) if axis == "m" else (k, line)
-            return operand.load(b, self.batch, *place, lanes, mask, along)
-
-        pitch = plan.k_pitch
-        if strides[0] == 1 != strides[1]:
+        """``target[line][k]``, where a line is a row (axis 0) or a column (1) of the operand."""
+        plan, along_k = self.plan, strides[1 - axis]
+        if strides[axis] == 1 != along_k:
             copy_turned(
                 self.b,
                 self.type,
                 i64(lines),
+                lines,
                 pieces_of(plan.spec.k, plan.lanes),
-                lambda b, k, line, lanes, mask: read(b, line, k, lanes, mask, axis),
-                lambda b, k, line, lanes, mask: read(b, line, k, lanes, mask, "k"),
+                neighbours(
+                    operand, self.type, self.batch, (i64(0), i64(0)), along_k, axis, "mn"[axis]
+                ),
                 target,
-                pitch,
+                plan.k_pitch,
             )
             return
+
+        def read(b: Builder, line: Value, k: Value, lanes: int, mask: Value | None) -> Value:
+            place = (line, k) if axis == 0 else (k, line)
+            return operand.load(b, self.batch, *place, lanes, mask, "k")
+
         copy_lines(
             self.b,
             self.type,
             i64(lines),
             i64(plan.spec.k),
-            lambda b, line, k, lanes, mask: read(b, line, k, lanes, mask, "k"),
+            read,
             target,
-            pitch,
+            plan.k_pitch,
             plan.lanes,
         )
 

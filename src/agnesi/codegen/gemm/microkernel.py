@@ -69,23 +69,13 @@ def sum_products(
     for chain in range(1, chains):
         add = b.fadd if is_float(type_) else b.add
         sums = [add(s, w) for s, w in zip(sums, wide[chain * size :], strict=False)]
-    return _run(
-        b,
-        type_,
-        rows,
-        pieces,
-        _moved(b, type_, a, whole),
-        _moved(b, type_, source, whole),
-        split,
-        stop,
-        sums,
-        1,
-    )
+    a = _moved(b, type_, a, whole)
+    if isinstance(source, Source):
+        source = _moved(b, type_, source, whole)
+    return _run(b, type_, rows, pieces, a, source, split, stop, sums, 1)
 
 
-def _moved(b: Builder, type_: str, source: Source | ReadRow, turns: Value) -> Source | ReadRow:
-    if not isinstance(source, Source):
-        return source
+def _moved(b: Builder, type_: str, source: Source, turns: Value) -> Source:
     at = b.gep(type_, source.pointer, b.mul(turns, i64(source.step)))
     return replace(source, pointer=at, ahead=0)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
-from agnesi.codegen.gemm.operands import element_bytes
+from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]
+# (builder, x, shift, y, lanes, mask): neighbours along y of what lies at (x + shift, y)
+Along = Callable[[Builder, Value, int, Value, int, Value | None], Value]
 
 
 def copy_lines(
@@ -55,70 +57,98 @@ def copy_turned(
     b: Builder,
     type_: str,
     count: Value,
+    tail: int,
     pieces: Sequence[Piece],
-    along: Read,
-    across: Read,
+    along: Along,
     target: Value,
     pitch: int,
 ) -> None:
     """``target[y * pitch + x]`` for x in the pieces from memory whose neighbours lie along y.
 
-    ``along(x, y, ...)`` reads neighbours along y and ``across(x, y, ...)`` along x.  Blocks of a
-    few y by one piece are turned inside of 128-bit lanes, which every machine does fast.
+    Blocks of a few y by one piece are turned inside of 128-bit lanes, which every machine does
+    fast.  ``tail`` is what remains of ``count`` after whole blocks, where anything does.
     """
     first = pieces[0].lanes
     full = [p for p in pieces if p.active == first]
     for some in (full, [p for p in pieces if p.active != first]):
-        if not some:
-            continue
-        piece = some[0]
-        start, stop = i64(piece.offset), i64(some[-1].offset + piece.lanes)
-        with b.loop(start, stop, piece.lanes, nonempty=True) as x:
-            _turn_strip(b, type_, count, x.index, piece, along, across, target, pitch)
+        if some:
+            start, stop = i64(some[0].offset), i64(some[-1].offset + some[0].lanes)
+            with b.loop(start, stop, some[0].lanes, nonempty=True) as x:
+                _turn_strip(b, type_, count, tail, x.index, some[0], along, target, pitch)
 
 
 def _turn_strip(
     b: Builder,
     type_: str,
     count: Value,
+    tail: int,
     x: Value,
     piece: Piece,
-    along: Read,
-    across: Read,
+    along: Along,
     target: Value,
     pitch: int,
 ) -> None:
-    align = element_bytes(type_)
-    depth = 16 // align
+    """All y of one piece."""
+    depth = 16 // element_bytes(type_)
     strip = b.gep(type_, target, x)
-    whole = i64(0)
-    if piece.lanes >= depth:
-        whole = b.sub(count, b.op("urem", count, i64(depth)))
-        with b.loop(i64(0), whole, depth) as y:
-            rows = _turned_block(b, type_, x, y.index, piece, along, depth)
-            for n, row in enumerate(rows):
-                at = b.add(b.mul(y.index, i64(pitch)), i64(n * pitch))
-                b.store(row, b.gep(type_, strip, at), align)
-    with b.loop(whole, count) as y:
-        value = across(b, x, y.index, piece.lanes, piece.mask)
-        b.store(value, b.gep(type_, strip, b.mul(y.index, i64(pitch))), align)
+
+    def block(y: Value, active: int) -> None:
+        rows = _turned_block(b, type_, x, y, piece, along, active)
+        for n, row in enumerate(rows[:active]):
+            at = b.add(b.mul(y, i64(pitch)), i64(n * pitch))
+            b.store(row, b.gep(type_, strip, at), element_bytes(type_))
+
+    rest = b.op("urem", count, i64(depth))
+    whole = b.sub(count, rest)
+    with b.loop(i64(0), whole, depth) as y:
+        block(y.index, depth)
+    if tail % depth:
+        with b.when(b.icmp("ne", rest, i64(0))):
+            block(whole, tail % depth)
 
 
 def _turned_block(
-    b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Read, depth: int
+    b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Along, active: int
 ) -> list[Value]:
-    """``depth`` rows of one piece, from reads of ``depth`` neighbours along the other axis."""
+    """Rows of one piece for as many y as a 128-bit vector holds; ``active`` of them matter."""
+    depth = 16 // element_bytes(type_)
     empty = const(vector(type_, depth), 0)
+    mask = Piece(0, depth, active).mask
+    columns = [along(b, x, n, y, depth, mask) for n in range(piece.active)]
+    columns += [empty] * (max(piece.lanes, depth) - piece.active)
+    rows = [joined(b, columns[n::depth]) for n in range(depth)]
+    return [lanes_from(b, row, 0, piece.lanes) for row in zip_rounds(b, rows, depth)]
 
-    def read(column: int) -> Value:
-        if column >= piece.active:
-            return empty
-        return along(b, b.add(x, i64(column)), y, depth, None)
 
-    rows = [
-        joined(b, [read(group + n) for group in range(0, piece.lanes, depth)]) for n in range(depth)
-    ]
-    return zip_rounds(b, rows, depth)
+def neighbours(
+    operand: Operand,
+    type_: str,
+    batch: Value,
+    origin: tuple[Value, Value],
+    stride: int,
+    y_axis: int,
+    along: str,
+) -> Along:
+    """How :func:`copy_turned` reads an operand: y is its row (0) or column (1), x the other.
+
+    In plain memory the place is computed once for a block, and the shift, ``stride`` elements
+    for each x, is part of the load.
+    """
+    known: dict[tuple[str, str], tuple[list[Value], Value | None]] = {}
+
+    def read(b: Builder, x: Value, shift: int, y: Value, lanes: int, mask: Value | None) -> Value:
+        if (x.ref, y.ref) not in known:
+            steps = (y, x) if y_axis == 0 else (x, y)
+            place = [b.add(o, s) for o, s in zip(origin, steps, strict=True)]
+            at = operand.address(b, batch, *place) if operand.address else None
+            known[x.ref, y.ref] = place, at
+        place, at = known[x.ref, y.ref]
+        if at is None:
+            moved = [p if n == y_axis else b.add(p, i64(shift)) for n, p in enumerate(place)]
+            return operand.load(b, batch, moved[0], moved[1], lanes, mask, along)
+        return load_strided(b, b.gep(type_, at, i64(shift * stride)), type_, 1, lanes, mask)
+
+    return read
 
 
 def joined(b: Builder, parts: list[Value]) -> Value:

@@ -87,8 +87,11 @@ class GemmPlan:
 
     @property
     def k_pitch(self) -> int:
-        """Elements from one packed line along k to the next."""
-        return -(-self.spec.k // self.lanes) * self.lanes
+        """Elements from one packed line along k to the next: whole vectors, no shared sets."""
+        vectors = -(-self.k_block // self.lanes)
+        if vectors * self.lanes * self.spec.itemsize % 1024 == 0:
+            vectors += max(1, _LINE // (self.lanes * self.spec.itemsize))
+        return vectors * self.lanes
 
     def chains(self, panel: Panel, rows: int) -> int:
         """Independent sums per accumulator, so that latency does not bind a small tile."""
@@ -100,7 +103,7 @@ class GemmPlan:
             return 0
         if self.form == "dot":
             return _lines(self.spec.m * self.k_pitch * self.spec.itemsize)
-        return _lines(self.chunk_rows * self.k_block * self.spec.itemsize)
+        return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
 
     @property
     def b_bytes(self) -> int:
@@ -222,7 +225,7 @@ def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
     if _clashes(spec):
         return False
     size = spec.k * spec.b_strides[0] * spec.itemsize
-    return _row_tiles(cut) <= 8 or size <= machine.l2 // 2
+    return _row_tiles(cut) <= 12 or size <= machine.l2 // 2
 
 
 def _clashes(spec: GemmSpec) -> bool:
@@ -247,7 +250,7 @@ def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
     limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
     if spec.k <= limit:
         return spec.k
-    return -(-spec.k // -(-spec.k // limit))
+    return -(-spec.k // -(-spec.k // limit) // 16) * 16  # whole blocks of turned lines
 
 
 def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, int]:
@@ -257,11 +260,18 @@ def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, i
     tiles, panels = _row_tiles(cut), sum(p.count for p in cut.panels)
     wanted = max(1, -(-_UNITS // spec.batch))
     if pack_a:
-        return min(tiles, wanted), 1
+        return min(tiles, max(1, spec.m // 128) if pack_b else wanted), 1
     groups = min(panels, wanted)
-    if pack_b and spec.m < 256:
-        return 1, groups
-    return min(tiles, max(1, -(-wanted // groups))), groups
+    if pack_b:  # by every chunk anew, so let it have many rows
+        wanted = min(wanted, groups * max(1, spec.m // 256))
+    return _even(tiles, -(-wanted // groups)), groups
+
+
+def _even(tiles: int, chunks: int) -> int:
+    """About so many row chunks, and equal ones where a tile more or less would be felt."""
+    if chunks >= tiles or tiles >= 8 * chunks:
+        return min(tiles, chunks)
+    return next(size for size in range(chunks, tiles + 1) if tiles % size == 0)
 
 
 def _streams(spec: GemmSpec, machine: Machine) -> bool:

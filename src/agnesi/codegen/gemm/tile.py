@@ -5,7 +5,7 @@ from __future__ import annotations
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.gemm.microkernel import ReadRow, Source, sum_products, zeros
 from agnesi.codegen.gemm.operands import element_bytes
-from agnesi.codegen.gemm.pack import Read, copy_lines, copy_pieces, copy_turned
+from agnesi.codegen.gemm.pack import copy_lines, copy_pieces, copy_turned, neighbours
 from agnesi.codegen.gemm.tiling import Panel
 from agnesi.codegen.gemm.unit import Unit
 
@@ -52,7 +52,7 @@ class TileUnit(Unit):
                     b, self.batch, b.add(self.row, i), b.add(k, kk), lanes, mask, "k"
                 ),
                 self.packed_a,
-                plan.k_block,
+                plan.k_pitch,
                 plan.lanes,
             )
         else:
@@ -71,28 +71,30 @@ class TileUnit(Unit):
 
     def _pack_b(self, panel: Panel, index: Value, k: Value, count: Value) -> None:
         """One column panel, k by k, whichever way its memory runs."""
-        b, spec, load, j = self.b, self.plan.spec, self.operands.b.load, self._column(index)
-
-        def read(axis: str) -> Read:
-            return lambda b, x, kk, lanes, mask: load(
-                b, self.batch, b.add(k, kk), b.add(j, x), lanes, mask, axis
-            )
-
+        b, spec, operand, j = self.b, self.plan.spec, self.operands.b, self._column(index)
         if spec.b_strides[0] == 1 != spec.b_strides[1]:
             copy_turned(
-                b, self.type, count, panel.pieces, read("k"), read("n"), self.packed_b, panel.width
-            )
-        else:
-            across = read("n")
-            copy_pieces(
                 b,
                 self.type,
                 count,
+                spec.k,
                 panel.pieces,
-                lambda b, kk, x, lanes, mask: across(b, x, kk, lanes, mask),
+                neighbours(operand, self.type, self.batch, (k, j), spec.b_strides[1], 0, "k"),
                 self.packed_b,
                 panel.width,
             )
+            return
+        copy_pieces(
+            b,
+            self.type,
+            count,
+            panel.pieces,
+            lambda b, kk, x, lanes, mask: operand.load(
+                b, self.batch, b.add(k, kk), b.add(j, x), lanes, mask, "n"
+            ),
+            self.packed_b,
+            panel.width,
+        )
 
     def _tile(
         self, panel: Panel, size: int, index: Value, i: Value, k: Value, count: Value
@@ -144,12 +146,13 @@ class TileUnit(Unit):
         b, plan = self.b, self.plan
         if plan.pack_a:
             row_major = plan.spec.a_strides[1] == 1
-            strides = (plan.k_block, 1) if row_major else (1, plan.chunk_rows)
+            strides = (plan.k_pitch, 1) if row_major else (1, plan.chunk_rows)
             at = b.mul(b.sub(i, self.row), i64(strides[0]))
-            return Source(b.gep(self.type, self.packed_a, at), *strides)
+            return Source(b.gep(self.type, self.packed_a, at), strides[0], strides[1])
         address = self.operands.a.address
         assert address is not None, "a direct operand has an address"
-        return Source(address(b, self.batch, i, k), *plan.spec.a_strides)
+        row_stride, step = plan.spec.a_strides
+        return Source(address(b, self.batch, i, k), row_stride, step)
 
     def _b(self, panel: Panel, j: Value, k: Value) -> Source | ReadRow:
         plan, operand = self.plan, self.operands.b
