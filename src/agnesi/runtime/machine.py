@@ -13,11 +13,13 @@ import platform
 import re
 import sys
 import threading
+import weakref
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from importlib.machinery import PathFinder
 from typing import Any
 
-from agnesi.runtime import diskcache, elf
+from agnesi.runtime import diskcache, elf, units
 
 _CPUINFO = "/proc/cpuinfo"
 _IDENTITY = re.compile(
@@ -31,6 +33,7 @@ _QUOTAS = (
 )
 MAX_THREADS = 512
 _lock = threading.RLock()
+_shared: weakref.WeakValueDictionary[tuple[str, int], elf.Image] = weakref.WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -85,15 +88,16 @@ def target() -> Target:
 class Code:
     """A loaded module: the addresses of its external symbols, and its texts on demand."""
 
-    def __init__(self, text: str, optimize: int, image: elf.Image | _Mcjit) -> None:
+    def __init__(self, text: str, optimize: int, images: Sequence[Any]) -> None:
         self.text = text
-        self.image = image
         self._optimize = optimize
+        self._images = tuple(images)
+        self._symbols: dict[str, int] = images[-1].symbols
 
     def address(self, symbol: str) -> int:
         """Address of a function or variable that the module defines."""
         try:
-            return self.image.symbols[symbol]
+            return self._symbols[symbol]
         except KeyError:
             raise KeyError(f"the module defines no external symbol {symbol!r}") from None
 
@@ -127,23 +131,58 @@ def load(text: str, *, optimize: int = 1) -> Code:
     >>> ctypes.CFUNCTYPE(ctypes.c_int)(code.address("answer"))()
     42
     """
-    machine = target()
-    name = diskcache.key("object", text, str(optimize), machine.cpu, machine.features, *_versions())
-    data = diskcache.get(name)
-    if data is None:
-        with _lock:
-            data = compile_object(text, optimize)
-        diskcache.put(name, data)
+    name = _key("program", text, optimize)
+    packed = diskcache.get(name)
+    if packed is None:
+        objects = [(unit.name, _object(unit, optimize)) for unit in units.split(text)]
+        diskcache.put(name, units.pack(objects))
+    else:
+        objects = units.unpack(packed)
     try:
-        return Code(text, optimize, elf.load(data, _resolve))
+        return Code(text, optimize, _load_images(objects, optimize))
     except elf.UnsupportedError:
-        return Code(text, optimize, _Mcjit(data, text))
+        return Code(text, optimize, [_Mcjit([data for _, data in objects], text)])
+
+
+def _object(unit: units.Unit, optimize: int) -> bytes:
+    """The object of a unit; shared units have a file of their own."""
+    name = _key("unit", unit.text, optimize)
+    data = diskcache.get(name) if unit.name else None
+    if data is None:
+        data = compile_object(unit.text, optimize)
+        if unit.name:
+            diskcache.put(name, data)
+    return data
+
+
+def _load_images(objects: Sequence[tuple[str, bytes]], optimize: int) -> list[elf.Image]:
+    """Load units in order; one that this process has already is used again."""
+    known: dict[str, int] = {}
+
+    def resolve(name: str) -> int:
+        return known.get(name) or _library_function(name)
+
+    images = []
+    for name, data in objects:
+        image = _shared.get((name, optimize)) if name else None
+        if image is None:
+            image = elf.load(data, resolve)
+            if name:
+                _shared[name, optimize] = image
+        known.update(image.symbols)
+        images.append(image)
+    return images
 
 
 def compile_object(text: str, optimize: int = 1) -> bytes:
     """The relocatable object of a module, without the cache."""
     with _lock:
         return bytes(_machine().emit_object(_optimized(text, optimize)))
+
+
+def _key(kind: str, text: str, optimize: int) -> str:
+    at = target()
+    return diskcache.key(kind, text, str(optimize), at.cpu, at.features, *_versions())
 
 
 def _versions() -> tuple[str, str, str]:
@@ -267,7 +306,7 @@ def _optimized(text: str, optimize: int) -> Any:
     return module
 
 
-def _resolve(name: str) -> int:
+def _library_function(name: str) -> int:
     """Address of a function of the C library, or of the compiler's own support library."""
     for library in (None, "libgcc_s.so.1"):
         try:
@@ -280,12 +319,12 @@ def _resolve(name: str) -> int:
 class _Mcjit:
     """LLVM's own loader, for systems that :mod:`agnesi.runtime.elf` does not serve."""
 
-    def __init__(self, data: bytes, text: str) -> None:
+    def __init__(self, objects: Sequence[bytes], text: str) -> None:
         llvm = _llvm()
-        empty = llvm.parse_assembly("")
         self._machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
-        self._engine = llvm.create_mcjit_compiler(empty, self._machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
+        for data in objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
         names = re.findall(r"^(?:define (?!internal|private)[^@]*)@([\w.$]+)\(", text, re.MULTILINE)
         names += re.findall(r"^@([\w.$]+) = (?:global|constant)", text, re.MULTILINE)

@@ -1,0 +1,107 @@
+"""Modules cut into units: the same results, and common parts compiled once."""
+
+import ctypes
+
+import pytest
+
+from agnesi.runtime import diskcache, elf, machine, units
+
+
+@pytest.fixture(autouse=True)
+def small_limit(monkeypatch):
+    monkeypatch.setattr(units, "LARGE", 150)
+
+
+def kernel(name, table, factor=3):
+    return f"""define internal i64 @{name}(ptr noalias %p, i64 %n) nounwind {{
+  %at = getelementptr i64, ptr @{table}, i64 %n
+  %v = load i64, ptr %at
+  %w = mul i64 %v, {factor}
+  %m = call i64 @llvm.smax.i64(i64 %w, i64 5)
+  store i64 %m, ptr %p
+  ret i64 %m
+}}
+"""
+
+
+def module(*kernels, tables="@.t0 = private unnamed_addr constant [2 x i64] [i64 1, i64 7]\n"):
+    calls = "".join(f"  %r{i} = call i64 @k{i}(ptr %p, i64 1)\n" for i in range(len(kernels)))
+    last = len(kernels) - 1
+    taken = f"  store ptr @k{last}, ptr %q\n"
+    body = f"define i64 @body(ptr %p, ptr %q) {{\n{calls}{taken}  ret i64 %r{last}\n}}\n"
+    return tables + "declare i64 @llvm.smax.i64(i64, i64)\n" + "".join(kernels) + body
+
+
+def run(code):
+    value, function = ctypes.c_int64(), ctypes.c_void_p()
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    result = kind(code.address("body"))(ctypes.addressof(value), ctypes.addressof(function))
+    own = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(function.value)
+    assert own(ctypes.addressof(value), 1) == result == value.value
+    return result
+
+
+def test_large_functions_become_units():
+    text = module(kernel("k0", ".t0"), kernel("k1", ".t0", 4))
+    first, second, rest = units.split(text)
+    assert first.name != second.name and not rest.name
+    assert f"declare i64 @{first.name}(ptr noalias, i64)" in rest.text
+    assert "@k0" not in rest.text and "define i64 @body" in rest.text
+    assert run(machine.load(text)) == 28
+
+
+def test_units_do_not_depend_on_names_and_numbers_of_their_module():
+    one = units.split(module(kernel("k0", ".t0")))[0]
+    other = units.split(
+        module(
+            kernel("k0", ".t0", 9), kernel("k1", ".t1"),
+            tables="@.t0 = private unnamed_addr constant [2 x i64] [i64 0, i64 0]\n"
+            "@.t1 = private unnamed_addr constant [2 x i64] [i64 1, i64 7]\n",
+        )
+    )[1]  # fmt: skip
+    assert one == other
+    assert len(units.split(module(kernel("k0", ".t0"), kernel("k1", ".t0")))) == 2
+
+
+def test_what_cannot_stand_alone_stays():
+    small = module(kernel("k0", ".t0"))
+    for text in (
+        small.replace("private unnamed_addr constant", "internal global"),
+        small.replace("define internal", "define"),
+        small.replace("nounwind {", "nounwind alwaysinline {"),
+        small.replace("call i64 @llvm.smax.i64(i64 %w", "call i64 @body2(i64 %w")
+        + "define internal i64 @body2(i64 %a, i64 %b) {\n  ret i64 %a\n}\n",
+        small + "!0 = !{}\n",
+    ):
+        assert units.split(text) == [units.Unit("", text)]
+        assert run(machine.load(text)) == 21
+
+
+def test_common_units_are_compiled_and_loaded_once(fresh_cache, monkeypatch):
+    compiled = []
+    real = machine.compile_object
+
+    def count(text, optimize=1):
+        compiled.append(text)
+        return real(text, optimize)
+
+    monkeypatch.setattr(machine, "compile_object", count)
+    first = machine.load(module(kernel("k0", ".t0", 11)))
+    assert run(first) == 77 and len(compiled) == 2
+    second = machine.load(module(kernel("k0", ".t0", 12), kernel("k1", ".t0", 11)))
+    assert run(second) == 77 and len(compiled) == 4
+    assert set(first._images) & set(second._images)
+    diskcache.clear()
+    again = machine.load(module(kernel("k0", ".t0", 11)))
+    assert run(again) == 77 and len(compiled) == 6
+
+
+def test_llvm_loads_units_too(monkeypatch):
+    monkeypatch.setattr(elf, "SUPPORTED", False)
+    assert run(machine.load(module(kernel("k0", ".t0"), kernel("k1", ".t0", 4)))) == 28
+
+
+def test_pack_and_unpack():
+    objects = [("a", b"123"), ("", b""), ("long name", bytes(1000))]
+    assert units.unpack(units.pack(objects)) == objects
+    assert units.unpack(b"") == []
