@@ -174,6 +174,7 @@ class Keys:
     """A key taken apart: a basic slice, a shape with new axes, and tensors of indices.
 
     ``basic`` None means that the slice takes everything; ``shape`` None that no axis is new.
+    ``unique`` says that the indices come from a mask, so no place is named twice.
     """
 
     basic: Slice | None
@@ -181,6 +182,7 @@ class Keys:
     axes: tuple[int, ...] = ()
     at: int = 0
     indices: tuple[Tensor, ...] = ()
+    unique: bool = False
 
 
 def entries_of(key: Any) -> list[Any]:
@@ -297,7 +299,8 @@ def _slice(e: slice) -> tuple[Any, Any, int]:
 
 def parse(x: Tensor, key: Any) -> Keys:
     """A key for ``x``, taken apart."""
-    entries = _expand_masks(x, complete(x, entries_of(key)))
+    told = complete(x, entries_of(key))
+    entries = _expand_masks(x, told)
     basic: list[Any] = []
     indices: list[Tensor] = []
     axes: list[int] = []
@@ -327,7 +330,8 @@ def parse(x: Tensor, key: Any) -> Keys:
     at = 0
     if indices and advanced == list(range(advanced[0], advanced[-1] + 1)):
         at = sum(not isinstance(e, int) for e in entries[: advanced[0]])
-    return Keys(slicing, shape, tuple(axes), at, tuple(indices))
+    unique = sum(isinstance(e, (Tensor, np.ndarray)) for e in told) == sum(map(is_mask, told)) == 1
+    return Keys(slicing, shape, tuple(axes), at, tuple(indices), unique)
 
 
 def view_of(x: Tensor, keys: Keys) -> Tensor:

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops, shapes
-from agnesi.core.dims import is_static
+from agnesi.core import dtypes, loops, shapes
+from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, public, typed
 from agnesi.core.record import record
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops import expand
 from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import filled
+from agnesi.ops.creation import Arange, filled, made
 from agnesi.ops.index import (
     Index,
     IndexSum,
@@ -43,6 +43,7 @@ class IndexPut(Op):
 
     axes: tuple[int, ...]
     at: int
+    unique: bool = False
     name = "setitem"
 
     @property
@@ -68,7 +69,21 @@ class IndexPut(Op):
             rest = apply(self, g, filled(new.shape, 0, g.dtype), *indices)
         if new.requires_grad:
             part = apply(Index(self.axes, self.at), g, *indices)
+            if not self.unique:
+                part = where(self._last(base, new, indices), part, 0)
         return rest, part, *(None,) * len(indices)
+
+    def _last(self, base: Tensor, new: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
+        """Which elements of the value stay: of those with equal indices the last."""
+        common = shapes.broadcast(*(i.shape for i in indices))
+        count = product(common)
+        order = reshape(made(Arange(0, 1, count, dtypes.int64), count), common)
+        axes = tuple(range(len(self.axes)))
+        board = filled(tuple(base.shape[a] for a in self.axes), 0, dtypes.int64)
+        written = apply(IndexPut(axes, 0), board, order, *indices)
+        behind = new.ndim - self.at - len(common)
+        stays = apply(Index(axes, 0), written, *indices) == order
+        return reshape(stays, (*common, *(1,) * behind))
 
     def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor, *indices: Tensor) -> Any:
         tb = filled(base.shape, 0, base.dtype) if ts[0] is None else ts[0]
@@ -101,12 +116,16 @@ def _points(indices: Any) -> bool:
     return all(n == 1 for i in indices for n in i.shape)
 
 
-def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int,
-        indices: tuple[Tensor, ...]) -> Tensor:
-    """``x`` with the elements at the indices replaced by ``new``, which is broadcast."""
+def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[Tensor, ...],
+        unique: bool = False) -> Tensor:
+    """``x`` with the elements at the indices replaced by ``new``, which is broadcast.
+
+    ``unique`` says that no place is named twice.
+    """
     region = selected(x.shape, axes, at, indices)
-    kind = PointPut if _points(indices) else IndexPut
-    return apply(kind(axes, at), x, expand.broadcast_to(cast(new, x.dtype), region), *indices)
+    points = _points(indices)
+    op = (PointPut if points else IndexPut)(axes, at, unique or points)
+    return apply(op, x, expand.broadcast_to(cast(new, x.dtype), region), *indices)
 
 
 # -- in place -------------------------------------------------------------------------------
@@ -158,7 +177,8 @@ def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
     value = cast(value, x.dtype)
     if keys.indices:
         region = selected(target.shape, keys.axes, keys.at, keys.indices)
-        return target, put(target, _fits(value, region), keys.axes, keys.at, keys.indices)
+        new = _fits(value, region)
+        return target, put(target, new, keys.axes, keys.at, keys.indices, keys.unique)
     return target, _fits(value, target.shape)
 
 
@@ -229,7 +249,7 @@ def index_put(x: Any, key: Any, value: Any, *, accumulate: bool = False) -> Tens
 
 def _replaced(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
     if keys.indices:
-        new = put(target, new, keys.axes, keys.at, keys.indices)
+        new = put(target, new, keys.axes, keys.at, keys.indices, keys.unique)
     if keys.basic is None:
         return reshape(new, x.shape)
     return apply(keys.basic.put, x, reshape(new, keys.basic.infer(x)[0]))
@@ -245,14 +265,12 @@ def _added(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
 
 def _lvalue(part: Any) -> tuple[Tensor, Any]:
     """What an indexing expression was taken from, and its operation with the indices."""
-    from agnesi.core.tensor import symbol
-
     if not isinstance(part, Tensor):
         raise TypeError(f"the first operand must be an indexed tensor, x[...], not {typed(part)}")
     if part._view is not None:
         return part._view.base, (part._view.op, ())
     node = part.node
-    if node is not None and isinstance(node.op, Index):
+    if part.data is None and node is not None and isinstance(node.op, Index):
         return symbol(node.inputs[0]), (node.op, tuple(map(symbol, node.inputs[1:])))
     raise TypeError(
         "the first operand must be an indexed tensor, x[...]; the origin of an advanced selection "

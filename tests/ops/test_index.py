@@ -1,0 +1,219 @@
+"""Indexing: every kind of key against NumPy, reading, writing, gradients, lowering."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.dims import Dim
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node
+from agnesi.core.tensor import symbol
+from agnesi.jit.interpret import interpret
+from agnesi.ops.index import Index
+from agnesi.ops.scatter import PointPut
+from agnesi.testing import check_op
+
+RANDOM = np.random.default_rng(0)
+A = RANDOM.normal(size=(4, 5, 6))
+I = np.array([[0, 2], [3, -1]])
+J = np.array([1, -2])
+MASK = A[:, 0, 0] > 0
+ALL = slice(None)
+BASIC = [
+    0,
+    -1,
+    slice(1, 3),
+    (0, 1),
+    (0, 1, 2),
+    ...,
+    None,
+    (None, 0),
+    (ALL, None, 2),
+    (..., 1),
+    (slice(3, None, -2), ..., slice(None, None, -1)),
+    slice(5, 2),
+    slice(-100, 100),
+    (ALL, slice(10, None)),
+    np.int64(2),
+    (),
+]
+ADVANCED = [
+    I,
+    (I, J),
+    (ALL, I),
+    (I, ALL, J),
+    (0, ALL, J),
+    (ALL, 0, J),
+    (I, 0),
+    (None, I),
+    (ALL, I, None, J),
+    MASK,
+    A[:, :, 0] > 0,
+    (MASK, slice(1, 2)),
+    A > 0,
+    [0, 1],
+    [[0, 1], [1, 1]],
+    (..., J, None),
+    (I, ..., 1),
+    [],
+    (J[:, None], J),
+    (slice(1, None), J),
+    (slice(1, None), None, J),
+]
+
+
+@pytest.mark.parametrize("key", [*BASIC, *ADVANCED], ids=str)
+def test_reading_writing_and_gradients_are_those_of_numpy(key):
+    x, expected = ag.tensor(A), A[key]
+    np.testing.assert_array_equal(x[key].numpy(), expected)
+    assert x[key].shape == expected.shape
+
+    value = RANDOM.normal(size=expected.shape)
+    for new in (7, value):
+        changed, y = A.copy(), ag.tensor(A)
+        changed[key] = new
+        y[key] = new
+        np.testing.assert_array_equal(y.numpy(), changed)
+        np.testing.assert_array_equal(ag.index_put(x, key, new).numpy(), changed)
+
+    added = A.copy()
+    np.add.at(added, key, value)
+    np.testing.assert_allclose(ag.index_put(x, key, value, accumulate=True).numpy(), added)
+    np.testing.assert_array_equal(x.numpy(), A)
+
+    z = ag.tensor(A, requires_grad=True)
+    z[key].backward(ag.tensor(value))
+    np.testing.assert_allclose(z.grad.numpy(), added - A, atol=1e-12)
+
+
+@pytest.mark.parametrize("key", BASIC, ids=str)
+def test_basic_keys_give_views(key):
+    x = ag.tensor(A)
+    assert x[key].numel() == 0 or np.shares_memory(x[key].numpy(), x.numpy())
+
+
+def _as_graph(key):
+    entries = key if isinstance(key, tuple) else (key,)
+    return tuple(
+        ag.tensor(e) if isinstance(e, (np.ndarray, list)) and len(e) else e for e in entries
+    )
+
+
+@pytest.mark.parametrize(
+    "key", [(slice(1, 3), -1), (slice(3, None, -2),), (I,), (I, ALL, J), (ALL, 0, J)], ids=str
+)
+def test_graphs_unknown_sizes_and_gradients(key):
+    key = _as_graph(key)
+    check_op(lambda x: x[key], [[A]])
+    check_op(lambda x: ag.index_put(x, key, x[key] * 2 + 1), [[A]], order=1)
+    check_op(lambda x: ag.index_put(x, key, x[key] * x[key], accumulate=True), [[A]])
+
+
+def test_tensors_index_in_graphs_where_their_values_are_unknown():
+    def pick(x, i):
+        return x[i].mT * x[:, i[0]][i]
+
+    check_op(pick, [[A[:, :4, 0], np.array([1, 3])]])
+
+
+LOWERED = [
+    (Index((1,), 1), A, I),
+    (Index((0, 2), 0), A, I, J),
+    (Index((1, 2), 1), A, J[:, None], J),
+    (PointPut((1,), 1), A, A[:, 0], np.array(-2)),
+    (PointPut((0, 2), 0), A, A[:1, :, 0], np.array([1]), np.array(3)),
+]
+
+
+@pytest.mark.parametrize("case", LOWERED, ids=lambda c: str(c[0]))
+def test_lowering_agrees_with_numpy(case, lowered):
+    op, *arrays = case
+    np.testing.assert_array_equal(lowered(op, *arrays), op.perform(*arrays))
+
+
+def test_lowering_clamps_indices_that_are_out_of_range(lowered):
+    found = lowered(Index((0,), 0), np.arange(3.0), np.array([-9, 9]))
+    np.testing.assert_array_equal(found, [0, 2])
+
+
+# -- functions --------------------------------------------------------------------------------
+def test_take_gather_and_scatter():
+    x, index = A[:, :, 0], np.array([[1, 0], [4, 1]])
+    np.testing.assert_array_equal(ag.take(x, index).numpy(), np.take(x, index))
+    np.testing.assert_array_equal(ag.take(x, index, 1).numpy(), np.take(x, index, 1))
+    order = np.argsort(x, 1)
+    np.testing.assert_array_equal(ag.take_along_axis(x, order, 1).numpy(), np.sort(x, 1))
+    np.testing.assert_array_equal(
+        ag.gather(x, 1, index).numpy(), np.take_along_axis(x[:2], index, 1)
+    )
+    put = x.copy()
+    np.put_along_axis(put, order[:, :1], 9.0, 1)
+    np.testing.assert_array_equal(ag.put_along_axis(x, order[:, :1], 9.0, 1).numpy(), put)
+    twice = np.array([[0, 0], [1, 1]])
+    added = ag.scatter_add(ag.zeros((4, 5), "float64"), 1, twice, x[:2, :2]).numpy()
+    np.testing.assert_allclose(added[:2, :2].diagonal(), x[:2, :2].sum(1))
+    assert ag.scatter(ag.zeros(3), 0, ag.tensor([2]), 5.0).tolist() == [0, 0, 5]
+    assert ag.index_add(ag.zeros((2, 1)), 0, [1, 1], ag.ones((2, 1))).tolist() == [[0], [2]]
+
+
+def test_gradients_of_gather_and_scatter():
+    x, order = A[:, :, 0], np.argsort(A[:, :, 0], 1)[:, :3]
+    check_op(lambda x: ag.take_along_axis(x, ag.tensor(order), 1), [[x]])
+    check_op(lambda x, v: ag.put_along_axis(x, ag.tensor(order), v, 1), [[x, x[:, :3]]])
+    check_op(lambda x, v: ag.scatter_add(x, 1, ag.tensor(order), v), [[x, x[:, :3]]])
+
+
+def test_subtensors_are_pure_expressions():
+    x = ag.tensor(A)
+    changed = A.copy()
+    changed[1:3, 0] = 5
+    np.testing.assert_array_equal(ag.set_subtensor(x[1:3][:, 0], 5).numpy(), changed)
+    np.testing.assert_array_equal(ag.inc_subtensor(x[0], 1)[0].numpy(), A[0] + 1)
+    np.testing.assert_array_equal(ag.set_subtensor(x.mT, 0).numpy(), A * 0)
+    np.testing.assert_array_equal(x.numpy(), A)
+    m, v = symbol(Node(None, (), (4, 6), A.dtype)), symbol(Node(None, (), (2, 6), A.dtype))
+    added = FunctionGraph([m.node, v.node], [ag.inc_subtensor(m[1:][[0, 0]], v).node])
+    expected = A[:, 0].copy()
+    np.add.at(expected, [1, 1], A[0, :2])
+    (result,) = interpret(added, [A[:, 0], A[0, :2]])
+    np.testing.assert_allclose(result, expected)
+    with pytest.raises(TypeError, match="index_put"):
+        ag.inc_subtensor(x[[0, 0]], 1)
+
+
+# -- masks ------------------------------------------------------------------------------------
+def test_masks_in_graphs_select_by_where():
+    def clipped(x):
+        y = x * 1
+        y[y > 0] = 0
+        return y
+
+    check_op(clipped, [[A]], order=1)
+
+
+def test_errors_tell_what_is_wrong_and_where():
+    x = ag.tensor(A)
+    unknown = symbol(Node(None, (), (Dim("n"),), np.dtype("float32"), name="u"))
+    cases = [
+        (lambda: x[4], IndexError, "index 4 is out of range for axis 0 of size 4"),
+        (lambda: x[0, 0, 0, 0], IndexError, "4 indices for 3 dimensions"),
+        (lambda: x[ag.tensor([9])], IndexError, "9"),
+        (lambda: x[1.5], IndexError, "1.5 is not an index"),
+        (lambda: x[ag.tensor([1.5])], IndexError, "must be integers"),
+        (lambda: x[np.array([True])], IndexError, "the mask has shape (1,)"),
+        (lambda: x[..., ...], IndexError, "one ellipsis"),
+        (lambda: x[::0], ValueError, "step"),
+        (lambda: x.__setitem__(0, np.zeros(7)), ValueError, "(7,), the indexed region (5, 6)"),
+        (lambda: unknown[unknown > 0], ag.TraceError, "where(mask"),
+        (lambda: unknown[: unknown.sum().astype("int64")], ag.TraceError, "decide its size"),
+        (lambda: ag.nonzero(unknown), ag.TraceError, "unknown"),
+        (lambda: ag.take(x, [0.5]), TypeError, "integers"),
+        (lambda: ag.index_put(x, ([9],), 1.0, accumulate=True), IndexError, "from 9 to 9"),
+    ]
+    for call, error, words in cases:
+        with pytest.raises(error) as caught:
+            call()
+        assert words in str(caught.value)
+        assert "test_index.py" in str(caught.value)

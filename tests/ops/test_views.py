@@ -1,0 +1,202 @@
+"""Changes in place and views: values and gradients, as PyTorch documents them."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+W = [1.0, 2.0, 3.0, 4.0]
+
+
+def leaf():
+    return ag.tensor(W, "float64", requires_grad=True)
+
+
+def weighted(a):
+    (a * ag.tensor(np.reshape(W, a.shape))).sum().backward()
+
+
+def base_changed_after_view(p):
+    a = p * 2
+    v = a[1:3]
+    a[1] = p[0] * 10
+    (v * ag.tensor([3.0, 5.0], "float64")).sum().backward()
+    return v, [10, 6], [30, 0, 10, 0]
+
+
+def view_changed_by_its_own_product(p):
+    a = p * 2
+    v = a[1:3]
+    v *= p[0]
+    weighted(a)
+    return a, [2, 4, 6, 8], [28, 4, 6, 8]
+
+
+def view_of_view(p):
+    a = p * 1
+    m = a.reshape(2, 2)
+    r = m[1]
+    r[0] = p[0] * p[1]
+    m[0, 1] = 7.0
+    weighted(a)
+    assert m.tolist() == [[1, 7], [2, 4]]
+    assert r.tolist() == [2, 4]
+    return a, [1, 7, 2, 4], [7, 3, 0, 4]
+
+
+def transposed_view(p):
+    a = p.reshape(2, 2) * 1
+    t = a.mT
+    t[0] = (p[2:] * p[:2]).reshape(2)
+    weighted(a)
+    return a, [[3, 2], [8, 4]], [3, 14, 1, 10]
+
+
+def base_without_gradient_gets_one_through_a_view(p):
+    a = ag.zeros(4, "float64")
+    first, overlapping = a[0:2], a[1:3]
+    first[...] = p[2:] * 2
+    assert overlapping.requires_grad
+    y = overlapping * 3
+    y.sum().backward()
+    return y, [24, 0], [0, 0, 0, 6]
+
+
+def whole_overwritten_by_a_constant(p):
+    a = p * 1
+    v = a[0:2]
+    a[...] = ag.tensor(W, "float64") * 5
+    y = v * p[:2]
+    y.sum().backward()
+    assert not v.requires_grad
+    return y, [5, 20], [5, 10, 0, 0]
+
+
+def unneeded_value_changed(p):
+    a = p * 1
+    y = a + a
+    a[0] = 9.0
+    y.sum().backward()
+    return y, [2, 4, 6, 8], [2, 2, 2, 2]
+
+
+def selection_assigned(p):
+    a = p * 1
+    a[[0, 2]] = p[1:3] * 3
+    weighted(a)
+    return a, [6, 2, 9, 4], [0, 5, 9, 4]
+
+
+def selection_increased_counts_once(p):
+    a = p * 1
+    a[[0, 0]] += p[1]
+    weighted(a)
+    return a, [3, 2, 3, 4], [1, 3, 3, 4]
+
+
+def selection_of_a_view_writes_the_base(p):
+    a = p * 1
+    v = a[1:]
+    v[[0, 2]] = p[0] * 2
+    weighted(a)
+    return a, [1, 2, 3, 2], [13, 0, 3, 0]
+
+
+def masked(p):
+    a = p * 1
+    a[a > 2] = p[:2]
+    weighted(a)
+    return a, [1, 2, 1, 2], [4, 6, 0, 0]
+
+
+def overlapping_source_is_read_first(p):
+    a = p * 1
+    a[1:] = a[:-1]
+    weighted(a)
+    return a, [1, 1, 2, 3], [3, 3, 4, 0]
+
+
+def filled_in_a_loop(p):
+    a = ag.zeros(4, "float64")
+    for i in range(1, 4):
+        a[i] = a[i - 1] + p[i] * i
+    weighted(a)
+    return a, [0, 2, 8, 20], [0, 9, 14, 12]
+
+
+def elements_updated(p):
+    a = p * 1
+    a[1] += 5
+    a[2] *= p[0]
+    (a * a).sum().backward()
+    return a, [1, 7, 3, 4], [20, 14, 6, 8]
+
+
+def sibling_views(p):
+    a = p * 1
+    u, v = a[:3], a[1:]
+    u[1] = p[3] * 2
+    v[0] += p[0]
+    (u * ag.tensor(W[:3], "float64")).sum().backward()
+    assert v.tolist() == [9, 3, 4]
+    return a, [1, 9, 3, 4], [3, 0, 3, 4]
+
+
+def leaf_assigned_then_changed(p):
+    a = ag.zeros(4, "float64")
+    a[...] = p
+    y = p * p
+    a[0] = 100.0
+    (y + a).sum().backward()
+    return a, [100, 2, 3, 4], [2, 5, 7, 9]
+
+
+PROGRAMS = [
+    base_changed_after_view, view_changed_by_its_own_product, view_of_view, transposed_view,
+    base_without_gradient_gets_one_through_a_view, whole_overwritten_by_a_constant,
+    unneeded_value_changed, selection_assigned, selection_increased_counts_once,
+    selection_of_a_view_writes_the_base, masked, overlapping_source_is_read_first,
+    filled_in_a_loop, elements_updated, sibling_views, leaf_assigned_then_changed,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(program):
+    p = leaf()
+    result, value, grad = program(p)
+    np.testing.assert_allclose(result.numpy(), value)
+    np.testing.assert_allclose(p.grad.numpy(), grad)
+
+
+def test_leaves_and_their_views_refuse_changes_while_recording():
+    p = leaf()
+    view = p[1:]
+    with pytest.raises(RuntimeError, match="no_grad"):
+        p[0] = 1.0
+    with pytest.raises(RuntimeError, match="no_grad"):
+        view += 1
+    with ag.no_grad():
+        p[0] = 5.0
+    assert p.tolist() == [5, 2, 3, 4]
+
+
+@pytest.mark.parametrize("through_view", [False, True])
+def test_changing_a_needed_value_is_noticed(through_view):
+    a = leaf() * 1
+    v = a[1:] if through_view else a
+    y = v * v
+    a[0] = 9.0
+    with pytest.raises(ag.GradientError, match="changed in place"):
+        y.sum().backward()
+
+
+def test_many_views_of_one_tensor_leave_no_trace():
+    a = ag.zeros(4)
+    for _ in range(1000):
+        a[0]
+    gc.collect()
+    assert len(a._version) < 40
