@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.compiler.interpret import interpret
 from agnesi.core.dims import Dim
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
-from agnesi.jit.interpret import interpret
 from agnesi.ops.index import Index
 from agnesi.ops.scatter import PointPut
 from agnesi.testing import check_op
 
 RANDOM = np.random.default_rng(0)
 A = RANDOM.normal(size=(4, 5, 6))
-I = np.array([[0, 2], [3, -1]])
+ROWS = np.array([[0, 2], [3, -1]])
 J = np.array([1, -2])
 MASK = A[:, 0, 0] > 0
 ALL = slice(None)
@@ -40,15 +40,15 @@ BASIC = [
     (),
 ]
 ADVANCED = [
-    I,
-    (I, J),
-    (ALL, I),
-    (I, ALL, J),
+    ROWS,
+    (ROWS, J),
+    (ALL, ROWS),
+    (ROWS, ALL, J),
     (0, ALL, J),
     (ALL, 0, J),
-    (I, 0),
-    (None, I),
-    (ALL, I, None, J),
+    (ROWS, 0),
+    (None, ROWS),
+    (ALL, ROWS, None, J),
     MASK,
     A[:, :, 0] > 0,
     (MASK, slice(1, 2)),
@@ -56,7 +56,7 @@ ADVANCED = [
     [0, 1],
     [[0, 1], [1, 1]],
     (..., J, None),
-    (I, ..., 1),
+    (ROWS, ..., 1),
     [],
     (J[:, None], J),
     (slice(1, None), J),
@@ -102,7 +102,7 @@ def _as_graph(key):
 
 
 @pytest.mark.parametrize(
-    "key", [(slice(1, 3), -1), (slice(3, None, -2),), (I,), (I, ALL, J), (ALL, 0, J)], ids=str
+    "key", [(slice(1, 3), -1), (slice(3, None, -2),), (ROWS,), (ROWS, ALL, J), (ALL, 0, J)], ids=str
 )
 def test_graphs_unknown_sizes_and_gradients(key):
     key = _as_graph(key)
@@ -119,8 +119,8 @@ def test_tensors_index_in_graphs_where_their_values_are_unknown():
 
 
 LOWERED = [
-    (Index((1,), 1), A, I),
-    (Index((0, 2), 0), A, I, J),
+    (Index((1,), 1), A, ROWS),
+    (Index((0, 2), 0), A, ROWS, J),
     (Index((1, 2), 1), A, J[:, None], J),
     (PointPut((1,), 1), A, A[:, 0], np.array(-2)),
     (PointPut((0, 2), 0), A, A[:1, :, 0], np.array([1]), np.array(3)),
