@@ -23,6 +23,7 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros_like
+from agnesi.ops.join import stack
 
 Function = Callable[..., Any]
 
@@ -397,8 +398,6 @@ def _rows(y: Tensor, inputs: _Inputs) -> Any:
 
 
 def _stacked(parts: Sequence[Any], shape: Any) -> Any:
-    from agnesi.ops.movement import stack
-
     return stack(parts).reshape((*shape, *parts[0].shape))
 
 
