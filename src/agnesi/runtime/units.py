@@ -16,7 +16,6 @@ from agnesi.runtime import diskcache
 LARGE = 6000
 """Characters of IR from which a function is worth a unit, whose fixed cost is about 1 ms."""
 
-_FUNCTION = re.compile(r"^define .*?^}\n?", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"@([\w.$]+)")
 _PREFIX = "define internal "
 
@@ -30,27 +29,30 @@ class Unit(NamedTuple):
 
 def split(text: str) -> list[Unit]:
     """The units of a module in the order in which they can be loaded."""
-    others = _others(_FUNCTION.sub("", text))
+    functions, outside = _functions(text)
+    others = _others(outside)
     if others is None:
         return [Unit("", text)]
     units: dict[str, Unit] = {}
     names: dict[str, str] = {}
     declared: list[str] = []
-    for match in _FUNCTION.finditer(text):
-        found = _unit(match[0], others) if len(match[0]) >= LARGE else None
-        if found is not None:
-            label, unit = found
-            if unit.name not in units:
-                declared.append(
-                    _declaration(match[0], label).replace(f"@{label}(", f"@{unit.name}(")
-                )
-            names[label] = unit.name
-            units[unit.name] = unit
+    rest: list[str] = []
+    for function in functions:
+        found = _unit(function, others) if len(function) >= LARGE else None
+        if found is None:
+            rest.append(function)
+            continue
+        label, unit = found
+        if unit.name not in units:
+            declared.append(_declaration(function, label).replace(f"@{label}(", f"@{unit.name}("))
+        names[label] = unit.name
+        units[unit.name] = unit
     if not units:
         return [Unit("", text)]
-    rest = _FUNCTION.sub(lambda m: "" if _label(m[0]) in names else m[0], text)
-    rest = _renamed(rest, names)
-    return [*units.values(), Unit("", "\n".join([*declared, rest]))]
+    return [
+        *units.values(),
+        Unit("", "\n".join([*declared, outside, _renamed("".join(rest), names)])),
+    ]
 
 
 def pack(objects: Sequence[tuple[str, bytes]]) -> bytes:
@@ -72,6 +74,17 @@ def unpack(data: bytes) -> list[tuple[str, bytes]]:
         objects.append((data[at : at + label].decode(), data[at + label : at + label + size]))
         at += label + size
     return objects
+
+
+def _functions(text: str) -> tuple[list[str], str]:
+    """The texts of the functions, and what is between them."""
+    first, *pieces = ("\n" + text).split("\ndefine ")
+    functions, outside = [], [first]
+    for piece in pieces:
+        function, _, after = piece.partition("\n}")
+        functions.append(f"define {function}\n}}\n")
+        outside.append(after)
+    return functions, "".join(outside)
 
 
 def _others(text: str) -> dict[str, str] | None:
@@ -123,4 +136,7 @@ def _declaration(function: str, label: str) -> str:
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
-    return _NAME.sub(lambda m: f"@{names.get(m[1], m[1])}", text)
+    if not names:
+        return text
+    known = re.compile(rf"@({'|'.join(map(re.escape, names))})(?![\w.$])")
+    return known.sub(lambda m: "@" + names[m[1]], text)
