@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.api import functions, host, inplace, shaping, show
 from agnesi.autodiff import recording, reverse
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.index import getitem
 from agnesi.ops.scatter import setitem
 

@@ -389,7 +389,7 @@ def _rows(y: Tensor, inputs: _Inputs) -> Any:
     """Jacobian of one result: a pullback for each of its elements."""
     if not is_static(y.shape):
         raise GradientError(at(f"jacobian needs known sizes, but the result is {typed(y)}"))
-    node, number = current(y), int(product(y.shape))  # type: ignore[arg-type]
+    node, number = current(y), int(product(y.shape))
     basis = np.eye(number, dtype=y.dtype).reshape(number, *y.shape)
     rows = [inputs.like_arguments(backprop({node: wrap(e)}, inputs.nodes)) for e in basis]
     if not rows:
