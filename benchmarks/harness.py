@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 OURS = "agnesi"
+LONG = 0.005  # seconds: a call longer than this is timed without calls before it
 NOISE = 0.25  # a spread of the rounds above this is marked in the report
 
 
@@ -201,14 +202,32 @@ def timer(contender: Contender) -> Callable[[int], float]:
     return lambda count: loop(count, time.perf_counter, fn, *args, **kwargs)
 
 
-def calibrate(run: Callable[[int], float], slot: float) -> int:
-    """How many calls fill a slot of so many seconds (at least one)."""
-    count = 1
-    while True:
-        elapsed = run(count)
-        if elapsed >= slot / 4 or elapsed > 0.2:
-            return max(1, round(slot * count / elapsed))
-        count *= 4
+@dataclass(frozen=True)
+class Slot:
+    """How one contender fills its turn: so many calls, after a few that do not count."""
+
+    run: Callable[[int], float]
+    calls: int
+    warm: int
+    seconds: float  # about, for the whole turn
+
+    @classmethod
+    def of(cls, run: Callable[[int], float], length: float) -> Slot:
+        """Enough calls for `length` seconds, at least one."""
+        calls = 1
+        while (elapsed := run(calls)) < length / 4:
+            calls *= 4
+        each = elapsed / calls
+        calls = max(1, round(length / each))
+        # A long call needs no warming: what it does first is a small part of it.
+        warm = 0 if each > LONG else max(1, calls // 8)
+        return cls(run, calls, warm, each * (calls + warm))
+
+    def turn(self) -> float:
+        """Seconds a call, this time."""
+        if self.warm:
+            self.run(self.warm)
+        return self.run(self.calls) / self.calls
 
 
 def time_in_turn(
@@ -220,20 +239,17 @@ def time_in_turn(
     spinning, and a few calls that do not count, in which this library's threads wake.
     """
     slot, rounds, budget = (0.0015, 9, 1.0) if quick else (0.004, 25, 12.0)
-    runs = {name: timer(contender) for name, contender in ready.items()}
-    gc.collect()
     gc.disable()
     try:
-        counts = {name: calibrate(run, slot) for name, run in runs.items()}
-        once = sum(run(counts[name]) for name, run in runs.items())
+        slots = {name: Slot.of(timer(contender), slot) for name, contender in ready.items()}
+        once = sum(s.seconds for s in slots.values())
         rounds = min(rounds, max(3, round(budget / max(once, 1e-9))))
-        samples: dict[str, list[float]] = {name: [] for name in runs}
+        samples: dict[str, list[float]] = {name: [] for name in slots}
         for _ in range(rounds):
-            for name, run in runs.items():
+            for name, s in slots.items():
                 if cool:
                     time.sleep(cool)
-                run(max(1, counts[name] // 8))
-                samples[name].append(run(counts[name]) / counts[name])
+                samples[name].append(s.turn())
     finally:
         gc.enable()
     return (
