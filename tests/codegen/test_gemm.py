@@ -219,6 +219,7 @@ def test_edge_shapes(size: tuple[int, int, int], transposed: str) -> None:
 def test_types_and_widths(vector_bits: int, dtype: str) -> None:
     _check(_layout(23, 41, 37, False, False, dtype=dtype), vector_bits=vector_bits, cuts=(0.5,))
     _check(_layout(13, 35, 50, True, True, dtype=dtype), vector_bits=vector_bits, cuts=(0.2,))
+    _check(_layout(1, 17, 33, False, True, dtype=dtype), vector_bits=vector_bits, cuts=(0.5,))
 
 
 @pytest.mark.parametrize("a_direct", [True, False])

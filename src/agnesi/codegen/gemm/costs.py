@@ -130,7 +130,7 @@ def pack_cost(spec: GemmSpec) -> float:
 def best_dots(spec: GemmSpec, machine: Machine) -> Cut:
     """The best tiles of vectors along k."""
     cuts = []
-    for columns in range(1, min(spec.n, 8) + 1):
+    for columns in range(1, min(spec.n, machine.lanes, 8) + 1):
         limit = min(8, (machine.registers - 1 - columns) // (columns + 1))
         if limit > 0:
             cuts.append(_dot_cut(spec, machine, limit, columns))
