@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,23 @@ from agnesi.core.op import explain, typed
 from agnesi.core.tensor import Tensor, symbol
 
 #: Operations whose two operands may change places without changing the result.
-COMMUTATIVE = frozenset(
-    ["add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"]
-)
+COMMUTATIVE = frozenset((
+    "add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or",
+    "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
+))
 _MERGED_BYTES = 1 << 16
+
+
+@contextmanager
+def no_gc() -> Iterator[None]:
+    """Keep the cyclic collector from scanning a growing graph again and again: time stays linear."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 # -- leaves ---------------------------------------------------------------------------------
@@ -256,6 +271,7 @@ class FunctionGraph:
     inputs: tuple[Node, ...]
     outputs: tuple[Node, ...]
 
+    @no_gc()
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node],
                  givens: Mapping[Node, Node] | None = None) -> None:
         if givens:
@@ -311,6 +327,7 @@ class FunctionGraph:
     def __str__(self) -> str:
         return text(self)
 
+    @no_gc()
     def specialise(self, shapes: Mapping[Node, Sequence[int]] | None = None) -> FunctionGraph:
         """The graph for concrete sizes.
 
@@ -331,6 +348,7 @@ class FunctionGraph:
             done[leaf] = new
         return self._mapped(done, lambda node, inputs: inferred(node, inputs, known))
 
+    @no_gc()
     def expand(self) -> FunctionGraph:
         """The graph with every operation that has a ``decompose`` rule in simpler ones."""
         if all(n.op is None or n.op.decompose is None for n in self.nodes):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from agnesi.core.config import STATE
-from agnesi.core.graph import FunctionGraph, Interner, inherit
+from agnesi.core.graph import FunctionGraph, Interner, inherit, no_gc
 from agnesi.core.node import Node
 from agnesi.rewrite.rules import STAGES, GraphRule, Rule
 
@@ -31,6 +31,8 @@ class StageReport:
     after: int = 0
     visited: int = 0
     firings: Counter[str] = field(default_factory=Counter)
+    #: Whether rules that never come to an end were stopped.
+    stopped: bool = False
 
 
 @dataclass
@@ -47,7 +49,8 @@ class Report:
     def __str__(self) -> str:
         lines = []
         for s in self.stages:
-            lines.append(f"{s.stage}: {s.before} -> {s.after} operations")
+            stopped = ", stopped: the rules do not come to an end" if s.stopped else ""
+            lines.append(f"{s.stage}: {s.before} -> {s.after} operations{stopped}")
             lines += [f"  {name} x{n}" for name, n in s.firings.most_common()]
         return "\n".join(lines)
 
@@ -65,12 +68,13 @@ class Settler:
         self.report = report
         self.settled: dict[Node, Node] = {}
         self.became: dict[Node, Node] = {}
-        self._by_op: dict[str, tuple[Rule, ...]] = {}
+        self._by_heads: dict[tuple[str, ...], tuple[Rule, ...]] = {}
+        self._left = 0
 
     def settle(self, outputs: Iterable[Node]) -> tuple[Node, ...]:
         """The settled forms of nodes."""
         roots = tuple(outputs)
-        self.limit = _FIRINGS_PER_NODE * (1000 + len(FunctionGraph.of((), roots).nodes))
+        self._left = _FIRINGS_PER_NODE * (1000 + self.report.before)
         settled, became = self.settled, self.became
         stack = list(reversed(roots))
         while stack:
@@ -94,10 +98,11 @@ class Settler:
         settled = self.settled
         waiting = [n for n in node.inputs if n not in settled]
         if waiting:
-            stack.extend(waiting)
+            stack.extend(n for n in waiting if not self._circular(n))
             return None
         one = self.interner.rebuilt(node, tuple([settled[n] for n in node.inputs]))
         if one is not node:
+            self._circular(one)
             self.became[node] = one
             return one
         self.report.visited += 1
@@ -108,22 +113,30 @@ class Settler:
         self.became[node] = new
         return new
 
+    def _circular(self, node: Node) -> bool:
+        """Whether rules led back to a node under way, which then stays as it is."""
+        if node not in self.became or node in self.settled:
+            return False
+        self.settled[node] = node
+        return True
+
     def _fired(self, node: Node) -> Node | None:
-        if node.op is None or self.report.firings.total() > self.limit:
+        if node.op is None:
             return None
-        name = node.op.name
-        rules = self._by_op.get(name)
+        heads = (node.op.name, *[n.op.name if n.op is not None else "" for n in node.inputs])
+        rules = self._by_heads.get(heads)
         if rules is None:
-            rules = tuple(r for r in self.rules if not r.ops or name in r.ops)
-            self._by_op[name] = rules
+            rules = tuple(r for r in self.rules if r.may_fire(heads))
+            self._by_heads[heads] = rules
         for rule in rules:
             new = rule(node)
             if new is None or new is node:
                 continue
-            if new in self.interner:
-                if new in self.became and new not in self.settled:
-                    continue
-            else:
+            if not self._left:
+                self.report.stopped = True
+                return None
+            self._left -= 1
+            if new not in self.interner:
                 inherit(new, node, self.interner)
             self.report.firings[rule.name] += 1
             return new
@@ -157,7 +170,7 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
     Operations that are defined by simpler ones are expanded behind the stabilize stage, whose
     rules look for them; its rules do not run on what comes out.
     """
-    with outside_traces():
+    with outside_traces(), no_gc():
         for stage in STAGES:
             if stage == "specialize":
                 graph = graph.expand()

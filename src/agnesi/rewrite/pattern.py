@@ -111,6 +111,20 @@ def is_number(node: Node, number: Any) -> bool:
     return bool(value == number)
 
 
+def may_match(pattern: Pattern, heads: tuple[str, ...]) -> bool:
+    """Whether the pattern can fit a node, by the names of its operation and of its operands'."""
+    if pattern.op.name != heads[0]:
+        return False
+    orders = [pattern.args, pattern.args[::-1]] if pattern.commutes else [pattern.args]
+    return any(all(map(_may_be, args, heads[1:])) for args in orders)
+
+
+def _may_be(pattern: Pattern, head: str) -> bool:
+    if pattern.op is not None:
+        return bool(pattern.op.name == head)
+    return bool(pattern.name) or head in ("", "broadcast_to")
+
+
 def match(pattern: Pattern, node: Node) -> Bindings | None:
     """What the variables stand for if the pattern fits the node, else None."""
     if pattern.op != node.op:

@@ -14,7 +14,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.expand import BroadcastTo
-from agnesi.rewrite.pattern import Pattern, compiled, filled, match
+from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match
 
 STAGES = ("canonicalize", "stabilize", "specialize")
 
@@ -40,6 +40,10 @@ class Rule:
     def __call__(self, node: Node) -> Node | None:
         raise NotImplementedError
 
+    def may_fire(self, heads: tuple[str, ...]) -> bool:
+        """Whether it may fire at an operation by its name and those of its operands ("": a leaf)."""
+        return not self.ops or heads[0] in self.ops
+
     def goes_by(self, names: Iterable[str]) -> bool:
         """Whether the rule's name or one of its tags is among ``names``."""
         return any(n == self.name or n in self.tags for n in names)
@@ -59,6 +63,9 @@ class PatternRule(Rule):
             return None
         new = filled(self.replacement, bound, node)
         return None if new is None else conformed(new, node, self.name)
+
+    def may_fire(self, heads: tuple[str, ...]) -> bool:
+        return may_match(self.pattern, heads)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.pattern} -> {self.replacement}"

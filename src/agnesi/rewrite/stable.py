@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agnesi.core.node import Node
 from agnesi.ops.arith import abs as abs_
 from agnesi.ops.arith import reciprocal, safe_multiply, sqrt, square
 from agnesi.ops.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
@@ -13,13 +14,19 @@ BOOK = Book()
 rule = BOOK.rule
 a, b, x = variables("a b x")
 
+
+def _real(x: Node) -> bool:
+    return x.dtype.kind == "f"
+
+
+
 # -- logarithms and exponentials --------------------------------------------------------------
 rule(log(1 + exp(x)), softplus(x), name="log_one_plus_exp", stage="stabilize", tags=("softplus",))
 rule(log1p(exp(x)), softplus(x), name="log1p_of_exp", stage="stabilize", tags=("softplus",))
 rule(log(exp(a) + exp(b)), logaddexp(a, b), name="log_of_two_exps", stage="stabilize",
      tags=("softplus",))
 rule(log(1 + x), log1p(x), name="log1p", stage="stabilize")
-rule(log(1 - x), log1p(-x), name="log1p_of_negative", stage="stabilize")
+rule(log(1 - x), log1p(-x), name="log1p_of_negative", stage="stabilize", when=_real)
 rule(exp(x) - 1, expm1(x), name="expm1", stage="stabilize")
 rule(1 - exp(x), -expm1(x), name="one_minus_exp", stage="stabilize")
 rule(exp(log1p(x)), 1 + x, name="exp_of_log1p", stage="stabilize", tags=("cancel",))
@@ -29,9 +36,9 @@ rule(expm1(log(x)), x - 1, name="expm1_of_log", stage="stabilize", tags=("cancel
 rule(log(reciprocal(x)), -log(x), name="log_of_reciprocal", stage="stabilize")
 rule(log(sqrt(x)), 0.5 * log(x), name="log_of_sqrt", stage="stabilize")
 rule(log(square(x)), 2 * log(abs_(x)), name="log_of_square", stage="stabilize",
-     when=lambda x: x.dtype.kind == "f")
+     when=_real)
 rule(sqrt(square(x)), abs_(x), name="sqrt_of_square", stage="stabilize",
-     when=lambda x: x.dtype.kind == "f")
+     when=_real)
 
 # -- the logistic function --------------------------------------------------------------------
 rule(reciprocal(1 + exp(x)), sigmoid(-x), name="sigmoid", stage="stabilize", tags=("sigmoid",))

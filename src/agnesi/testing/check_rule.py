@@ -1,0 +1,174 @@
+"""Checks of rewrite rules: both sides are run and compared, at extreme values with mpmath."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.interpret import interpret
+from agnesi.core import dtypes
+from agnesi.core.graph import FunctionGraph, constant
+from agnesi.core.node import Node, leaves
+from agnesi.core.tensor import Tensor
+from agnesi.rewrite.engine import outside_traces
+from agnesi.rewrite.pattern import Pattern, filled
+from agnesi.rewrite.rules import PatternRule, Rule
+
+_DTYPES = (
+    dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int32, dtypes.bool_, dtypes.complex128
+)
+_SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (((3, 4),), ((3, 1), (4,), (1, 1)), ((),))
+_TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-11, "complex128": 1e-11}
+_EXTREMES = (0.0, 1e-20, 1e-8, 1e-3, 0.5, 1.0, 3.0, 20.0, 60.0, 300.0, 710.0, 1000.0)
+
+
+def check_rule(rule: Rule, samples: Sequence[Tensor] = (), *, precise: bool = False,
+               seed: int = 0) -> int:
+    """Check that a rewrite rule keeps types and values; returns how many cases it was tried on.
+
+    Parameters
+    ----------
+    rule : Rule
+        A pattern rule, which makes its own samples in several dtypes and shapes, or a function
+        rule with samples.
+    samples : sequence of Tensor
+        Symbolic results at which the rule must fire.
+    precise : bool
+        For pattern rules: the replacement must be right where the pattern overflows or cancels,
+        measured against mpmath.
+    seed : int
+        Seed of the random values.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.rewrite import pattern_rule, variables
+    >>> x = variables("x")
+    >>> check_rule(pattern_rule(ag.exp(x) * ag.exp(-x), 1, name="one", stage="canonicalize")) > 0
+    True
+    """
+    nodes = [t.node for t in samples if t.node is not None]
+    if isinstance(rule, PatternRule):
+        nodes += list(_samples(rule))
+    rng = np.random.default_rng(seed)
+    tried = 0
+    with outside_traces():
+        for node in nodes:
+            new = rule(node)
+            if new is not None:
+                tried += 1
+                _check_case(rule, node, new, rng)
+            elif not isinstance(rule, PatternRule):
+                raise AssertionError(f"rule {rule.name!r} does not fire at {node}")
+    if not tried:
+        raise AssertionError(f"rule {rule.name!r} fires at none of its samples")
+    if precise:
+        _check_extremes(rule)
+    return tried
+
+
+def _samples(rule: PatternRule) -> Iterator[Node]:
+    """The pattern over inputs of many types; variables that must be numbers are numbers."""
+    names = sorted(rule.pattern.names())
+    for dtype, shapes in itertools.product(_DTYPES, _SHAPES):
+        for number in (None, *names):
+            bound = {
+                name: constant(np.asarray(2.5 if dtype.kind in "fc" else 2).astype(dtype))
+                if name == number else Node(None, (), shape, dtype, name=name)
+                for name, shape in zip(names, itertools.cycle(shapes), strict=False)
+            }
+            node = filled(rule.pattern, bound, next(iter(bound.values())))
+            if node is not None:
+                yield node
+
+
+def _check_case(rule: Rule, old: Node, new: Node, rng: np.random.Generator) -> None:
+    if old.dtype != new.dtype or old.shape != new.shape:
+        raise AssertionError(f"rule {rule.name!r} changes the type of {old} to that of {new}")
+    inputs = [n for n in leaves([old]) if n.value is None and n.handle is None]
+    graph = FunctionGraph(inputs, [old, new])
+    for spread in (1.0, 0.0):
+        values = [_random(n, rng, spread) for n in inputs]
+        with np.errstate(all="ignore"):
+            before, after = interpret(graph, values)
+        known = np.isfinite(before)
+        tolerance = _TOLERANCE.get(old.dtype.name, 0)
+        # Cancellation costs the pattern digits in proportion to what it subtracts.
+        scale = tolerance * max(1.0, *(float(np.abs(v).max(initial=0)) for v in values), 1.0)
+        if not np.allclose(before[known], after[known], rtol=tolerance, atol=scale):
+            raise AssertionError(
+                f"rule {rule.name!r} changes {old.dtype} values: {before} became {after} for "
+                f"inputs {values}"
+            )
+
+
+def _random(node: Node, rng: np.random.Generator, spread: float) -> np.ndarray:
+    """Values of both signs, or (for no spread) in (0.1, 2), where all functions are defined."""
+    kind = node.dtype.kind
+    if kind == "b":
+        return np.asarray(rng.integers(0, 2, node.shape)).astype(bool)
+    if kind in "iu":
+        return np.asarray(rng.integers(1, 9, node.shape)).astype(node.dtype)
+    values = rng.normal(size=node.shape) if spread else rng.uniform(0.1, 2, node.shape)
+    if kind == "c":
+        values = values + 1j * rng.uniform(0.1, 1, node.shape)
+    return np.asarray(values).astype(node.dtype)
+
+
+# -- extreme values ---------------------------------------------------------------------------
+def _check_extremes(rule: Rule) -> None:
+    if not isinstance(rule, PatternRule):
+        raise TypeError(f"rule {rule.name!r} has no pattern to compute in high precision")
+    names = sorted(rule.pattern.names())
+    values = [s * v for v in _EXTREMES for s in (1, -1)]
+    points = np.asarray(list(itertools.product(values, repeat=len(names))), np.float64)
+    inputs = {n: Node(None, (), (len(points),), dtypes.float64, name=n) for n in names}
+    new = filled(rule.replacement, inputs, next(iter(inputs.values())))
+    if new is None:
+        raise AssertionError(f"rule {rule.name!r} does not take float64")
+    columns = [np.ascontiguousarray(c) for c in points.T]
+    (got,) = interpret(FunctionGraph(list(inputs.values()), [new]), columns)
+    for point, value in zip(points, np.broadcast_to(got, len(points)), strict=True):
+        exact = _exact(rule.pattern, dict(zip(names, point, strict=True)))
+        if exact is not None and not np.isclose(value, exact, rtol=1e-13, atol=1e-300):
+            raise AssertionError(
+                f"rule {rule.name!r} gives {value} at {dict(zip(names, point, strict=True))}, where "
+                f"{exact} is right"
+            )
+
+
+def _exact(pattern: Pattern, at: dict[str, float]) -> float | None:
+    """The pattern's value from 700 digits; None where it is not defined or not representable."""
+    import mpmath
+
+    with mpmath.workdps(700):
+        try:
+            exact = _evaluate(pattern, at, mpmath)
+        except (ZeroDivisionError, ValueError):
+            return None
+        if isinstance(exact, mpmath.mpc) or mpmath.isnan(exact):
+            return None
+        value = float(exact)
+    return value if np.isfinite(value) else None
+
+
+def _evaluate(pattern: Pattern, at: dict[str, float], mp: Any) -> Any:
+    if pattern.name:
+        return mp.mpf(at[pattern.name])
+    if pattern.op is None:
+        return mp.mpf(pattern.value)
+    args = [_evaluate(a, at, mp) for a in pattern.args]
+    functions = {
+        "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "negative": lambda x: -x,
+        "multiply": lambda a, b: a * b, "divide": lambda a, b: a / b,
+        "safe_multiply": lambda a, b: a * b, "safe_divide": lambda a, b: a / b,
+        "reciprocal": lambda x: 1 / x, "square": lambda x: x * x, "abs": abs,
+        "exp": mp.exp, "expm1": mp.expm1, "log": mp.log, "log1p": mp.log1p, "sqrt": mp.sqrt,
+        "sigmoid": lambda x: 1 / (1 + mp.exp(-x)), "tanh": mp.tanh,
+    }
+    if any(isinstance(a, mp.mpc) for a in args) or (pattern.op.name == "log" and args[0] <= 0):
+        raise ValueError(f"{pattern.op.name} is not real there")
+    return functions[pattern.op.name](*args)
