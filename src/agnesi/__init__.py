@@ -45,6 +45,15 @@ if TYPE_CHECKING:
     from agnesi import optim as optim
     from agnesi import testing as testing
     from agnesi.api import symbolic as symbolic
+    from agnesi.compiler.control import clear_cache as clear_cache
+    from agnesi.compiler.control import get_num_threads as get_num_threads
+    from agnesi.compiler.control import set_num_threads as set_num_threads
+    from agnesi.compiler.function import In as In
+    from agnesi.compiler.function import function as function
+    from agnesi.compiler.jit import jit as jit
+    from agnesi.compiler.shared import shared as shared
+    from agnesi.core.graph import clone as clone
+    from agnesi.rewrite import rewrite_rule as rewrite_rule
 
 #: Rooms that are loaded at first use.
 _LAZY = {
@@ -54,11 +63,27 @@ _LAZY = {
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
 }
+#: The compiler's names, loaded at first use too.
+_COMPILER = {
+    "In": "compiler.function",
+    "clear_cache": "compiler.control",
+    "clone": "core.graph",
+    "function": "compiler.function",
+    "get_num_threads": "compiler.control",
+    "jit": "compiler.jit",
+    "rewrite_rule": "rewrite",
+    "set_num_threads": "compiler.control",
+    "shared": "compiler.shared",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _LAZY:
         return import_module(_LAZY[name])
+    if name in _COMPILER:
+        found = getattr(import_module(f"agnesi.{_COMPILER[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'agnesi' has no attribute {name!r}")

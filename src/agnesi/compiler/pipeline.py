@@ -30,6 +30,7 @@ class Executable:
     layout: Layout
     native: Any
     code: Any
+    states: list[Any]
     steps: list[Any] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -46,13 +47,18 @@ def leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
             continue
         t = live_tensor(node)
         if t is not None:
-            strides = tuple(s // t.dtype.itemsize for s in t.data.strides)  # type: ignore[union-attr]
-            buffers[id(node)] = Buffer(node.shape, node.dtype, "state", node=node, strides=strides)  # type: ignore[arg-type]
+            buffers[id(node)] = _state_buffer(node)
         elif constant_value(node) is not None:
             buffers[id(node)] = Buffer(node.shape, node.dtype, "constant", node=node)  # type: ignore[arg-type]
         else:
             raise MissingInputError(f"the input {node.name or 'without a name'} has no value")
     return buffers
+
+
+def _state_buffer(leaf: Node) -> Buffer:
+    data: Any = live_tensor(leaf).data  # type: ignore[union-attr]
+    strides = tuple(s // data.dtype.itemsize for s in data.strides)
+    return Buffer(data.shape, data.dtype, "state", node=leaf, strides=strides)
 
 
 def compile_graph(
@@ -80,6 +86,9 @@ def compile_graph(
 
     clock = _Clock()
     buffers = leaf_buffers(graph)
+    for leaf, _ in updates:
+        if id(leaf) not in buffers:
+            buffers[id(leaf)] = _state_buffer(leaf)
     program = fuse(graph.outputs, buffers)
     pairs = [(buffers[id(leaf)], program.outputs[i]) for leaf, i in updates]
     layout = lay_out(program, pairs, [buffers[id(n)] for n in donated])
@@ -93,7 +102,7 @@ def compile_graph(
     clock.mark("machine code")
     callbacks = [_callback(k, layout) for k in layout.kernels if isinstance(k, Callback)]
     back = Callbacks(callbacks) if callbacks else None
-    states = [b for b in layout.table if b.role == "state"]
+    states = [_state(b) for b in layout.table if b.role == "state"]
     spec = entry.EntrySpec(
         arguments=tuple(arguments),
         outputs=tuple(
@@ -109,7 +118,7 @@ def compile_graph(
     native = entry.bind(
         code, spec, slow=slow,
         failed=back.failed if back else _unexpected,
-        states=[_state(b) for b in states],
+        states=states,
         constants=[np.ascontiguousarray(constant_value(b.node))  # type: ignore[arg-type]
                    for b in layout.table if b.role == "constant"],
         guards=guards,
@@ -118,7 +127,7 @@ def compile_graph(
         name=name,
     )
     clock.mark("entry")
-    return Executable(graph, layout, native, code, steps, clock.seconds)
+    return Executable(graph, layout, native, code, states, steps, clock.seconds)
 
 
 class _Clock:

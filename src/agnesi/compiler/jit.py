@@ -1,0 +1,181 @@
+"""``ag.jit``: a Python function over tensors becomes one native function per signature."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.compare import compared
+from agnesi.compiler.compiled import Settings
+from agnesi.compiler.report import Inspectable
+from agnesi.compiler.version import Version
+from agnesi.core.config import STATE, config
+from agnesi.core.tensor import Tensor
+from agnesi.core.tree import Tree, flatten
+
+_RECOMPILES = 8
+
+
+class Jit(Inspectable):
+    """A function that runs as native code; made by :func:`agnesi.jit`."""
+
+    def __init__(self, function: Callable[..., Any], *, keep_grads: bool, mode: str,
+                 settings: Settings) -> None:
+        self.function = function
+        self.keep_grads = keep_grads
+        self.mode = mode
+        self.settings = settings
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self._made: dict[Any, Version] = {}
+        self._run: Any = self.dispatch
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run the compiled function."""
+        if keywords or STATE.trace is not None:
+            return self.dispatch(*args, **keywords)
+        return self._run(*args)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def dispatch(self, *args: Any, **keywords: Any) -> Any:
+        """Find or make the version for these arguments, and run it."""
+        leaves, tree = flatten((args, keywords))
+        if _stays_eager(leaves):
+            return self.function(*args, **keywords)
+        if self.mode == "compare":
+            return compared(self, args, keywords)
+        version = self.version(leaves, tree)
+        if version.direct and not keywords:
+            self._run = version.compiled.run
+        return version(leaves)
+
+    def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
+        """The compiled version for arguments; made now if there is none."""
+        key = (tree, tuple(map(kind_of, leaves)), STATE.recording, config.default_float)
+        found = self._made.get(key)
+        if found is not None and found.valid():
+            return found
+        cause = self._cause(key, found is not None)
+        made = self._made[key] = Version(self, leaves, tree)
+        signature = ", ".join(_told(kind_of(v)) for v in leaves)
+        self._note(made.compiled, signature, cause, made.seconds)
+        return made
+
+    def _cause(self, key: Any, stale: bool) -> str:
+        """Why none of the versions made so far serves."""
+        if not self._made:
+            return "it was the first call"
+        if stale:
+            return "tensors that it uses changed shape, dtype, requires_grad or gradient"
+        tree, kinds, recording, default = key
+        known_tree, known, known_recording, known_default = next(reversed(self._made))
+        if known_tree != tree:
+            return "the arguments had a new structure"
+        changed = [
+            f"argument {i} was {_told(a)}, now {_told(b)}"
+            for i, (a, b) in enumerate(zip(known, kinds, strict=True)) if a != b
+        ]
+        if recording != known_recording:
+            changed.append("no_grad was switched")
+        if default != known_default:
+            changed.append("config.default_float was changed")
+        return "; ".join(changed) or "it was called with these arguments for the first time"
+
+
+def _stays_eager(leaves: Sequence[Any]) -> bool:
+    """Whether the call belongs to a record, graph or trace around it."""
+    if STATE.trace is not None:
+        return True
+    return any(
+        isinstance(v, Tensor) and (v.data is None or (v.requires_grad and STATE.recording))
+        for v in leaves
+    )
+
+
+def kind_of(value: Any) -> Any:
+    """What the compiled code depends on: type and shape of arrays, the value of anything static."""
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        return ("array", value.dtype, value.shape)
+    if type(value) is float:
+        return ("float",)
+    try:
+        hash(value)
+    except TypeError:
+        return ("object", id(value))
+    return ("static", type(value), value)
+
+
+def _told(kind: Any) -> str:
+    if kind[0] == "array":
+        return f"{kind[1]}{list(kind[2])}"
+    return "float" if kind[0] == "float" else f"{kind[-1]!r}"
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    keep_grads: bool = False,
+    mode: str = "compile",
+    optimizer: str | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> Any:
+    """Compile a Python function over tensors, a whole training step for example.
+
+    The function runs once for each signature on symbols; what it computes becomes one native
+    function.  Arguments may be nested lists, tuples, dicts and dataclasses of tensors and arrays.
+    Tensors that it uses without being given them (parameters, optimizer state, random state,
+    running statistics) are found; assigning to them inside changes them as in eager code.  Python
+    floats are run-time values; other Python values are static: a new value is a new version.
+
+    Parameters
+    ----------
+    function : callable
+        The function or method; left out, ``jit`` returns a decorator.
+    keep_grads : bool
+        Also give out the gradients that the function both makes and uses up.
+    mode : {"compile", "compare"}
+        "compare" runs every call both ways and raises if results or state differ.
+    optimizer : {"fast_run", "fast_compile", "None"}, optional
+        Rewrite preset; ``config.optimizer`` by default.
+    include, exclude : sequence of str
+        Rewrite rules, by name or tag, to switch on or off.
+
+    Returns
+    -------
+    Jit
+        A callable with ``explain()``, ``graph``, ``plan()``, ``ir()`` and ``asm()``.
+
+    Raises
+    ------
+    TraceError
+        At the first call, if Python reads the value of a tensor (``if``, ``float``).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> @ag.jit
+    ... def step(x, lr):
+    ...     w.grad = None
+    ...     loss = ((w * x) ** 2).sum()
+    ...     loss.backward()
+    ...     with ag.no_grad():
+    ...         w.sub_(lr * w.grad)
+    ...     return loss
+    >>> print(float(step(ag.ones(2), 0.1)), float(step(ag.ones(2), 0.05)))
+    5.0 3.2
+    """
+    if mode not in ("compile", "compare"):
+        raise ValueError(f"mode must be 'compile' or 'compare', not {mode!r}")
+    settings = Settings(optimizer, tuple(include), tuple(exclude))
+
+    def decorate(f: Callable[..., Any]) -> Jit:
+        return Jit(f, keep_grads=keep_grads, mode=mode, settings=settings)
+
+    return decorate if function is None else decorate(function)

@@ -1,0 +1,147 @@
+"""Tracing: a Python function runs once on symbols, and its graph remains.
+
+A concrete tensor that the function touches is a live leaf; what is assigned to it inside is its new
+value at the end.  Gradients set on concrete tensors are followed separately, because a step that
+makes and uses up a gradient does not owe it to anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from agnesi.autodiff.recording import ALIAS
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import node_of_type
+from agnesi.core.errors import GradientError, TraceError, at, user_where
+from agnesi.core.node import Node
+from agnesi.core.op import typed
+from agnesi.core.tensor import CONSUMED, Tensor, symbol
+
+
+class GradRecord:
+    """What happens to one tensor's ``grad`` during a trace."""
+
+    __slots__ = ("before", "needs_before", "now", "owner", "used", "written")
+
+    def __init__(self, owner: Tensor) -> None:
+        self.owner = owner
+        self.before = owner._grad
+        self.now: Any = owner._grad
+        self.needs_before = False
+        self.written = False
+        self.used = False
+
+
+class Trace:
+    """The state of a trace: live tensors met, their present nodes, their gradients."""
+
+    def __init__(self) -> None:
+        self.leaves: dict[int, tuple[Tensor, Node]] = {}
+        self.nodes: dict[int, Node] = {}
+        self.grads: dict[int, GradRecord] = {}
+        self.watched: list[tuple[Any, str, Any]] = []
+
+    # -- values ---------------------------------------------------------------------------
+    def node_of(self, x: Tensor) -> Node:
+        """The node of a tensor's present value."""
+        if x.data is None:
+            if x.node is None:
+                raise TraceError(at("this tensor has neither a value nor a node"))
+            return x.node
+        found = self.nodes.get(id(x))
+        if found is None:
+            found = self._lifted(x)
+        return found
+
+    def _lifted(self, x: Tensor) -> Node:
+        """A concrete tensor's first use: a live leaf, or a view of its base."""
+        view = x._view
+        if view is not None:
+            base = self.node_of(view.base)
+            shape, dtype = view.op.infer(base)
+            node = node_of_type(view.op, (base,), (shape, dtype), user_where(2))
+        else:
+            node = Node(
+                None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,  # type: ignore[union-attr]
+                handle=lambda: x, name=x._name, where=user_where(2),
+            )
+        self.leaves[id(x)] = (x, node)
+        self.nodes[id(x)] = node
+        return node
+
+    def rebind(self, x: Tensor, node: Node) -> None:
+        """Let a tensor stand for another value from now on."""
+        if x.data is None:
+            x.node = node
+            x.requires_grad = node.requires_grad
+            return
+        if id(x) not in self.leaves:
+            self._lifted(x)
+        if x.requires_grad and not node.requires_grad:
+            # A parameter that was assigned is a parameter again: its gradient starts here.
+            node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
+                        handle=lambda: x)
+        self.nodes[id(x)] = node
+
+    def changed(self) -> list[tuple[Tensor, Node, Node]]:
+        """Live tensors that were assigned: the tensor, its leaf, its last node."""
+        return [
+            (x, leaf, self.nodes[key]) for key, (x, leaf) in self.leaves.items()
+            if self.nodes[key] is not leaf and x._view is None
+        ]
+
+    def watch(self, owner: Any, slot: str) -> None:
+        """Note that the trace depends on what a slot of an object holds now."""
+        self.watched.append((owner, slot, getattr(owner, slot)))
+
+    # -- gradients ------------------------------------------------------------------------
+    def _record(self, t: Tensor) -> GradRecord:
+        found = self.grads.get(id(t))
+        if found is None:
+            found = self.grads[id(t)] = GradRecord(t)
+        return found
+
+    def read_grad(self, t: Tensor) -> Any:
+        """``t.grad`` inside the trace."""
+        if t.data is None:
+            return t._grad
+        record = self._record(t)
+        if not record.written:
+            record.needs_before = True
+            if record.now is CONSUMED:
+                raise GradientError(
+                    at(
+                        f"the gradient of {typed(t)} was made and used up by an earlier compiled "
+                        "step; call zero_grad() first, or compile with ag.jit(keep_grads=True)"
+                    )
+                )
+        elif record.now is not None:
+            record.used = True
+        return record.now
+
+    def write_grad(self, t: Tensor, grad: Any) -> None:
+        """``t.grad = grad`` inside the trace."""
+        if t.data is None:
+            t._grad = grad
+            return
+        record = self._record(t)
+        record.now, record.written, record.used = grad, True, False
+
+
+@contextmanager
+def tracing(trace: Trace) -> Iterator[Trace]:
+    """Operations of this thread go into ``trace`` within this block."""
+    before = STATE.trace
+    STATE.trace = trace
+    try:
+        yield trace
+    finally:
+        STATE.trace = before
+
+
+def stand_in(shape: Any, dtype: Any, *, weak: bool = False, name: str | None = None,
+             requires_grad: bool = False) -> Tensor:
+    """A symbol for an argument of a traced function."""
+    return symbol(Node(None, (), shape, dtype, weak, requires_grad, name=name))

@@ -1,0 +1,214 @@
+"""One version of a jitted function: traced for a signature, compiled, and called."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.trace import Trace, stand_in, tracing
+from agnesi.core import dtypes
+from agnesi.core.errors import MissingInputError, TraceError, at
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.tensor import CONSUMED, Tensor
+from agnesi.core.tree import Tree, flatten
+
+
+class Version:
+    """A function for one signature; calling it with the leaves of the arguments runs it.
+
+    Attributes
+    ----------
+    flat : bool
+        Whether the native function takes the user's arguments and gives the user's result as they
+        are, so that it can be called directly.
+    """
+
+    def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree) -> None:
+        start = time.perf_counter()
+        self.owner = owner
+        self.statics = list(leaves)
+        symbols = [_symbol(v, i) for i, v in enumerate(leaves)]
+        self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
+        inputs = [symbols[i].node for i in self.arrays]
+        trace = Trace()
+        with tracing(trace):
+            args, keywords = tree.build(symbols)
+            self.outputs, self.tree = flatten(owner.function(*args, **keywords))
+            self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
+            self._take_gradients(trace)
+            nodes = [trace.node_of(t) for t in (*self.tensors, *(g for _, g in self.kept))]
+        returned = len(nodes)
+        updates: list[Any] = []
+        for x, _, node in trace.changed():
+            updates.append((x, len(nodes)))
+            nodes.append(node)
+        self.mutated: list[int] = []
+        for place, i in enumerate(self.arrays):
+            if symbols[i].node is not inputs[place]:
+                updates.append((place, len(nodes)))
+                nodes.append(symbols[i].node)
+                self.mutated.append(i)
+        self.plain = not self.kept and not self.cleared and self._plain_result()
+        self.flat = self.plain and _is_flat(tree)
+        self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, _ in trace.leaves.values()]
+        self.watched = trace.watched
+        graph = _closed(inputs, nodes)
+        self.seconds = time.perf_counter() - start
+        self.compiled = Compiled(
+            [_argument(v) for v in leaves], graph, returned, updates,
+            result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
+            settings=owner.settings, name=owner.name, guards=self._guards(trace),
+            slow=owner.dispatch if self.flat else _unfit,
+        )
+
+    # -- gradients ------------------------------------------------------------------------
+    def _take_gradients(self, trace: Trace) -> None:
+        """Decide which gradients leave the function: those that it made and did not use up."""
+        self.kept: list[tuple[Tensor, Tensor]] = []
+        self.consumed: list[Tensor] = []
+        self.cleared: list[Tensor] = []
+        records = trace.grads.values()
+        self.expected = [(r.owner, r.before) for r in records if r.needs_before]
+        for record in records:
+            if not record.written:
+                continue
+            if record.now is None:
+                self.cleared.append(record.owner)
+            elif record.used and not self.owner.keep_grads:
+                self.consumed.append(record.owner)
+                record.owner._grad = CONSUMED
+            else:
+                self.kept.append((record.owner, record.now))
+
+    def _guards(self, trace: Trace) -> list[Any]:
+        from agnesi.runtime.entry import Guard
+
+        guards = [Guard(owner, "_grad", CONSUMED) for owner in self.consumed]
+        guards += [Guard(owner, "_grad", before) for owner, before in self.expected
+                   if owner not in self.consumed]
+        guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
+        guards += [Guard(owner, slot, value) for owner, slot, value in self.watched]
+        return guards
+
+    # -- results --------------------------------------------------------------------------
+    def _plain_result(self) -> bool:
+        """Whether the result is nothing, a tensor, or a tuple of tensors."""
+        if not self.outputs:
+            return self.tree.kind is type(None)
+        if len(self.tensors) != len(self.outputs):
+            return False
+        children = self.tree.children
+        return self.tree.kind is None or (
+            self.tree.kind is tuple and all(c.kind is None for c in children)
+        )
+
+    def _result_kind(self) -> str:
+        if not self.outputs:
+            return "none"
+        return "single" if self.tree.kind is None else "tuple"
+
+    def _finished(self, found: Any) -> Any:
+        """What the user gets from what the native function returned."""
+        if self.plain:
+            return found
+        for (owner, _), grad in zip(self.kept, found[len(self.tensors):], strict=True):
+            owner._grad = grad
+        for owner in self.cleared:
+            owner._grad = None
+        tensors = iter(found)
+        leaves = [next(tensors) if isinstance(v, Tensor) else v for v in self.outputs]
+        return self.tree.build(leaves)
+
+    # -- calls ----------------------------------------------------------------------------
+    @property
+    def direct(self) -> bool:
+        """Whether the native function may be called with the user's arguments as they are."""
+        return self.flat and self.compiled.executable is not None
+
+    def valid(self) -> bool:
+        """Whether what tracing found still holds."""
+        if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
+            return False
+        if any(getattr(owner, slot) is not value for owner, slot, value in self.watched):
+            return False
+        return all(
+            owner._grad is before or (owner in self.consumed and owner._grad is CONSUMED)
+            for owner, before in self.expected
+        )
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Run on the leaves of the arguments, whatever their memory looks like."""
+        for owner in self.consumed:
+            owner._grad = CONSUMED
+        if not self.compiled.bound_to_present():
+            self.compiled.bind()
+            if self.direct:
+                self.owner._run = self.compiled.run
+        values = list(self.statics)
+        for i in self.arrays:
+            values[i] = _plain(leaves[i])
+        result = self._finished(self.compiled.run(*values))
+        for i in self.mutated:
+            original = _memory(leaves[i])
+            if original is not values[i]:
+                np.copyto(original, values[i])
+        return result
+
+
+def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
+    try:
+        return FunctionGraph(inputs, nodes).specialise()
+    except MissingInputError as error:
+        raise TraceError(
+            at(
+                "a value from another trace was used: it was kept in a global, attribute or "
+                "closure when an earlier jit-compiled call ended. Return it from that function, or "
+                f"keep it in a tensor that is changed in place ({error})"
+            )
+        ) from None
+
+
+def _symbol(value: Any, i: int) -> Any:
+    """What the function sees as an argument while it is traced."""
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        name = value.name if isinstance(value, Tensor) else None
+        return stand_in(value.shape, dtypes.as_dtype(value.dtype), name=name or f"argument {i}")
+    if type(value) is float:
+        return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
+    return value
+
+
+def _argument(value: Any) -> Any:
+    from agnesi.runtime.entry import Arg
+
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        return Arg("array", value.dtype.name, tuple(value.shape))
+    if type(value) is float:
+        return Arg("float")
+    return Arg("identity", object=value)
+
+
+def _memory(value: Any) -> Any:
+    return value.data if isinstance(value, Tensor) else value
+
+
+def _plain(value: Any) -> Any:
+    """An argument as the native entry takes it: contiguous, aligned, native byte order."""
+    if type(value) is float:
+        return value
+    array = np.asarray(_memory(value))
+    return np.require(array, array.dtype.newbyteorder("="), ["C", "A", "W"])
+
+
+def _is_flat(tree: Tree) -> bool:
+    """Whether all arguments are positional and none is a container."""
+    positional, keywords = tree.children
+    return not keywords.children and all(c.kind is None for c in positional.children)
+
+
+def _unfit(*args: Any) -> Any:
+    raise RuntimeError("compiled code refused arguments that were made ready for it")
