@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import Any
 
@@ -15,6 +16,8 @@ from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
 
 _new = Tensor.__new__
 _new_node = Node.__new__
+_getframe = sys._getframe
+_ROOT = __file__.rpartition("core")[0]
 _ndarray = np.ndarray
 _asarray = np.asarray
 
@@ -80,25 +83,43 @@ def _why(op: Op, xs: Any, error: Exception) -> Exception:
 def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     """Note how ``t`` was computed.  Written out flat: every recorded operation passes here."""
     data: Any = t.data
-    if data.dtype.kind not in "fc":
+    dtype = data.dtype
+    if dtype.kind not in "fc":
         return
-    inputs = tuple([
-        x.node if x._view is None and x.node is not None else current(x) for x in xs
-    ])
+    if len(xs) == 1:
+        a = xs[0]
+        inputs: Any = (a.node if a._view is None and a.node is not None else current(a),)
+    elif len(xs) == 2:
+        a, b = xs
+        inputs = (
+            a.node if a._view is None and a.node is not None else current(a),
+            b.node if b._view is None and b.node is not None else current(b),
+        )
+    else:
+        inputs = tuple([current(x) for x in xs])
     node: Any = _new_node(Node)
     node.op = op
     node.inputs = inputs
     node.shape = data.shape
-    node.dtype = data.dtype
+    node.dtype = dtype
     node.weak = False
     node.requires_grad = True
     node.value = node.version = node.handle = node.name = node.outputs = None
-    node.where = user_where(3)
+    frame: Any = _getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_ROOT):
+        frame = frame.f_back
+    node.where = None if frame is None else (frame.f_code, frame.f_lasti)
     t.node = node
     t.requires_grad = True
     kept = op.keep_inputs
     for i in range(len(xs)) if kept is None else kept:
-        keep(xs[i], inputs[i])
+        x = xs[i]
+        counter = x._version
+        if counter is None:
+            counter = x._version = [0]
+        source = inputs[i]
+        source.value = x.data
+        source.version = (counter, counter[0])
     if op.keep_output:
         keep(t, node)
 

@@ -24,7 +24,9 @@ LOG1P = Elementwise("log1p", np.log1p, (lambda g, x: safe_divide(g, x + 1),), ki
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return np.reciprocal(1 + np.exp(-x))
+    e = np.exp(np.negative(x))
+    e += 1
+    return np.reciprocal(e)
 
 
 def _share(a: Tensor, b: Tensor) -> Tensor:

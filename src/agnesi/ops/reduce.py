@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Reduce(Op):
     kind: str
     axes: tuple[int, ...]
     keepdims: bool = False
+    function: ClassVar[Any]
 
     def __post_init__(self) -> None:
         extreme = self.kind in ("maximum", "minimum")
@@ -45,6 +46,7 @@ class Reduce(Op):
             "keep_inputs": (0,) if extreme or self.kind == "multiply" else (),
             "keep_output": extreme,
             "differentiable": not truth,
+            "function": getattr(np, self.kind).reduce,
         }.items():
             object.__setattr__(self, attribute, value)
 
@@ -63,11 +65,10 @@ class Reduce(Op):
         return self.axes
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        reduce = getattr(np, self.kind).reduce
         if x.dtype == dtypes.float16 and self.kind in ("add", "multiply"):
-            wide = silently(reduce, x, self.axes, np.float32, None, self.keepdims)
+            wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
             return silently(np.asarray(wide).astype, x.dtype)
-        return silently(reduce, x, self.axes, None, None, self.keepdims)
+        return silently(self.function, x, self.axes, None, None, self.keepdims)
 
     def spread(self, v: Tensor, shape: Any) -> Tensor:
         """A value of the result's shape along the axes that were reduced."""
@@ -129,8 +130,14 @@ def reducer(kind: str, axes: tuple[int, ...], keepdims: bool) -> Reduce:
     return Reduce(kind, axes, keepdims)
 
 
+@functools.lru_cache(maxsize=4096)
+def _reducer_for(kind: str, axis: Axis, ndim: int, keepdims: bool) -> Reduce:
+    return reducer(kind, shapes.axes_of(axis, ndim), bool(keepdims))
+
+
 def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
-    return apply(reducer(kind, shapes.axes_of(axis, x.ndim), bool(keepdims)), x)
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return apply(_reducer_for(kind, axis, len(x.shape), keepdims), x)
 
 
 def count_of(shape: Any, axes: tuple[int, ...]) -> Size:
@@ -144,9 +151,10 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     x = as_tensor(x)
     if dtype is not None:
         return cast(x, dtypes.as_dtype(dtype))
-    if x.dtype.kind == "u":
-        return cast(x, dtypes.uint64)
-    return cast(x, dtypes.int64) if x.dtype.kind in "bi" else x
+    kind = x.dtype.kind
+    if kind in "fc":
+        return x
+    return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
 
 @public
@@ -185,7 +193,8 @@ def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     >>> ag.mean(ag.tensor([1.0, 2.0, 6.0]))
     tensor(3.)
     """
-    return _mean(_floating(x), shapes.axes_of(axis, len(as_tensor(x).shape)), keepdims)
+    x = _floating(x)
+    return _mean(x, shapes.axes_of(axis, len(x.shape)), keepdims)
 
 
 def _floating(x: Any) -> Tensor:
@@ -195,7 +204,8 @@ def _floating(x: Any) -> Tensor:
 
 def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> Tensor:
     """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
-    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    dtype = x.dtype
+    wide = cast(x, dtypes.float32) if dtype == dtypes.float16 else x
     count: Any = count_of(x.shape, axes)
     if isinstance(count, Dim):
         count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
@@ -203,8 +213,8 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> 
             count = select.maximum(count - less, 0)
     elif less:
         count = builtins.max(float(count - less), 0.0)
-    total = apply(reducer("add", axes, bool(keepdims)), wide)
-    return cast(arith.divide(total, count), x.dtype)
+    result = arith.divide(apply(reducer("add", axes, bool(keepdims)), wide), count)
+    return result if wide is x else cast(result, dtype)
 
 
 @public

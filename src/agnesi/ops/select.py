@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
-from agnesi.core.dispatch import apply
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import apply, record
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import explain, typed
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.compare import isnan
-from agnesi.ops.convert import as_tensor, cast, common
+from agnesi.ops.convert import as_tensor, cast, common, constant
 from agnesi.ops.elementwise import Elementwise, Rule, binary, call, flat, into, unary
 
 # -- where --------------------------------------------------------------------------------------
@@ -33,6 +34,12 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
     >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
     tensor([1., 2.])
     """
+    if type(condition) is Tensor and STATE.trace is None:
+        a = x1 if type(x1) is Tensor else constant(x1, x2)
+        b = x2 if type(x2) is Tensor else constant(x2, x1)
+        found = None if a is None or b is None else _where_now(condition, a, b)
+        if found is not None:
+            return found
     try:
         condition = as_tensor(condition)
         if condition.dtype.kind != "b":
@@ -42,6 +49,23 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
         return apply(WHERE, condition, *common(x1, x2))
     except (ValueError, TypeError) as error:
         raise explain(error, "where", (condition, x1, x2)) from None
+
+
+def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
+    """The result on plain eager operands; None for any others."""
+    chosen, left, right = condition.data, a.data, b.data
+    if (
+        chosen is None or left is None or right is None or left.dtype is not right.dtype
+        or chosen.dtype.kind != "b"
+    ):
+        return None
+    try:
+        t = wrap(np.where(chosen, left, right))
+    except ValueError:
+        return None
+    if (a.requires_grad or b.requires_grad) and STATE.recording:
+        record(t, WHERE, (condition, a, b))
+    return t
 
 
 # -- minimum and maximum ------------------------------------------------------------------------
@@ -87,7 +111,7 @@ CLIP = Elementwise(
     kinds="iuf", expand=_expand_clip,
 )
 RELU = Elementwise(
-    "relu", lambda x: np.maximum(x, np.zeros((), x.dtype)), (lambda g, y: where(y > 0, g, 0),),
+    "relu", lambda x: np.maximum(x, 0), (lambda g, y: where(y > 0, g, 0),),
     kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
 )
 

@@ -15,6 +15,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import Arange
+from agnesi.ops.elementwise import silently
 from agnesi.ops.explog import exp, log
 from agnesi.ops.movement import expand_dims
 from agnesi.ops.reduce import Axis, reducer
@@ -35,7 +36,18 @@ def _peak(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 def _numpy_peak(x: np.ndarray, axes: Any) -> np.ndarray:
     top = np.maximum.reduce(x, axis=axes, keepdims=True)
-    return top if np.isfinite(top).all() else np.where(np.isfinite(top), top, 0)
+    finite = np.isfinite(top)
+    return top if finite.all() else np.where(finite, top, 0)
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def _below_peak(x: np.ndarray, axes: Any) -> np.ndarray:
+    """A new array: ``x`` less its greatest element along axes."""
+    x = _wide(x)
+    return np.asarray(x - _numpy_peak(x, axes))
 
 
 @record
@@ -51,12 +63,14 @@ class LogSumExp(Op):
         return shapes.reduced(x.shape, self.axes, self.keepdims), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            wide = x.astype(np.float32) if x.dtype == np.float16 else x
-            top = _numpy_peak(wide, self.axes)
-            total = np.add.reduce(np.exp(wide - top), axis=self.axes, keepdims=self.keepdims)
-            y = np.log(total) + (top if self.keepdims else top.reshape(np.shape(total)))
-            return np.asarray(y, x.dtype)
+        return silently(self._compute, x)
+
+    def _compute(self, x: np.ndarray) -> np.ndarray:
+        wide = _wide(x)
+        top = _numpy_peak(wide, self.axes)
+        total = np.add.reduce(np.exp(wide - top), axis=self.axes, keepdims=self.keepdims)
+        y = np.log(total) + (top if self.keepdims else top.reshape(np.shape(total)))
+        return np.asarray(y, x.dtype)
 
     def decompose(self, x: Tensor) -> Tensor:
         top = _peak(x, self.axes)
@@ -112,12 +126,13 @@ class Softmax(Op):
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            wide = x.astype(np.float32) if x.dtype == np.float16 else x
-            e = np.asarray(wide - _numpy_peak(wide, self.axes))
-            np.exp(e, out=e)
-            e /= np.add.reduce(e, axis=self.axes, keepdims=True)
-            return e.astype(x.dtype, copy=False)
+        return silently(self._compute, x)
+
+    def _compute(self, x: np.ndarray) -> np.ndarray:
+        e = _below_peak(x, self.axes)
+        np.exp(e, out=e)
+        e /= np.add.reduce(e, axis=self.axes, keepdims=True)
+        return e.astype(x.dtype, copy=False)
 
     def decompose(self, x: Tensor) -> Tensor:
         e = exp(arith.subtract(x, _peak(x, self.axes)))
@@ -144,11 +159,12 @@ class LogSoftmax(Op):
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            wide = x.astype(np.float32) if x.dtype == np.float16 else x
-            off = np.asarray(wide - _numpy_peak(wide, self.axes))
-            off -= np.log(np.add.reduce(np.exp(off), axis=self.axes, keepdims=True))
-            return off.astype(x.dtype, copy=False)
+        return silently(self._compute, x)
+
+    def _compute(self, x: np.ndarray) -> np.ndarray:
+        off = _below_peak(x, self.axes)
+        off -= np.log(np.add.reduce(np.exp(off), axis=self.axes, keepdims=True))
+        return off.astype(x.dtype, copy=False)
 
     def decompose(self, x: Tensor) -> Tensor:
         off = arith.subtract(x, _peak(x, self.axes))
@@ -199,16 +215,25 @@ class Pick(Op):
     keep_inputs = (1,)
 
     def infer(self, x: Any, labels: Any) -> Any:
-        if len(x.shape) != len(labels.shape) + 1:
-            raise ShapeError(f"labels of shape {labels.shape} do not fit rows of {x.shape}")
-        return shapes.broadcast(x.shape[:-1], labels.shape), x.dtype
+        rows = x.shape[:-1]
+        if len(rows) != len(labels.shape) or any(
+            m != n and type(m) is type(n) is int for m, n in zip(rows, labels.shape, strict=True)
+        ):
+            raise ShapeError(
+                f"labels need one entry per row of {x.shape}: shape {rows}, not {labels.shape}"
+            )
+        return rows, x.dtype
 
     def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        rows = np.arange(labels.size).reshape(labels.shape)
+        flat = x.reshape(labels.size, x.shape[-1])
+        try:
+            if np.minimum.reduce(labels, axis=None, initial=0) >= 0:
+                return flat[rows, labels]
+        except IndexError:
+            pass
         inside = (labels >= 0) & (labels < x.shape[-1])
-        if inside.all():
-            return np.take_along_axis(x, labels[..., None], -1)[..., 0]
-        found = np.take_along_axis(x, np.where(inside, labels, 0)[..., None], -1)[..., 0]
-        return np.where(inside, found, np.zeros((), x.dtype))
+        return np.where(inside, flat[rows, np.where(inside, labels, 0)], np.zeros((), x.dtype))
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
         chosen = select.where(_is_label(labels, x.shape[-1]), x, 0)
@@ -239,11 +264,12 @@ class LabelLoss(Op):
         return Pick().infer(x, labels)
 
     def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            wide = x.astype(np.float32) if x.dtype == np.float16 else x
-            off = wide - _numpy_peak(wide, -1)
-            total = np.log(np.add.reduce(np.exp(off), axis=-1))
-            return np.asarray(total - Pick().perform(off, labels), x.dtype)
+        return silently(self._compute, x, labels)
+
+    def _compute(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        off = _below_peak(x, -1)
+        total = np.log(np.add.reduce(np.exp(off), axis=-1))
+        return np.asarray(total - Pick().perform(off, labels), x.dtype)
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
         return arith.negative(apply(Pick(), apply(LogSoftmax((len(x.shape) - 1,)), x), labels))
@@ -291,12 +317,7 @@ def _labels(labels: Any, x: Tensor) -> Tensor:
     labels = as_tensor(labels)
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"labels must be integers, not {typed(labels)}")
-    if len(labels.shape) != len(x.shape) - 1:
-        raise ShapeError(
-            f"labels need one entry per row of {x.shape}: shape {x.shape[:-1]}, "
-            f"not {labels.shape}"
-        )
-    shapes.broadcast(x.shape[:-1], labels.shape)
+    Pick().infer(x, labels)
     return labels
 
 
