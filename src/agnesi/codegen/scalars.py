@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from . import integers
 from .builder import Builder, Value, const, is_float, scalar, suffix, vector, width
-from .vmath import explog, hyperbolic, rounding, trig
+from .vmath import explog, hyperbolic, power, rounding, trig
 from .vmath.lane import Lane, mad, select
 
 RESULT_BOOL = frozenset(
@@ -166,6 +166,16 @@ _FLOAT: dict[str, _Function] = {
     "acos": trig.acos,
     "atan": trig.atan,
     "atan2": trig.atan2,
+    "power": power.power,
+    "rsqrt": power.rsqrt,
+    "cbrt": power.cbrt,
+    "hypot": power.hypot,
+    "sinh": hyperbolic.sinh,
+    "cosh": hyperbolic.cosh,
+    "asinh": hyperbolic.asinh,
+    "acosh": hyperbolic.acosh,
+    "atanh": hyperbolic.atanh,
+    "logaddexp": hyperbolic.logaddexp,
     "tanh": hyperbolic.tanh,
     "sigmoid": hyperbolic.sigmoid,
     "softplus": hyperbolic.softplus,

@@ -19,7 +19,7 @@ LOG10_2 = (0.30102999560767785, 5.630334806675098e-11)
 _MAGIC = {"float": 12582912.0, "double": 6755399441055744.0}
 
 # (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, error relative to e^r 2^-28.2 and 2^-57.1.
-_EXP = {
+EXP = {
     "float": (
         0.4999999403953552, 0.16666515171527863, 0.041668083518743515,
         0.008369353599846363, 0.0013840681640431285,
@@ -107,16 +107,24 @@ def exp(x: Lane) -> Lane:
     # Beyond these bounds the result is infinite or zero; a NaN passes both.
     low, high = (-746.0, 710.0) if x.double else (-104.0, 89.0)
     r, n, whole = reduced(x.most_of(low).least_of(high))
-    return scale(_one_plus(r, (1.0, *_EXP[x.element])), n, whole)
+    return scale(_one_plus(r, (1.0, *EXP[x.element])), n, whole)
 
 
-def exp_pair(x: Lane) -> tuple[Lane, Lane]:
-    """``exp(x)`` and most of its rounding error."""
-    low, high = (-746.0, 710.0) if x.double else (-104.0, 89.0)
-    r, n, whole = reduced(x.most_of(low).least_of(high))
-    t = mad(r * r, poly(r, _EXP[x.element]), r)
-    total, rest = quick_sum(t.like(1.0), t)
-    return scale(total, n, whole), scale(rest, n, whole)
+def exp_parts(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
+    """``exp(x)`` as ``(p + low) 2**n``: ``p``, ``low``, ``n``, ``n`` as an integer."""
+    bottom, top = (-1000.0, 1000.0) if x.double else (-200.0, 200.0)
+    r, n, whole = reduced(x.most_of(bottom).least_of(top))
+    t = mad(r * r, poly(r, EXP[x.element]), r)
+    p, low = quick_sum(t.like(1.0), t)
+    return p, low, n, whole
+
+
+def exp_pair(x: Lane, shift: int = 0) -> tuple[Lane, Lane]:
+    """``exp(x) * 2**shift`` and most of its rounding error."""
+    p, low, n, whole = exp_parts(x)
+    if shift:
+        n, whole = n + float(shift), whole + shift
+    return scale(p, n, whole), scale(low, n, whole)
 
 
 def exp2(x: Lane) -> Lane:
@@ -201,7 +209,8 @@ def log(x: Lane) -> Lane:
     return result if x.avx512 else log_special(x, result)
 
 
-def log1p(x: Lane) -> Lane:
+def log1p(x: Lane, low: Lane | None = None) -> Lane:
+    """``log(1 + x + low)``; ``low`` is what the rounding of ``x`` took away."""
     u = x + 1.0
     if x.avx512:
         # The exponent that rounds u into [3/4, 3/2); f = u/2^e - 1 without the rounding of u.
@@ -216,6 +225,8 @@ def log1p(x: Lane) -> Lane:
         near = select(whole < x.bias - 3, whole, x.bias - 3)
         inverse = power_of_two(near.like(0) - near)
         f = (x.bits() - (whole << x.mantissa)).real() + (inverse - 1.0)
+    if low is not None:
+        f = mad(inverse, low, f)
     result = _combine(e, f).copysign(x)
     inside = select(x < math.inf, result, x)
     below = select(x.eq(-1.0), x.like(-math.inf), math.nan)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from . import avx512
 from .explog import exp, exp_pair, expm1, log1p
-from .lane import Lane, mad, poly, quick_sum, residual, select, through_double
+from .lane import Lane, mad, poly, quick_sum, residual, select, through_double, two_product, two_sum
 
+LOG_2 = 0.6931471805599453
 # (tanh(x) - x) / x^3 in z = x^2 for |x| <= 0.85, relative error 2^-26.9.
 _TANH = (
     -0.3333326578140259, 0.13331478834152222, -0.05379641428589821,
@@ -47,6 +50,81 @@ def sigmoid(x: Lane) -> Lane:
     q = top * y
     rest = residual(q, total, top) + select(x < 0.0, tail, 0.0)
     return mad(mad(-q, low, rest), y, q)
+
+
+# (sinh(x) - x) / x^3 in z = x^2 for |x| <= 1, relative error 2^-61.8.
+_SINH = (
+    0.16666666666666669, 0.008333333333332912, 0.00019841269841593413, 2.7557319106753344e-06,
+    2.5052130999795975e-08, 1.605665903575728e-10, 7.776605682266946e-13,
+)  # fmt: skip
+
+
+def sinh(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(sinh, x)
+    size = x.abs()
+    half, low = exp_pair(size, -1)
+    large = half - (0.25 / half - low)
+    z = x * x
+    small = mad(size * z, poly(z, _SINH), size)
+    return select(size < 1.0, small, select(half < math.inf, large, half)).copysign(x)
+
+
+def cosh(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(cosh, x)
+    half, low = exp_pair(x.abs(), -1)
+    return select(half < math.inf, half + (0.25 / half + low), half)
+
+
+def asinh(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(asinh, x)
+    size = x.abs()
+    far = size > 2.0**60
+    a = select(far, 1.0, size)
+    square = a * a
+    total, low = quick_sum(a, square / (1.0 + (square + 1.0).sqrt()))
+    near = log1p(select(far, size, total), select(far, 0.0, low))
+    return (near + select(far, near.like(LOG_2), 0.0)).copysign(x)
+
+
+def acosh(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(acosh, x)
+    far = x > 2.0**60
+    t = x - 1.0
+    a = select(far, 1.0, t)
+    twice, lost = two_sum(a, a.like(2.0))
+    square, low = two_product(a, twice)
+    root = square.sqrt()
+    low = (residual(root, root, square) + mad(a, lost, low)) / (root + root)
+    total, rest = two_sum(root, a)
+    near = log1p(select(far, x, total), select(far | a.eq(0.0), 0.0, rest + low))
+    return select(x >= 1.0, near + select(far, near.like(LOG_2), 0.0), math.nan)
+
+
+def atanh(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(atanh, x)
+    size = x.abs()
+    rest, low = quick_sum(size.like(1.0), -size)
+    y = 1.0 / rest
+    q = (size + size) * y
+    error = (residual(q, rest, size + size) - q * low) * y
+    error = select(size < 1.0, error, 0.0)
+    return (log1p(q, error) * 0.5).copysign(x)
+
+
+def logaddexp(x: Lane, y: Lane) -> Lane:
+    if not x.double:
+        return through_double(logaddexp, x, y)
+    larger = select(x.isnan() | (x > y), x, y)
+    smaller = select(x > y, y, x)
+    gap = smaller - larger
+    # Equal infinities: their difference is no number.
+    gap = select(x.eq(y), gap.like(0.0), gap)
+    return larger + log1p(exp(gap))
 
 
 def softplus(x: Lane) -> Lane:

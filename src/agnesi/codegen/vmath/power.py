@@ -1,0 +1,161 @@
+"""Powers and roots."""
+
+from __future__ import annotations
+
+import math
+
+from .explog import EXP, LN2, LOG2E, power_of_two, scale, small_float, split, to_nearest
+from .lane import Lane, mad, poly, quick_sum, residual, select, through_double, two_product
+from .rounding import trunc
+
+# (atanh(s)/s - 1 - z/3) / z^2 in z = s^2 on [0, 1/25], error 2^-75.6 of the whole.
+_ATANH = (
+    0.2, 0.1428571428571341, 0.11111111111359631, 0.09090909055061852, 0.0769231069409013,
+    0.0666651201790351, 0.058873214522588584, 0.051664839124515034, 0.05792378319407598,
+)  # fmt: skip
+_THIRD = (0.3333333333333333, 1.850371707708594e-17)
+# 2 atanh(s) / (s ln 2) in z = s^2 on [0, 1/25], relative error 2^-42.4.
+_LOG2 = (
+    2.88539008177742, 0.9617966948321032, 0.5770777540561461, 0.4122262956539219,
+    0.3192811258567856, 0.29087459040379343,
+)  # fmt: skip
+# 2^f on |f| <= 1/2, relative error 2^-28.9.
+_EXP2 = (
+    1.0, 0.6931472029872261, 0.24022647901372904, 0.05550332168092899,
+    0.00961843801500457, 0.0013399000129891445, 0.0001535341542295785,
+)  # fmt: skip
+
+
+def _logarithm(a: Lane) -> tuple[Lane, Lane]:
+    """``log a`` as a sum of two float64 with some 65 correct bits, for finite positive ``a``."""
+    e, m = split(a)
+    f = m - 1.0
+    g, g_low = quick_sum(f.like(2.0), f)
+    y = 1.0 / g
+    s = f * y
+    s_low = y * (residual(s, g, f) - s * g_low)
+    z, z_low = two_product(s, s)
+    z_low = mad(s + s, s_low, z_low)
+    q, q_low = quick_sum(z.like(_THIRD[0]), z * poly(z, _ATANH))
+    w, w_low = two_product(z, q)
+    w_low = mad(z, q_low + _THIRD[1], mad(z_low, q, w_low))
+    v, v_low = two_product(s, w)
+    v_low = mad(s, w_low, mad(s_low, w, v_low))
+    hi, lo = quick_sum(s, v)
+    lo = lo + (s_low + v_low)
+    total, rest = quick_sum(e * LN2["double"][0], hi + hi)
+    return quick_sum(total, mad(e, LN2["double"][1], rest + (lo + lo)))
+
+
+def _exponential(p: Lane, low: Lane) -> Lane:
+    """``exp(p + low)``."""
+    bounded = p.most_of(-750.0).least_of(750.0)
+    low = select(bounded.eq(p), low, 0.0)
+    n, whole = to_nearest(bounded, LOG2E)
+    big, small = LN2["double"]
+    r = mad(n, -small, mad(n, -big, bounded)) + low
+    return scale(poly(r, (1.0, 1.0, *EXP["double"])), n, whole)
+
+
+def _magnitude(a: Lane, y: Lane) -> Lane:
+    """``a ** y`` for ``a >= 0``."""
+    log, low = _logarithm(a)
+    log = select(a.eq(0.0), log.like(-math.inf), select(a.eq(math.inf), a, log))
+    p, rest = two_product(log, y)
+    return _exponential(p, mad(low, y, rest))
+
+
+def _magnitude_single(a: Lane, y: Lane) -> Lane:
+    """The same in float64 with the digits of float32."""
+    e, m = split(a)
+    f = m - 1.0
+    s = f / (f + 2.0)
+    log = mad(s, poly(s * s, _LOG2), e)
+    log = select(a.eq(0.0), log.like(-math.inf), select(a.eq(math.inf), a, log))
+    t = (log * y).most_of(-300.0).least_of(300.0)
+    n, whole = to_nearest(t)
+    return poly(t - n, _EXP2) * power_of_two(whole)
+
+
+def _special(x: Lane, y: Lane, result: Lane) -> Lane:
+    """Put in the sign, and the cases in which the result is one or NaN."""
+    whole = trunc(y).eq(y)
+    half = y * 0.5
+    odd = whole & trunc(half).ne(half) & (y.abs() < math.inf)
+    result = select(odd & (x.bits() < 0), -result, result)
+    result = select((x < 0.0) & (x > -math.inf) & ~whole, result.like(math.nan), result)
+    result = select(x.isnan() | y.isnan(), x + y, result)
+    return select(y.eq(0.0) | x.eq(1.0), result.like(1.0), result)
+
+
+def power(x: Lane, y: Lane) -> Lane:
+    size = x.abs()
+    # No exponent beyond these does more; and an infinite one would make NaN of one.
+    bounded = y.most_of(-(2.0**80)).least_of(2.0**80)
+    core = (
+        _magnitude(size, bounded)
+        if x.double
+        else through_double(_magnitude_single, size, bounded)
+    )
+    return _special(x, y, core)
+
+
+def rsqrt(x: Lane) -> Lane:
+    if x.double:
+        return 1.0 / x.sqrt()
+    # Away from both ends of the range, where the residuals would underflow or overflow.
+    small, large = x < 2.0**-64, x > 2.0**64
+    factor = select(small, x.like(2.0**64), select(large, x.like(2.0**-64), 1.0))
+    back = select(small, x.like(2.0**32), select(large, x.like(2.0**-32), 1.0))
+    x = x * factor
+    root = x.sqrt()
+    y = 1.0 / root
+    # What the root and the quotient rounded away; infinite and zero roots have nothing.
+    rest = residual(y, root, y.like(1.0)) - residual(root, root, x) * y * y * 0.5
+    ordinary = (root > 0.0) & (root < math.inf)
+    return select(ordinary, mad(y, rest, y), y) * back
+
+
+# cbrt(m) on [1/2, 1], relative error 2^-19.6.
+_CBRT = (
+    0.37568222125652634, 1.3305000395144564, -1.4897182595821963,
+    1.2875670170669185, -0.6398757663558677, 0.1358459761325924,
+)  # fmt: skip
+
+
+def cbrt(x: Lane) -> Lane:
+    if not x.double:
+        return through_double(cbrt, x)
+    size = x.abs()
+    tiny = size < x.least
+    bits = select(tiny, size * 2.0**54, size).bits()
+    e = small_float(bits.lshr(52), x) - select(tiny, x.like(1022.0 + 54.0), 1022.0)
+    m = ((bits & ((1 << 52) - 1)) | (1022 << 52)).real()
+    third, whole = to_nearest(e, 1.0 / 3.0)
+    rest = e - third * 3.0
+    factor = select(rest.eq(0.0), x.like(1.0), select(rest > 0.0, x.like(2.0), 0.5))
+    up, down = 1.2599210498948732, 0.7937005259840998
+    root = select(rest.eq(0.0), x.like(1.0), select(rest > 0.0, x.like(up), down))
+    y = poly(m, _CBRT) * root
+    m = m * factor
+    # Two steps of Newton's method; the last with the rounding of the square.
+    y = y - (y - m / (y * y)) * (1.0 / 3.0)
+    square, low = two_product(y, y)
+    y = y + (residual(square, y, m) - low * y) / (square * 3.0)
+    result = (y * power_of_two(whole)).copysign(x)
+    return select((size > 0.0) & (size < math.inf), result, x)
+
+
+def hypot(x: Lane, y: Lane) -> Lane:
+    a, c = x.abs(), y.abs()
+    infinite = a.eq(math.inf) | c.eq(math.inf)
+    if x.double:
+        larger = select(a > c, a, c)
+        # Powers of two that keep the squares away from both ends.
+        high, low = larger > 2.0**500, larger < 2.0**-500
+        down = select(high, larger.like(2.0**-600), select(low, larger.like(2.0**600), 1.0))
+        up = select(high, larger.like(2.0**600), select(low, larger.like(2.0**-600), 1.0))
+        result = mad(a * down, a * down, (c * down) * (c * down)).sqrt() * up
+    else:
+        result = through_double(lambda p, q: mad(p, p, q * q).sqrt(), a, c)
+    return select(infinite, result.like(math.inf), result)
