@@ -169,16 +169,25 @@ def test_subtensors_are_pure_expressions():
     x = ag.tensor(A)
     changed = A.copy()
     changed[1:3, 0] = 5
-    np.testing.assert_array_equal(ag.set_subtensor(x[1:3][:, 0], 5).numpy(), changed)
+    np.testing.assert_array_equal(ag.set_subtensor(x[1:3, 0], 5).numpy(), changed)
     np.testing.assert_array_equal(ag.inc_subtensor(x[0], 1)[0].numpy(), A[0] + 1)
     np.testing.assert_array_equal(ag.set_subtensor(x.mT, 0).numpy(), A * 0)
+    rows = ag.reshape(x, (20, 6))
+    assert ag.set_subtensor(rows[0], 1).shape == (20, 6)
     np.testing.assert_array_equal(x.numpy(), A)
-    m, v = symbol(Node(None, (), (4, 6), A.dtype)), symbol(Node(None, (), (2, 6), A.dtype))
-    added = FunctionGraph([m.node, v.node], [ag.inc_subtensor(m[1:][[0, 0]], v).node])
-    expected = A[:, 0].copy()
-    np.add.at(expected, [1, 1], A[0, :2])
-    (result,) = interpret(added, [A[:, 0], A[0, :2]])
-    np.testing.assert_allclose(result, expected)
+    m = symbol(Node(None, (), (4, 6), A.dtype))
+    for key in (([0, 0],), (slice(1, None), None, [2, 0]), (1, [3, 3])):
+        change = np.resize(A, A[:, 0][key].shape)
+        v = symbol(Node(None, (), change.shape, A.dtype))
+        added, put = ag.inc_subtensor(m[key], v), ag.set_subtensor(m[key], v)
+        results = interpret(
+            FunctionGraph([m.node, v.node], [added.node, put.node]), [A[:, 0], change]
+        )
+        sums, places = A[:, 0].copy(), A[:, 0].copy()
+        np.add.at(sums, key, change)
+        places[key] = change
+        np.testing.assert_allclose(results[0], sums)
+        np.testing.assert_allclose(results[1], places)
     with pytest.raises(TypeError, match="index_put"):
         ag.inc_subtensor(x[[0, 0]], 1)
 

@@ -23,7 +23,7 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import Arange, made
-from agnesi.ops.movement import reshape
+from agnesi.ops.movement import Reshape, reshape
 from agnesi.ops.slices import FULL, Slice
 
 _INT64 = np.dtype("int64")
@@ -336,9 +336,11 @@ def parse(x: Tensor, key: Any) -> Keys:
 
 def view_of(x: Tensor, keys: Keys) -> Tensor:
     """The basic part of a key: a view."""
+    more = bool(keys.indices)
     if keys.basic is not None:
-        x = apply(keys.basic, x)
-    return x if keys.shape is None else reshape(x, keys.shape)
+        half = more or keys.shape is not None
+        x = apply(Slice(keys.basic.key, True) if half else keys.basic, x)
+    return x if keys.shape is None else apply(Reshape(keys.shape, more), x)
 
 
 @public

@@ -21,9 +21,13 @@ from agnesi.ops.creation import sizes_of
 # -- operations -----------------------------------------------------------------------------
 @record
 class Reshape(Op):
-    """The elements, in row-major order, in another shape."""
+    """The elements, in row-major order, in another shape.
+
+    ``partial`` marks the first half of an indexing expression (see ``ops.scatter.Place``).
+    """
 
     shape: Shape
+    partial: bool = False
     name = "reshape"
     flat = True
     view = True

@@ -263,19 +263,69 @@ def _added(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
     return x + apply(Unslice(keys.basic.key, x.shape), reshape(new, keys.basic.infer(x)[0]))
 
 
-def _lvalue(part: Any) -> tuple[Tensor, Any]:
-    """What an indexing expression was taken from, and its operation with the indices."""
-    if not isinstance(part, Tensor):
-        raise TypeError(f"the first operand must be an indexed tensor, x[...], not {typed(part)}")
-    if part._view is not None:
-        return part._view.base, (part._view.op, ())
-    node = part.node
-    if part.data is None and node is not None and isinstance(node.op, Index):
-        return symbol(node.inputs[0]), (node.op, tuple(map(symbol, node.inputs[1:])))
-    raise TypeError(
-        "the first operand must be an indexed tensor, x[...]; the origin of an advanced selection "
-        "is known in graphs only, so write ag.index_put(x, key, value, accumulate=...) here"
-    )
+class Place:
+    """What an indexing expression ``x[key]`` was taken from, step by step.
+
+    A key may take several operations: all but the last are marked as partial.
+    """
+
+    def __init__(self, part: Any) -> None:
+        if not isinstance(part, Tensor):
+            raise TypeError(f"the operand must be an indexed tensor, x[...], not {typed(part)}")
+        self.steps: list[tuple[Any, tuple[Tensor, ...], Tensor]] = []
+        node = part.node
+        if part._view is not None:
+            self._views(part._view)
+        elif part.data is None and node is not None and isinstance(node.op, Index):
+            self._nodes(node)
+        else:
+            raise TypeError(
+                "the operand must be an indexed tensor, x[...]; the origin of an advanced "
+                "selection is known in graphs only, so write ag.index_put(x, key, value) here"
+            )
+
+    def _views(self, view: Any) -> None:
+        while view is not None and (not self.steps or getattr(view.op, "partial", False)):
+            self.steps.append((view.op, (), view.base))
+            view = view.base._view
+
+    def _nodes(self, node: Any) -> None:
+        while not self.steps or getattr(node.op, "partial", False):
+            indices = tuple(map(symbol, node.inputs[1:]))
+            self.steps.append((node.op, indices, symbol(node.inputs[0])))
+            node = node.inputs[0]
+
+    def replaced(self, new: Tensor) -> Tensor:
+        """``x`` with another value at the place."""
+        for op, indices, base in self.steps:
+            if isinstance(op, Index):
+                new = put(base, new, op.axes, op.at, indices)
+            elif hasattr(op, "undo"):
+                new = apply(op.undo(base.shape), new)
+            else:
+                new = apply(op.put, base, new)
+        return new
+
+    def alone(self, new: Tensor) -> Tensor:
+        """Zeros in the shape of ``x`` with a value added at the place."""
+        for op, indices, base in self.steps:
+            if isinstance(op, Index):
+                new = apply(IndexSum(op.axes, op.at, base.shape), new, *indices)
+            elif isinstance(op, Slice):
+                new = apply(Unslice(op.key, base.shape), new)
+            else:
+                new = apply(op.undo(base.shape), new)
+        return new
+
+    @property
+    def whole(self) -> Tensor:
+        """``x`` itself."""
+        return self.steps[-1][2]
+
+
+def _beside(part: Tensor, value: Any) -> Tensor:
+    new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
+    return _fits(cast(new, part.dtype), part.shape)
 
 
 @public
@@ -289,9 +339,7 @@ def set_subtensor(part: Tensor, value: Any) -> Tensor:
     >>> ag.set_subtensor(x[1:], 2.0), x
     (tensor([0., 2., 2.]), tensor([0., 0., 0.]))
     """
-    base, (op, indices) = _lvalue(part)
-    new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
-    return _through(base, op, indices, _fits(cast(new, part.dtype), part.shape))
+    return Place(part).replaced(_beside(part, value))
 
 
 @public
@@ -306,26 +354,8 @@ def inc_subtensor(part: Tensor, value: Any) -> Tensor:
     >>> ag.inc_subtensor(ag.ones(3)[1:], 2.0)
     tensor([1., 3., 3.])
     """
-    base, (op, indices) = _lvalue(part)
-    new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
-    new = _fits(cast(new, part.dtype), part.shape)
-    if indices:
-        whole = base + apply(IndexSum(op.axes, op.at, base.shape), new, *indices)
-        return whole if base._view is None else set_subtensor(base, whole)
-    return _through(base, op, (), part + new)
-
-
-def _through(base: Tensor, op: Any, indices: Any, new: Tensor) -> Tensor:
-    """The tensor at the root of all views, with the view's new value put in."""
-    if indices:
-        whole = put(base, new, op.axes, op.at, indices)
-    elif hasattr(op, "undo"):
-        whole = apply(op.undo(base.shape), new)
-    else:
-        whole = apply(op.put, base, new)
-    if base._view is None:
-        return whole
-    return _through(base._view.base, base._view.op, (), whole)
+    place = Place(part)
+    return place.whole + place.alone(_beside(part, value))
 
 
 # -- along an axis ----------------------------------------------------------------------------

@@ -72,9 +72,11 @@ class Slice(Op):
     """Basic indexing: for each axis an integer, which drops it, or (start, stop, step).
 
     Bounds mean what they mean in Python; start and stop may be None, or unknown sizes.
+    ``partial`` marks the first half of an indexing expression (see ``ops.scatter.Place``).
     """
 
     key: Key
+    partial: bool = False
     name = "getitem"
     view = True
     keep_inputs = ()
