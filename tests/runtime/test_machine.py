@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from agnesi.core.config import config
-from agnesi.runtime import diskcache, elf, machine
+from agnesi.runtime import diskcache, elf, llvm, machine
 
 IR = """
 @table = global [3 x i64] [i64 10, i64 20, i64 30]
@@ -94,6 +94,17 @@ def test_unknown_function_is_reported():
             "declare void @no_such_function()\ndefine void @f() {\n"
             "call void @no_such_function()\nret void\n}"
         )
+
+
+def test_many_modules_at_once():
+    texts = [f"define i32 @f() {{\n  ret i32 {i}\n}}" for i in range(20)]
+    one, several = (
+        llvm.compile_objects(texts, machine.target().cpu, machine.target().features, 1, threads)
+        for threads in (1, 4)
+    )
+    assert one == several and len(set(one)) == 20
+    with pytest.raises(RuntimeError, match="expected"):
+        llvm.compile_objects([*texts, "wrong"], machine.target().cpu, "", 1, 4)
 
 
 def test_target_is_read_from_the_cache_alike(fresh_cache):

@@ -79,13 +79,13 @@ def test_what_cannot_stand_alone_stays():
 
 def test_common_units_are_compiled_and_loaded_once(fresh_cache, monkeypatch):
     compiled = []
-    real = machine.compile_object
+    real = machine.compile_objects
 
-    def count(text, optimize=1):
-        compiled.append(text)
-        return real(text, optimize)
+    def count(texts, optimize=1):
+        compiled.extend(texts)
+        return real(texts, optimize)
 
-    monkeypatch.setattr(machine, "compile_object", count)
+    monkeypatch.setattr(machine, "compile_objects", count)
     first = machine.load(module(kernel("k0", ".t0", 11)))
     assert run(first) == 77 and len(compiled) == 2
     second = machine.load(module(kernel("k0", ".t0", 12), kernel("k1", ".t0", 11)))

@@ -1,6 +1,6 @@
 """The machine at hand, and IR text to machine code through LLVM or the disk cache.
 
-LLVM (llvmlite) is imported only when something must really be compiled: the description of the
+LLVM is loaded only when something must really be compiled: the description of the
 processor that LLVM gives is itself kept in the disk cache, under what the kernel says about it.
 """
 
@@ -12,14 +12,13 @@ import os
 import platform
 import re
 import sys
-import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from importlib.machinery import PathFinder
 from typing import Any
 
-from agnesi.runtime import diskcache, elf, units
+from agnesi.runtime import diskcache, elf, llvm, units
 
 _CPUINFO = "/proc/cpuinfo"
 _IDENTITY = re.compile(
@@ -32,7 +31,6 @@ _QUOTAS = (
     "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
 )
 MAX_THREADS = 512
-_lock = threading.RLock()
 _shared: weakref.WeakValueDictionary[tuple[str, int], elf.Image] = weakref.WeakValueDictionary()
 
 
@@ -103,13 +101,15 @@ class Code:
 
     def ir(self) -> str:
         """The IR after LLVM's passes."""
-        with _lock:
-            return str(_optimized(self.text, self._optimize))
+        return self._texts()[0]
 
     def asm(self) -> str:
         """The assembly text."""
-        with _lock:
-            return str(_machine().emit_assembly(_optimized(self.text, self._optimize)))
+        return self._texts()[1]
+
+    def _texts(self) -> tuple[str, str]:
+        at = target()
+        return llvm.texts(self.text, at.cpu, at.features, self._optimize)
 
 
 def load(text: str, *, optimize: int = 1) -> Code:
@@ -134,25 +134,29 @@ def load(text: str, *, optimize: int = 1) -> Code:
     name = _key("program", text, optimize)
     packed = diskcache.get(name)
     if packed is None:
-        objects = [(unit.name, _object(unit, optimize)) for unit in units.split(text)]
+        objects = _objects(units.split(text), optimize)
         diskcache.put(name, units.pack(objects))
     else:
         objects = units.unpack(packed)
     try:
         return Code(text, optimize, _load_images(objects, optimize))
     except elf.UnsupportedError:
-        return Code(text, optimize, [_Mcjit([data for _, data in objects], text)])
+        return Code(text, optimize, [llvm.Loaded([data for _, data in objects], text)])
 
 
-def _object(unit: units.Unit, optimize: int) -> bytes:
-    """The object of a unit; shared units have a file of their own."""
-    name = _key("unit", unit.text, optimize)
-    data = diskcache.get(name) if unit.name else None
-    if data is None:
-        data = compile_object(unit.text, optimize)
-        if unit.name:
-            diskcache.put(name, data)
-    return data
+def _objects(parts: Sequence[units.Unit], optimize: int) -> list[tuple[str, bytes]]:
+    """The objects of a program's units; shared units have files of their own."""
+    names = [_key("unit", part.text, optimize) for part in parts]
+    found = [
+        diskcache.get(name) if part.name else None for part, name in zip(parts, names, strict=True)
+    ]
+    missing = [i for i, data in enumerate(found) if data is None]
+    made = compile_objects([parts[i].text for i in missing], optimize)
+    for i, data in zip(missing, made, strict=True):
+        found[i] = data
+        if parts[i].name:
+            diskcache.put(names[i], data)
+    return [(part.name, data or b"") for part, data in zip(parts, found, strict=True)]
 
 
 def _load_images(objects: Sequence[tuple[str, bytes]], optimize: int) -> list[elf.Image]:
@@ -174,10 +178,10 @@ def _load_images(objects: Sequence[tuple[str, bytes]], optimize: int) -> list[el
     return images
 
 
-def compile_object(text: str, optimize: int = 1) -> bytes:
-    """The relocatable object of a module, without the cache."""
-    with _lock:
-        return bytes(_machine().emit_object(_optimized(text, optimize)))
+def compile_objects(texts: Sequence[str], optimize: int = 1) -> list[bytes]:
+    """The relocatable objects of modules, without the cache."""
+    at = target()
+    return llvm.compile_objects(texts, at.cpu, at.features, optimize, cores())
 
 
 def _key(kind: str, text: str, optimize: int) -> str:
@@ -216,16 +220,12 @@ def _identity() -> str:
 
 
 def _ask_llvm() -> Target:
-    llvm = _llvm()
-    features = llvm.get_host_cpu_features()
-    flat = features.flatten()
-    if features.get("avx512f"):
-        flat += ",-prefer-256-bit"
+    cpu, flat, features = llvm.host()
     l1, l2, l3 = _cache_sizes()
-    return Target(llvm.get_host_cpu_name(), flat, _vector_bits(features), l1, l2, l3)
+    return Target(cpu, flat, _vector_bits(features), l1, l2, l3)
 
 
-def _vector_bits(features: Any) -> int:
+def _vector_bits(features: Mapping[str, bool]) -> int:
     if all(features.get(f) for f in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
         return 512
     return 256 if features.get("avx2") and features.get("fma") else 128
@@ -265,47 +265,6 @@ def _quota(count: int) -> int:
     return max(1, -(-int(limits[0]) // int(limits[1])))
 
 
-# -- LLVM --------------------------------------------------------------------------------------
-@functools.cache
-def _llvm() -> Any:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm
-
-
-@functools.cache
-def _machine() -> Any:
-    llvm, at = _llvm(), target()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=at.cpu, features=at.features, opt=2, reloc="pic", codemodel="small"
-    )
-
-
-def _optimized(text: str, optimize: int) -> Any:
-    llvm, machine = _llvm(), _machine()
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.verify()
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    if optimize:
-        options = llvm.create_pipeline_tuning_options(speed_level=min(optimize, 2))
-        options.loop_vectorization = options.slp_vectorization = False
-        options.loop_unrolling = options.loop_interleaving = False
-        builder = llvm.create_pass_builder(machine, options)
-        if optimize > 1:
-            manager = builder.getModulePassManager()
-        else:
-            manager = llvm.create_new_module_pass_manager()
-            manager.add_always_inliner_pass()
-            manager.add_sroa_pass()
-            manager.add_instruction_combine_pass()
-            manager.add_simplify_cfg_pass()
-        manager.run(module, builder)
-    return module
-
-
 def _library_function(name: str) -> int:
     """Address of a function of the C library, or of the compiler's own support library."""
     for library in (None, "libgcc_s.so.1"):
@@ -314,18 +273,3 @@ def _library_function(name: str) -> int:
         except (OSError, AttributeError):
             continue
     raise RuntimeError(f"compiled code needs {name!r}, which no library of this process defines")
-
-
-class _Mcjit:
-    """LLVM's own loader, for systems that :mod:`agnesi.runtime.elf` does not serve."""
-
-    def __init__(self, objects: Sequence[bytes], text: str) -> None:
-        llvm = _llvm()
-        self._machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
-        for data in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
-        names = re.findall(r"^(?:define (?!internal|private)[^@]*)@([\w.$]+)\(", text, re.MULTILINE)
-        names += re.findall(r"^@([\w.$]+) = (?:global|constant)", text, re.MULTILINE)
-        self.symbols = {n: self._engine.get_function_address(n) for n in names}

@@ -1,0 +1,158 @@
+"""LLVM through llvmlite, which is imported when the first function here is called (45 ms)."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+_EXPORTS = (
+    re.compile(r"^define (?!internal|private)[^@]*@([\w.$]+)\(", re.MULTILINE),
+    re.compile(r"^@([\w.$]+) = (?:global|constant)", re.MULTILINE),
+)
+
+
+@functools.cache
+def binding() -> Any:
+    """llvmlite's binding, ready for this machine."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+def host() -> tuple[str, str, dict[str, bool]]:
+    """Name and features of this processor: as text for the code generator, and as a table."""
+    llvm = binding()
+    features = llvm.get_host_cpu_features()
+    flat = features.flatten()
+    if features.get("avx512f"):
+        flat += ",-prefer-256-bit"
+    return llvm.get_host_cpu_name(), flat, dict(features)
+
+
+def compile_objects(
+    texts: Sequence[str], cpu: str, features: str, optimize: int, threads: int = 1
+) -> list[bytes]:
+    """The relocatable objects of modules; code generation runs on several threads."""
+    binding()
+    objects: list[bytes] = [b""] * len(texts)
+    errors: list[BaseException] = []
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+
+    def work() -> None:
+        machine = _machine(cpu, features)
+        while not errors:
+            try:
+                index = order.pop()  # the longest that is left
+            except IndexError:
+                return
+            try:
+                objects[index] = _object(optimized(texts[index], machine, optimize), machine)
+            except BaseException as error:
+                errors.append(error.with_traceback(None))
+
+    helpers = [threading.Thread(target=work) for _ in range(min(threads, len(texts)) - 1)]
+    for helper in helpers:
+        helper.start()
+    work()
+    for helper in helpers:
+        helper.join()
+    if errors:
+        raise errors[0]
+    return objects
+
+
+def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:
+    """A module after LLVM's passes, and its assembly."""
+    machine = _machine(cpu, features)
+    module = optimized(text, machine, optimize)
+    return str(module), str(machine.emit_assembly(module))
+
+
+def optimized(text: str, machine: Any, optimize: int) -> Any:
+    """Parse, verify and run the passes of a level (see :func:`agnesi.runtime.machine.load`)."""
+    llvm = binding()
+    module = _parsed(text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    if not optimize:
+        return module
+    options = llvm.create_pipeline_tuning_options(speed_level=min(optimize, 2))
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    if optimize > 1:
+        manager = builder.getModulePassManager()
+    else:
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_always_inliner_pass()
+        manager.add_sroa_pass()
+        manager.add_instruction_combine_pass()
+        manager.add_simplify_cfg_pass()
+    manager.run(module, builder)
+    return module
+
+
+def _parsed(text: str) -> Any:
+    """A verified module in a context of its own.
+
+    An error must not hold the module through its traceback: when the garbage collector, and not
+    the reference count, ends module and context, they go in the wrong order and LLVM crashes.
+    """
+    llvm = binding()
+    module = llvm.parse_assembly(text, llvm.create_context())
+    message = ""
+    try:
+        module.verify()
+    except RuntimeError as error:
+        message = str(error)
+    if message:
+        del module
+        raise RuntimeError(message)
+    return module
+
+
+class Loaded:
+    """Objects in LLVM's own loader, for systems that :mod:`agnesi.runtime.elf` does not serve."""
+
+    def __init__(self, objects: Sequence[bytes], text: str) -> None:
+        llvm = binding()
+        self._machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
+        for data in objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+        names = [name for pattern in _EXPORTS for name in pattern.findall(text)]
+        self.symbols = {name: self._engine.get_function_address(name) for name in names}
+
+
+def _machine(cpu: str, features: str) -> Any:
+    return (
+        binding()
+        .Target.from_default_triple()
+        .create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small")
+    )
+
+
+def _object(module: Any, machine: Any) -> bytes:
+    """Generate code outside of llvmlite's global lock.
+
+    That lock would make threads take turns.  LLVM itself only asks that no two threads share a
+    context or a target machine, and here every thread has its own.
+    """
+    ffi = binding().ffi
+    emit = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    with ffi.OutputString() as error:
+        buffer = getattr(emit, "_cfn", emit)(machine, module, 1, error)
+        if not buffer:
+            raise RuntimeError(str(error))
+    try:
+        size = ffi.lib.LLVMPY_GetBufferSize(buffer)
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), size)
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
