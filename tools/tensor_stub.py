@@ -65,7 +65,7 @@ def _annotation(text: Any) -> str:
     """An annotation, with the builtins that methods of Tensor hide written in full."""
     shown = "Any" if text is inspect.Parameter.empty else str(text)
     shown = re.sub(r"\b(int|float|bool)\b", r"builtins.\1", shown)
-    return shown.replace("Callable[..., Any]", "Any")
+    return re.sub(r"\bOrdered\b", "Any", shown.replace("Callable[..., Any]", "Any"))
 
 
 def _default(value: Any) -> str:

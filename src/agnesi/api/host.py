@@ -207,7 +207,8 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
 
 
 def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
-    return memoryview(value(self, "the buffer protocol"))
+    array: Any = value(self, "the buffer protocol")
+    return memoryview(array)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:

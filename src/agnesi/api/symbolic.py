@@ -65,7 +65,7 @@ def _size(n: int | str | Dim | None) -> int | Dim:
     return n
 
 
-def tensor(  # type: ignore[no-redef] - Theano's constructor, in place of ag.tensor
+def tensor(  # type: ignore[no-redef]
     dtype: Any = None, shape: Sequence[int | str | Dim | None] = (), name: str | None = None
 ) -> Tensor:
     """A symbolic variable of any dtype and shape.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import config
+from agnesi.core.config import config as config
 from agnesi.core.errors import DTypeError
 
 DType = np.dtype

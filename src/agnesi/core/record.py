@@ -14,7 +14,7 @@ C = TypeVar("C", bound=type)
 _NO_FIELDS: Callable[[Any], Any] = lambda self: ()  # noqa: E731 - stands beside attrgetter
 
 
-def _eq(self: Any, other: object) -> Any:
+def _eq(self: Any, other: Any) -> Any:
     if type(self) is not type(other):
         return NotImplemented
     return self._key(self) == self._key(other)
@@ -83,7 +83,7 @@ def record(cls: C) -> C:
         given["__init__"] = _first_init(cls)
     if "__eq__" not in own:
         given["__eq__"], given["__hash__"] = _eq, _hash
-    if cls.__repr__ is object.__repr__:
+    if "__repr__" not in {n for base in cls.__mro__[:-1] for n in base.__dict__}:
         given["__repr__"] = _repr
     for name, value in given.items():
         setattr(cls, name, value)

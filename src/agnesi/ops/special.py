@@ -9,7 +9,6 @@ import functools
 import importlib
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -57,6 +56,8 @@ def _lgamma(x: float) -> float:
 
 
 def _erfinv(y: float) -> float:
+    from statistics import NormalDist  # late: it imports decimal and random
+
     size = abs(y)
     if not size < 1:
         return math.copysign(math.inf, y) if size == 1 else math.nan

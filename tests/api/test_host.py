@@ -1,0 +1,123 @@
+"""Between tensors and Python, NumPy, pickles: values, memory, printing."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+
+
+def test_numbers():
+    x = ag.tensor([[2.5]])
+    assert (float(x), int(x), bool(x), complex(x), x.item()) == (2.5, 2, True, 2.5 + 0j, 2.5)
+    assert [10, 20, 30][ag.tensor(1)] == 20 and f"{x:.2f}" == "2.50" and f"{x}" == repr(x)
+    assert ag.tensor([[1, 2], [3, 4]]).item(1, 0) == 3
+
+
+@pytest.mark.parametrize("use", [float, int, bool, complex])
+def test_numbers_of_several_elements(use):
+    with pytest.raises(ValueError, match=rf"{use.__name__}\(\) takes a tensor of one element"):
+        use(ag.ones(2))
+
+
+def test_an_index_is_an_integer():
+    with pytest.raises(TypeError, match=r"only integer tensors .* not float32\(\)"):
+        [1, 2][ag.tensor(1.0)]
+
+
+def test_numpy_sees_the_same_memory():
+    x = ag.zeros(3)
+    for array in (x.numpy(), np.asarray(x), np.from_dlpack(x)):
+        assert np.shares_memory(array, x.data)
+    np.asarray(x)[0] = 7
+    assert x[0] == 7
+    assert not np.shares_memory(np.array(x), x.data)
+    assert np.asarray(x, dtype="float64").dtype == "float64"
+    with pytest.raises(ValueError, match="without a copy"):
+        np.asarray(x, dtype="int64", copy=False)
+
+
+def test_from_dlpack():
+    a = np.arange(3.0)
+    t = ag.from_dlpack(a)
+    a[0] = 5
+    assert t.tolist() == [5, 1, 2] and ag.from_dlpack(t).tolist() == [5, 1, 2]
+    assert ag.from_dlpack(a, copy=True).data is not a
+
+
+def test_numpy_functions_give_way():
+    x = np.ones(2) + ag.ones(2, dtype="float64")
+    assert isinstance(x, ag.Tensor)
+    assert np.concatenate([ag.ones(2), np.ones(2)]).shape == (4,)
+    assert ag.ones(2).__array_namespace__() is ag
+
+
+def test_pickle_and_copy():
+    x = ag.tensor([1.0, 2.0], requires_grad=True, name="w")
+    x.sum().backward()
+    y = pickle.loads(pickle.dumps(x))
+    assert (y.tolist(), y.requires_grad, y.name, y.grad) == ([1, 2], True, "w", None)
+    z = copy.deepcopy({"a": x, "b": x})
+    assert z["a"] is z["b"] and z["a"].grad.tolist() == [1, 1]
+    assert not np.shares_memory(z["a"].data, x.data)
+    assert copy.copy(x).data is x.data
+
+
+def test_clone_is_differentiable():
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    (x.clone() * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    assert ag.tensor([True]).clone().dtype == "bool"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (lambda: ag.tensor([1.0, 2.0]), "tensor([1., 2.])"),
+        (lambda: ag.tensor([1, 2]), "tensor([1, 2])"),
+        (lambda: ag.tensor([1], dtype="int8"), "tensor([1], dtype=int8)"),
+        (lambda: ag.tensor(2.0, dtype="float64"), "tensor(2., dtype=float64)"),
+        (lambda: ag.tensor([True]), "tensor([ True])"),
+        (lambda: ag.zeros((0, 3)), "tensor([], shape=(0, 3))"),
+        (lambda: ag.ones(1, requires_grad=True), "tensor([1.], requires_grad=True)"),
+        (lambda: ag.eye(2), "tensor([[1., 0.],\n        [0., 1.]])"),
+        (lambda: T.matrix("x", shape=("n", 3)), "<matrix x: float64[n, 3]>"),
+        (lambda: T.fscalar() * 2, "<scalar multiply: float32[]>"),
+        (lambda: T.ltensor4("i", shape=(1, 2, 3, 4)), "<tensor4 i: int64[1, 2, 3, 4]>"),
+    ],
+)
+def test_repr(value, text):
+    assert repr(value()) == text
+
+
+@pytest.mark.parametrize(
+    ("use", "text"),
+    [
+        (bool, r"bool\(\)"), (float, r"float\(\)"), (int, r"int\(\)"),
+        (lambda x: x.item(), r"item\(\)"), (lambda x: x.tolist(), r"tolist\(\)"),
+        (lambda x: x.numpy(), r"numpy\(\)"), (np.asarray, "conversion to a NumPy array"),
+        (pickle.dumps, "pickle"), (copy.deepcopy, "deepcopy"),
+    ],
+)
+def test_symbolic_values_are_refused(use, text):
+    x = T.dscalar("x")
+    with pytest.raises(ag.TraceError, match=rf"(?s){text} needs the value of <scalar x.*ag\.where"):
+        use(x)
+
+
+def test_a_refusal_names_the_users_line():
+    with pytest.raises(ag.TraceError, match=r"test_host\.py:\d+"):
+        float(T.dscalar("x"))
+
+
+def test_unknown_sizes_are_refused():
+    x = T.dvector("x")
+    with pytest.raises(ag.TraceError, match=r"the size d\d+ is not known .* len\(\)"):
+        len(x)
+    with pytest.raises(TypeError, match="without axes"):
+        len(ag.ones(()))
+    with pytest.raises(TypeError, match="without axes"):
+        iter(ag.ones(()))

@@ -1,0 +1,32 @@
+"""What `import agnesi` brings along, and how long it takes."""
+
+import subprocess
+import sys
+
+_LOADED = """
+import sys
+import numpy
+before = set(sys.modules)
+import agnesi
+print(*sorted({m.partition(".")[0] for m in set(sys.modules) - before}))
+"""
+
+
+def _run(code: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"],
+        capture_output=True, text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_nothing_heavy_is_imported():
+    loaded = set(_run(_LOADED).split())
+    assert "agnesi" in loaded
+    assert not loaded & {"llvmlite", "scipy", "ctypes", "asyncio", "multiprocessing", "statistics"}
+
+
+def test_rooms_load_at_first_use():
+    code = "import agnesi, sys; assert 'agnesi.nn' not in sys.modules; agnesi.nn; agnesi.symbolic"
+    _run(code)
