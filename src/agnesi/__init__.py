@@ -17,6 +17,7 @@ from agnesi.autodiff.transforms import jacobian as jacobian
 from agnesi.autodiff.transforms import jvp as jvp
 from agnesi.autodiff.transforms import value_and_grad as value_and_grad
 from agnesi.autodiff.transforms import vjp as vjp
+from agnesi.compiler.shared import shared as shared
 from agnesi.core.config import config as config
 from agnesi.core.dims import Dim as Dim
 from agnesi.core.dtypes import bool_ as bool  # noqa: A004
@@ -51,39 +52,37 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import In as In
     from agnesi.compiler.function import function as function
     from agnesi.compiler.jit import jit as jit
-    from agnesi.compiler.shared import shared as shared
     from agnesi.core.graph import clone as clone
-    from agnesi.rewrite import rewrite_rule as rewrite_rule
 
-#: Rooms that are loaded at first use.
-_LAZY = {
+#: Names that are loaded at first use: "module", or "module:name".
+_LATE = {
+    "In": "agnesi.compiler.function:In",
+    "clear_cache": "agnesi.compiler.control:clear_cache",
+    "clone": "agnesi.core.graph:clone",
+    "function": "agnesi.compiler.function:function",
+    "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "inspect": "agnesi.inspect",
+    "jit": "agnesi.compiler.jit:jit",
     "nn": "agnesi.nn",
     "optim": "agnesi.optim",
+    "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
-}
-#: The compiler's names, loaded at first use too.
-_COMPILER = {
-    "In": "compiler.function",
-    "clear_cache": "compiler.control",
-    "clone": "core.graph",
-    "function": "compiler.function",
-    "get_num_threads": "compiler.control",
-    "jit": "compiler.jit",
-    "rewrite_rule": "rewrite",
-    "set_num_threads": "compiler.control",
-    "shared": "compiler.shared",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'agnesi' has no attribute {name!r}")
     from importlib import import_module
 
-    if name in _LAZY:
-        return import_module(_LAZY[name])
-    if name in _COMPILER:
-        found = getattr(import_module(f"agnesi.{_COMPILER[name]}"), name)
-        globals()[name] = found
-        return found
-    raise AttributeError(f"module 'agnesi' has no attribute {name!r}")
+    module, _, attribute = _LATE[name].partition(":")
+    found: Any = import_module(module)
+    if attribute:
+        found = getattr(found, attribute)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
