@@ -16,11 +16,20 @@ from agnesi.core.config import STATE, config
 from agnesi.core.tensor import Tensor
 from agnesi.core.tree import Tree, flatten
 
-_RECOMPILES = 8
 
 
 class Jit(Inspectable):
-    """A function that runs as native code; made by :func:`agnesi.jit`."""
+    """A function that runs as native code; made by :func:`agnesi.jit`.
+
+    Every instance has a class of its own whose ``__call__`` is the native function of the version
+    in use: calling it costs no Python at all.  What that function does not take goes to
+    :meth:`dispatch`.
+    """
+
+    __call__: Any
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Jit:
+        return super().__new__(type(cls.__name__, (cls,), {}))
 
     def __init__(self, function: Callable[..., Any], *, keep_grads: bool, mode: str,
                  settings: Settings) -> None:
@@ -30,14 +39,12 @@ class Jit(Inspectable):
         self.settings = settings
         self.name = getattr(function, "__name__", type(function).__name__)
         self._made: dict[Any, Version] = {}
-        self._run: Any = self.dispatch
         functools.update_wrapper(self, function)
+        self.call_directly(self.dispatch)
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Run the compiled function."""
-        if keywords or STATE.trace is not None:
-            return self.dispatch(*args, **keywords)
-        return self._run(*args)
+    def call_directly(self, run: Callable[..., Any]) -> None:
+        """Let calls go to ``run`` at once."""
+        type(self).__call__ = run
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -50,8 +57,8 @@ class Jit(Inspectable):
         if self.mode == "compare":
             return compared(self, args, keywords)
         version = self.version(leaves, tree)
-        if version.direct and not keywords:
-            self._run = version.compiled.run
+        if version.direct:
+            self.call_directly(version.compiled.run)
         return version(leaves)
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:

@@ -130,14 +130,28 @@ class Trace:
         record.now, record.written, record.used = grad, True, False
 
 
+class _Traces:
+    """How many traces run in all threads; native code goes the slow way while there are any."""
+
+    __slots__ = ("running",)
+
+    def __init__(self) -> None:
+        self.running = 0
+
+
+TRACES = _Traces()
+
+
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
     """Operations of this thread go into ``trace`` within this block."""
     before = STATE.trace
     STATE.trace = trace
+    TRACES.running += 1
     try:
         yield trace
     finally:
+        TRACES.running -= 1
         STATE.trace = before
 
 

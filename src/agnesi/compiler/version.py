@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled
-from agnesi.compiler.trace import Trace, stand_in, tracing
+from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
 from agnesi.core import dtypes
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.graph import FunctionGraph
@@ -92,6 +92,7 @@ class Version:
                    if owner not in self.consumed]
         guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
         guards += [Guard(owner, slot, value) for owner, slot, value in self.watched]
+        guards.append(Guard(TRACES, "running", 0))
         return guards
 
     # -- results --------------------------------------------------------------------------
@@ -147,7 +148,7 @@ class Version:
         if not self.compiled.bound_to_present():
             self.compiled.bind()
             if self.direct:
-                self.owner._run = self.compiled.run
+                self.owner.call_directly(self.compiled.run)
         values = list(self.statics)
         for i in self.arrays:
             values[i] = _plain(leaves[i])

@@ -57,9 +57,15 @@ def reduce_nothing(node: Node) -> Node | Tensor | None:
 
 @rewriter("canonicalize", ops=_REDUCTIONS)
 def reduce_twice(node: Node) -> Tensor | None:
-    """The sum of a sum is one sum over all the axes, and so on."""
+    """The sum of a sum of something in memory is one sum over all the axes, and so on.
+
+    Sums of computed values stay in two steps: the rows of the inner one can share a kernel with
+    what else is computed from the same rows.
+    """
     (source,) = node.inputs
     outer, inner = node.op, source.op
+    if source.inputs and source.inputs[0].op is not None:
+        return None
     if not isinstance(inner, Reduce) or not isinstance(outer, Reduce) or inner.kind != outer.kind:
         return None
     if inner.keepdims is not outer.keepdims and inner.axes and outer.axes and inner.keepdims:

@@ -36,7 +36,7 @@ _RELAX = {
     "aarch64": "llvm.aarch64.hint(i32 1)",
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
-_METH_FASTCALL = 0x80
+_METH_FASTCALL_KEYWORDS = 0x82
 
 
 class _MethodDef(ctypes.Structure):
@@ -82,7 +82,11 @@ def native() -> machine.Code:
     cores = machine.cores(os.environ.get("OMP_NUM_THREADS"))
     ctypes.c_int64.from_address(code.address("thread_count")).value = cores
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=functools.partial(_after_fork, code))
+        os.register_at_fork(
+            before=functools.partial(_call, code, "threads_stop"),
+            after_in_parent=functools.partial(_call, code, "threads_resume"),
+            after_in_child=functools.partial(_after_fork, code),
+        )
     _immortal(code)
     return code
 
@@ -141,7 +145,7 @@ def _file(name: str) -> str:
 def builtin(name: str, function: int, context: ctypes.Structure) -> Any:
     """A builtin function on native code; ``context`` is its self object and lives as long."""
     text = name.encode()
-    definition = _MethodDef(text, function, _METH_FASTCALL, None)
+    definition = _MethodDef(text, function, _METH_FASTCALL_KEYWORDS, None)
     context.definition = (definition, text)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object

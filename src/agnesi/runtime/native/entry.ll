@@ -597,12 +597,14 @@ no:
   ret ptr null
 }
 
-define ptr @entry(ptr %self, ptr %args, i64 %nargs) nounwind {
+define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %context = call ptr @field(ptr %self, i64 16)
   %wanted.at = getelementptr %Context, ptr %context, i64 0, i32 2
   %wanted = load i64, ptr %wanted.at
-  %complete = icmp eq i64 %nargs, %wanted
+  %enough = icmp eq i64 %nargs, %wanted
+  %positional = icmp eq ptr %names, null
+  %complete = and i1 %enough, %positional
   br i1 %complete, label %prepare, label %slow
 prepare:
   %arguments.at = getelementptr %Context, ptr %context, i64 0, i32 3
@@ -657,12 +659,12 @@ slow:
   %handler.at = getelementptr %Context, ptr %context, i64 0, i32 21
   %handler = load ptr, ptr %handler.at
   %call = call ptr @api_get(i64 22)
-  %answer = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr null)
+  %answer = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr %names)
   ret ptr %answer
 }
 
 ; The builtin `empty(shape, dtype)`: exact tuple and dtype here, everything else in Python.
-define ptr @empty(ptr %self, ptr %args, i64 %nargs) nounwind {
+define ptr @empty(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %dims = alloca [64 x i64]
   %two = icmp eq i64 %nargs, 2
