@@ -17,7 +17,7 @@ from agnesi.core import tensor
 _HEAD = '''"""Typing surface of core/tensor.py, written by tools/tensor_stub.py."""
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np

@@ -235,7 +235,6 @@ from agnesi.ops.softmax import (
     log_softmax as log_softmax,
     logsumexp as logsumexp,
     nll_loss as nll_loss,
-    reduced_loss as reduced_loss,
     softmax as softmax,
 )
 from agnesi.ops.sort import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,30 @@ def item(self: Tensor, *index: Any) -> Any:
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers."""
     return value(self, "tolist()").tolist()
+
+
+def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Tensor:
+    """The value of a symbolic tensor, computed now.
+
+    Parameters
+    ----------
+    inputs : mapping of Tensor to array_like, optional
+        Values of the variables that it depends on.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x = T.fscalar("x")
+    >>> (x * x).eval({x: 3})
+    tensor(9.)
+    """
+    if self.data is not None and STATE.trace is None and not inputs:
+        return self
+    from agnesi.compiler.function import function  # late: it loads the compiler
+
+    given = dict(inputs or {})
+    return function(list(given), self)(*given.values())
 
 
 def numpy(self: Tensor) -> np.ndarray:

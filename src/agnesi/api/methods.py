@@ -67,7 +67,7 @@ CONVERSIONS = {
 }
 #: Methods for Python and NumPy, from ``host``.
 HOST = """
-    item tolist numpy __array__ __bool__ __int__ __float__ __complex__ __index__ __len__ __iter__
+    item tolist eval numpy __array__ __bool__ __int__ __float__ __complex__ __index__ __len__ __iter__
     __contains__ __format__ numel element_size is_contiguous contiguous clone __dlpack__
     __dlpack_device__ __buffer__ __array_namespace__ __reduce__ __deepcopy__
 """

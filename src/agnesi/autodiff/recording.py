@@ -107,8 +107,8 @@ class Identity(Op):
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return ts[0]
 
-    def lower(self, at: Any, x: Any) -> Any:
-        return x(*at)
+    def decompose(self, x: Tensor) -> Tensor:
+        return x
 
 
 STOP = Identity("stop_gradient", differentiable=False)
