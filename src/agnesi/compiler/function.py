@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled, Settings
+from agnesi.compiler.direct import Direct
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import Shared
 from agnesi.core.dispatch import graph_node
@@ -34,7 +35,7 @@ class In:
         self.mutable = mutable
 
 
-class Function(Inspectable):
+class Function(Direct, Inspectable):
     """A compiled function of arrays; made by :func:`agnesi.function`.
 
     Calling it with arrays (positional, or by the inputs' names) returns NumPy arrays.  Machine
@@ -62,11 +63,7 @@ class Function(Inspectable):
         self._returned = len(results)
         self._updates = [(t, self._returned + i) for i, t in enumerate(targets)]
         self._made: dict[Any, Compiled] = {}
-        self._run: Any = self._dispatch
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Run the function on arrays."""
-        return self._run(*args) if not keywords else self._dispatch(*self._ordered(args, keywords))
+        self.call_directly(self.dispatch)
 
     def _ordered(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
         values = dict(zip(self._names, args, strict=False))
@@ -81,8 +78,10 @@ class Function(Inspectable):
             raise TypeError(at(f"{self.name} needs a value for {', '.join(missing)}"))
         return [*args, *(keywords[n] for n in rest)]  # type: ignore[index]
 
-    def _dispatch(self, *args: Any) -> Any:
+    def dispatch(self, *args: Any, **keywords: Any) -> Any:
         """Check the arguments, find or make the code for their sizes, run it."""
+        if keywords:
+            return self.dispatch(*self._ordered(args, keywords))
         if len(args) != len(self._types):
             raise TypeError(
                 at(f"{self.name} takes {len(self._types)} arguments, but {len(args)} were given")
@@ -100,7 +99,7 @@ class Function(Inspectable):
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
         if found.executable is not None:
-            self._run = found.run
+            self.call_directly(found.run)
         return found.run(*arrays)
 
     def _live(self) -> list[Tensor]:
@@ -143,7 +142,7 @@ class Function(Inspectable):
             self._updates,
             result="none" if not self._returned else "single" if self._single else "tuple",
             wrap=[False] * self._returned, settings=self.settings, name=self.name,
-            slow=self._dispatch,
+            slow=self.dispatch,
         )
         self._note(made, ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays))
         return made

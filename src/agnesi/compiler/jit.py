@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.compiler.compare import compared
 from agnesi.compiler.compiled import Settings
+from agnesi.compiler.direct import Direct
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
@@ -18,18 +19,12 @@ from agnesi.core.tree import Tree, flatten
 
 
 
-class Jit(Inspectable):
+class Jit(Direct, Inspectable):
     """A function that runs as native code; made by :func:`agnesi.jit`.
 
-    Every instance has a class of its own whose ``__call__`` is the native function of the version
-    in use: calling it costs no Python at all.  What that function does not take goes to
+    A call goes to the native function of the version in use; what that does not take, to
     :meth:`dispatch`.
     """
-
-    __call__: Any
-
-    def __new__(cls, *args: Any, **keywords: Any) -> Jit:
-        return super().__new__(type(cls.__name__, (cls,), {}))
 
     def __init__(self, function: Callable[..., Any], *, keep_grads: bool, mode: str,
                  settings: Settings) -> None:
@@ -41,10 +36,6 @@ class Jit(Inspectable):
         self._made: dict[Any, Version] = {}
         functools.update_wrapper(self, function)
         self.call_directly(self.dispatch)
-
-    def call_directly(self, run: Callable[..., Any]) -> None:
-        """Let calls go to ``run`` at once."""
-        type(self).__call__ = run
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -1,0 +1,23 @@
+"""Objects whose call is a native function, without any Python between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Direct:
+    """Base of compiled functions: every instance has a class of its own.
+
+    Python looks ``__call__`` up on the class, and a builtin found there is called at once; so the
+    class of an instance holds the native function in use.
+    """
+
+    __call__: Any
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Any:
+        return super().__new__(type(cls.__name__, (cls,), {"__doc__": cls.__doc__}))
+
+    def call_directly(self, run: Callable[..., Any]) -> None:
+        """Let calls go to ``run`` at once."""
+        type(self).__call__ = run
