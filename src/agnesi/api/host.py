@@ -66,8 +66,8 @@ def tolist(self: Tensor) -> Any:
     return value(self, "tolist()").tolist()
 
 
-def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Tensor:
-    """The value of a symbolic tensor, computed now.
+def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
+    """The value of a symbolic tensor, computed now by ``ag.function``.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Tensor:
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> x = T.fscalar("x")
-    >>> (x * x).eval({x: 3})
-    tensor(9.)
+    >>> (x * x).eval({x: 3.0})
+    array(9., dtype=float32)
     """
     if self.data is not None and STATE.trace is None and not inputs:
         return self
