@@ -21,7 +21,7 @@ def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:
         parts = op.parts(*reads)
     else:
         parts = [Part.whole(shape, lambda at: op.lower(at, *reads))]
-    result = np.empty(shape, dtype)
+    result: Any = np.empty(shape, dtype)
     filled = np.zeros(shape, bool)
     for part in parts:
         at = tuple(Affine(0, {Axis(k, n): 1}) for k, n in enumerate(part.shape))
@@ -32,7 +32,8 @@ def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:
         for place in itertools.product(*map(range, part.shape)):
             axes = {Axis(k, n): i for k, (n, i) in enumerate(zip(part.shape, place, strict=True))}
             to = tuple(a + s * i for a, s, i in zip(part.start, part.step, place, strict=True))
-            result[to] = evaluate(expr, axes, arrays)
+            with np.errstate(all="ignore"):
+                result[to] = Element(axes, arrays).value(expr)
             filled[to] = True
     assert filled.all()
     return result
@@ -46,28 +47,37 @@ def _read(k: int, array: np.ndarray) -> Read:
     return Read(array.shape, array.dtype.name, element)
 
 
-def evaluate(e: Expr, axes: dict[Axis, int], arrays: Any) -> Any:
-    """The value of an expression where the axes have these values."""
-    kind = np.dtype(e.dtype).type
+class Element:
+    """Values of expressions for one setting of the axes; what is shared is computed once."""
 
-    def position(at: Affine) -> int:
+    def __init__(self, axes: dict[Axis, int], arrays: Any) -> None:
+        self.axes, self.arrays = axes, arrays
+        self.known: dict[Expr, Any] = {}
+
+    def value(self, e: Expr) -> Any:
+        if e not in self.known:
+            self.known[e] = self._compute(e)
+        return self.known[e]
+
+    def position(self, at: Affine) -> int:
         return at.const + sum(
-            c * (axes[a] if isinstance(a, Axis) else int(evaluate(a, axes, arrays)))
+            c * (self.axes[a] if isinstance(a, Axis) else int(self.value(a)))
             for a, c in at.terms.items()
         )
 
-    with np.errstate(all="ignore"):
+    def _compute(self, e: Expr) -> Any:
+        kind = np.dtype(e.dtype).type
         if e.op == "load":
             buffer, offset = e.param
-            flat = arrays[buffer].reshape(-1)
-            where = position(offset)
+            flat = self.arrays[buffer].reshape(-1)
+            where = self.position(offset)
             assert 0 <= where < flat.size, "a load out of bounds"
             return flat[where]
         if e.op == "index":
-            return np.int64(position(e.param))
+            return np.int64(self.position(e.param))
         if e.op == "const":
             return kind(e.param)
-        values = [evaluate(a, axes, arrays) for a in e.args]
+        values = [self.value(a) for a in e.args]
         if e.op == "cast":
             return np.asarray(values[0]).astype(e.dtype)[()]
         return kind(SCALARS[e.op](*values))

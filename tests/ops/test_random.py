@@ -1,0 +1,149 @@
+"""Random numbers: known answers, lowering, streams, moments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.ops import random
+from agnesi.ops.random import Advance, Generator, RandomBits, philox
+
+ONES = 0xFFFFFFFF
+#: From the known-answer vectors of Random123 for philox4x32-10: key, counter, result.
+KNOWN = [
+    ((0, 0), (0, 0, 0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((ONES, ONES), (ONES,) * 4, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    (
+        (0xA4093822, 0x299F31D0),
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", KNOWN, ids=str)
+def test_known_answers(case):
+    key, counter, expected = case
+    assert tuple(int(w) for w in philox(key, counter)) == expected
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 7, 8, 21])
+@pytest.mark.parametrize("count", [(0, 0), (ONES - 1, 0), (ONES, ONES)])
+def test_lowering_is_the_same_bit_for_bit(n, count, lowered):
+    state = np.array([1, 2, *count], np.uint32)
+    for op in (RandomBits(n), Advance(n)):
+        np.testing.assert_array_equal(lowered(op, state), op.perform(state))
+
+
+def test_words_follow_the_documented_layout():
+    state = np.array([3, 4, 5, 0], np.uint32)
+    words = RandomBits(10).perform(state)
+    for i, word in enumerate(words):
+        block, place = i % 3, i // 3
+        assert word == philox((3, 4), (5 + block, 0, 0, 0))[place]
+
+
+def test_long_draws_are_those_of_short_ones():
+    state = np.array([3, 4, ONES - 9, 0], np.uint32)
+    n = 4 * random._CHUNK + 40
+    words = RandomBits(n).perform(state)
+    assert words[random._CHUNK + 5] == philox((3, 4), (random._CHUNK + 5 - 10, 1, 0, 0))[0]
+
+
+def test_streams_repeat_go_on_and_do_not_overlap():
+    a = Generator(7)
+    first, second = random.uniform(6, generator=a), random.uniform(6, generator=a)
+    assert not (first == second).any()
+    saved = a.state_dict()
+    third = random.normal(5, generator=a)
+    a.load_state_dict(saved)
+    assert (random.normal(5, generator=a) == third).all()
+    again = random.uniform(6, generator=Generator(7))
+    assert (again == first).all()
+    assert not (random.uniform(6, generator=Generator(8)) == first).any()
+    random.manual_seed(3)
+    one = random.uniform(4)
+    random.manual_seed(3)
+    assert (random.uniform(4) == one).all()
+    with pytest.raises(ValueError, match="state_dict"):
+        a.load_state_dict({"state": np.zeros(3)})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_moments(dtype):
+    g, n = Generator(0), 20000
+    draws = {
+        "uniform": (random.uniform(n, 2, 4, dtype=dtype, generator=g), 3, 1 / 3),
+        "normal": (random.normal(n, 1, 2, dtype=dtype, generator=g), 1, 4),
+        "exponential": (random.exponential(n, 3, dtype=dtype, generator=g), 3, 9),
+        "gumbel": (random.gumbel(n, dtype=dtype, generator=g), 0.5772, 1.645),
+    }
+    for name, (x, mean, variance) in draws.items():
+        values = x.numpy().astype("float64")
+        assert x.dtype == dtype, name
+        assert np.isfinite(values).all(), name
+        assert abs(values.mean() - mean) < 5 * np.sqrt(variance / n), name
+        assert abs(values.var() / variance - 1) < 0.1, name
+    u = draws["uniform"][0].numpy()
+    assert u.min() >= 2
+    assert u.max() <= 4
+
+
+def test_normal_has_the_right_tails():
+    x = random.normal(100_000, generator=Generator(1)).numpy()
+    for bound, share in ((1, 0.31731), (2, 0.0455), (3, 0.0027)):
+        assert abs((np.abs(x) > bound).mean() - share) < 5 * np.sqrt(share / x.size)
+
+
+def test_integers_bernoulli_and_dropout():
+    g = Generator(0)
+    x = random.randint(-3, 5, (100, 50), generator=g)
+    assert x.dtype == "int64"
+    assert np.abs(np.bincount(x.numpy().ravel() + 3, minlength=8) - 625).max() < 150
+    assert random.randint(0, 2**32 - 1, 4, dtype="uint32", generator=g).dtype == "uint32"
+    b = random.bernoulli(ag.full((5000,), 0.3), generator=g)
+    assert b.dtype == "float32"
+    assert abs(float(b.mean()) - 0.3) < 0.04
+    mask = random.dropout_mask((40, 100), 0.75, generator=g)
+    assert set(mask.numpy().ravel()) == {0, 4}
+    assert abs(float(mask.mean()) - 1) < 0.15
+    assert random.dropout_mask(4, 1.0, generator=g).tolist() == [0] * 4
+
+
+def test_order_and_choice():
+    g = Generator(0)
+    assert sorted(random.permutation(50, generator=g).tolist()) == list(range(50))
+    rows = random.permutation(ag.reshape(ag.arange(6), (3, 2)), generator=g)
+    assert sorted(rows.tolist()) == [[0, 1], [2, 3], [4, 5]]
+    assert len(set(random.choice(20, 20, replace=False, generator=g).tolist())) == 20
+    drawn = random.choice(3, 3000, p=[0.2, 0.0, 0.8], generator=g).numpy()
+    assert np.abs(np.bincount(drawn) / 3000 - [0.2, 0, 0.8]).max() < 0.05
+    assert set(random.choice(ag.tensor([5, 9]), 40, generator=g).tolist()) == {5, 9}
+
+
+def test_gradients_flow_to_the_parameters_of_a_distribution():
+    mean, std = (ag.tensor(v, requires_grad=True) for v in (1.0, 2.0))
+    x = random.normal(50, mean, std, generator=Generator(0))
+    x.sum().backward()
+    assert mean.grad.item() == 50
+    noise = random.normal(50, generator=Generator(0))
+    np.testing.assert_allclose(std.grad.numpy(), noise.numpy().sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: random.uniform(2, dtype="int32"), TypeError, "float dtype"),
+        (lambda: random.randint(3, 3), ValueError, "[3, 3)"),
+        (lambda: random.randint(3, dtype="float32"), TypeError, "integer dtype"),
+        (lambda: random.choice(3, 4, replace=False), ValueError, "4 different numbers"),
+        (lambda: random.choice(3, p=[0.5, 0.5]), ValueError, "each of 3"),
+        (lambda: random.permutation(ag.tensor(3)), ValueError, "no axis"),
+    ],
+)
+def test_errors(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    assert words in str(caught.value)
+    assert "test_random.py" in str(caught.value)
