@@ -144,8 +144,11 @@ def _sum_in_child(code):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_child_of_a_fork_starts_its_own_workers(code):
     threads.set_num_threads(3)
-    entry.call_body(code, [np.zeros(500, "int64"), 500, 10])
+    counts = np.zeros(500, "int64")
+    entry.call_body(code, [counts, 500, 10])
     assert _sum_in_child(code) == 0
+    entry.call_body(code, [counts, 500, 10])
+    assert (counts == 20).all()
     stop = threading.Event()
 
     def busy():
@@ -158,6 +161,22 @@ def test_child_of_a_fork_starts_its_own_workers(code):
     stop.set()
     other.join()
     assert results == [0] * 10
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_workers_end_before_a_fork(code):
+    threads.set_num_threads(4)
+    before = len(os.listdir("/proc/self/task"))
+    entry.call_body(code, [np.zeros(500, "int64"), 500, 10])
+    support.call("threads_stop")
+    after = len(os.listdir("/proc/self/task"))
+    counts = np.zeros(500, "int64")
+    entry.call_body(code, [counts, 500, 10])
+    assert len(os.listdir("/proc/self/task")) == after, "none start while the pool is stopped"
+    support.call("threads_resume")
+    entry.call_body(code, [counts, 500, 10])
+    assert (counts == 20).all()
+    assert after <= before and len(os.listdir("/proc/self/task")) == after + 3
 
 
 def test_process_ends_with_sleeping_and_working_workers(tmp_path):

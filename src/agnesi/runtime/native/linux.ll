@@ -6,7 +6,7 @@ declare i32 @madvise(ptr, i64, i32)
 declare i32 @sched_yield()
 declare i64 @syscall(i64, ...)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
+declare i32 @pthread_join(i64, ptr)
 
 define internal ptr @system_alloc(i64 %size) nounwind {
   %place = alloca ptr
@@ -49,17 +49,15 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
   ret void
 }
 
-define internal i32 @spawn(ptr %start, ptr %argument) nounwind {
-  %place = alloca i64
-  %failed = call i32 @pthread_create(ptr %place, ptr null, ptr %start, ptr %argument)
-  %bad = icmp ne i32 %failed, 0
-  br i1 %bad, label %done, label %detach
-detach:
-  %thread = load i64, ptr %place
-  %ignored = call i32 @pthread_detach(i64 %thread)
-  br label %done
-done:
+define internal i32 @spawn(ptr %handle, ptr %start, ptr %argument) nounwind {
+  %failed = call i32 @pthread_create(ptr %handle, ptr null, ptr %start, ptr %argument)
   ret i32 %failed
+}
+
+define internal void @await(ptr %handle) nounwind {
+  %thread = load i64, ptr %handle
+  %ignored = call i32 @pthread_join(i64 %thread, ptr null)
+  ret void
 }
 
 define void @platform_reset() nounwind {

@@ -19,6 +19,9 @@
 @task_units = internal global i64 0
 @task_threads = internal global i64 0
 @claims = internal global [2048 x i8] zeroinitializer, align 64
+@handles = internal global [512 x i64] zeroinitializer
+@stopping = internal global i32 0
+@stopped = internal global i32 0
 @thread_count = global i64 1, align 64
 
 ; Run %part on thread %id if nobody has claimed it; returns 1 if so.
@@ -115,7 +118,7 @@ entry:
   %mask = shl i32 1, %bit31
   br label %idle
 idle:
-  %last = phi i32 [%first, %entry], [%now, %work], [%now, %finish]
+  %last = phi i32 [%first, %entry], [%now, %join.in], [%now, %finish]
   br label %look
 look:
   %turn = phi i32 [0, %idle], [%next, %spin], [%next, %give], [%turn, %sleep]
@@ -141,6 +144,12 @@ sleep:
   atomicrmw sub ptr @sleepers, i32 1 seq_cst
   br label %look
 work:
+  %stop = load atomic i32, ptr @stopping seq_cst, align 4
+  %over = icmp ne i32 %stop, 0
+  br i1 %over, label %leave, label %join.in
+leave:
+  ret ptr null
+join.in:
   %ran = call i32 @run_share(i64 %id)
   %any = icmp ne i32 %ran, 0
   br i1 %any, label %finish, label %idle
@@ -216,7 +225,8 @@ more:
   %high = shl i64 %wide, 32
   %packed = or i64 %high, %able
   %argument = inttoptr i64 %packed to ptr
-  %failed = call i32 @spawn(ptr @worker, ptr %argument)
+  %handle = getelementptr i64, ptr @handles, i64 %able
+  %failed = call i32 @spawn(ptr %handle, ptr @worker, ptr %argument)
   %bad = icmp ne i32 %failed, 0
   br i1 %bad, label %short, label %good
 good:
@@ -298,12 +308,66 @@ leave:
   ret void
 }
 
+; Before a fork: end the workers, so that the process forks with one thread, and keep others from
+; starting any.  If the pool stays busy for long, the fork goes ahead without that.
+define void @threads_stop() nounwind {
+entry:
+  br label %try
+try:
+  %i = phi i32 [0, %entry], [%i1, %again]
+  %pair = cmpxchg ptr @busy, i32 0, i32 1 acquire monotonic
+  %mine = extractvalue {i32, i1} %pair, 1
+  br i1 %mine, label %own, label %again
+again:
+  call void @give_core()
+  %i1 = add i32 %i, 1
+  %more = icmp ult i32 %i1, 2000
+  br i1 %more, label %try, label %leave
+own:
+  store i32 1, ptr @stopped
+  store atomic i32 1, ptr @stopping seq_cst, align 4
+  atomicrmw add ptr @generation, i32 1 seq_cst
+  call void @wake(ptr @generation, i32 -1)
+  %count = load i64, ptr @started
+  br label %test
+test:
+  %j = phi i64 [1, %own], [%j1, %wait]
+  %left = icmp ule i64 %j, %count
+  br i1 %left, label %wait, label %done
+wait:
+  %handle = getelementptr i64, ptr @handles, i64 %j
+  call void @await(ptr %handle)
+  %j1 = add i64 %j, 1
+  br label %test
+done:
+  store i64 0, ptr @started
+  store atomic i32 0, ptr @stopping seq_cst, align 4
+  br label %leave
+leave:
+  ret void
+}
+
+; In the parent after the fork.
+define void @threads_resume() nounwind {
+  %stopped = load i32, ptr @stopped
+  %mine = icmp ne i32 %stopped, 0
+  br i1 %mine, label %release, label %done
+release:
+  store i32 0, ptr @stopped
+  store atomic i32 0, ptr @busy release, align 4
+  br label %done
+done:
+  ret void
+}
+
 ; In the child of a fork: there are no workers, and nobody waits.
 define void @threads_reset() nounwind {
   store i64 0, ptr @started
   store i32 0, ptr @sleepers
   store i32 0, ptr @pending
   store i32 0, ptr @waiting
+  store i32 0, ptr @stopping
+  store i32 0, ptr @stopped
   store i32 0, ptr @busy
   call void @llvm.memset.p0.i64(ptr @claims, i8 0, i64 2048, i1 false)
   ret void

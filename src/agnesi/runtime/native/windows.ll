@@ -25,8 +25,12 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
   ret void
 }
 
-define internal i32 @spawn(ptr %start, ptr %argument) nounwind {
+define internal i32 @spawn(ptr %handle, ptr %start, ptr %argument) nounwind {
   ret i32 1
+}
+
+define internal void @await(ptr %handle) nounwind {
+  ret void
 }
 
 define void @platform_reset() nounwind {

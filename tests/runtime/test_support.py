@@ -1,0 +1,37 @@
+"""The native module: valid on every platform, and careful about what it relies on."""
+
+import platform
+import sys
+
+import numpy as np
+import pytest
+
+from agnesi.runtime import llvm, support
+
+
+@pytest.mark.parametrize(
+    ("system", "kind"),
+    [("linux", "x86_64"), ("linux", "aarch64"), ("linux", "riscv64"), ("darwin", "arm64"),
+     ("win32", "AMD64")],
+)  # fmt: skip
+def test_source_is_valid_everywhere(monkeypatch, system, kind):
+    monkeypatch.setattr(platform, "machine", lambda: kind)
+    monkeypatch.setattr(sys, "platform", system)
+    text = support.source()
+    assert ("@syscall" in text) == (system == "linux" and kind != "riscv64")
+    module = llvm._parsed(text)
+    names = {f.name for f in module.functions if not f.is_declaration}
+    assert {"entry", "empty", "parallel_for", "pool_alloc", "wait", "wake", "spawn"} <= names
+
+
+def test_unknown_layouts_are_refused(monkeypatch):
+    assert support._layouts_agree()
+    monkeypatch.setattr(support, "_layouts_agree", lambda: False)
+    with pytest.raises(RuntimeError, match=f"NumPy \\({np.__version__}\\) lays out"):
+        support.native.__wrapped__()
+
+
+def test_unsupported_interpreters_are_refused(monkeypatch):
+    monkeypatch.setattr(support, "SUPPORTED", False)
+    with pytest.raises(RuntimeError, match="CPython with the GIL"):
+        support.native.__wrapped__()
