@@ -220,3 +220,32 @@ def test_waiting_through_a_condition(tmp_path):
 def test_count_must_make_sense(count):
     with pytest.raises(ValueError, match=f"not {count}"):
         threads.set_num_threads(count)
+
+
+def test_tasks_have_room_on_the_stack():
+    """Six megabytes in a task on every thread, more than some systems give by default."""
+    text = """
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define internal void @task(ptr %c, i64 %begin, i64 %end, i64 %thread) nounwind {
+  %room = alloca i8, i64 6000000
+  call void @llvm.memset.p0.i64(ptr %room, i8 1, i64 6000000, i1 false)
+  %last = getelementptr i8, ptr %room, i64 5999999
+  %one = load volatile i8, ptr %last
+  %wide = zext i8 %one to i64
+  %at = getelementptr i64, ptr %c, i64 %begin
+  store i64 %wide, ptr %at
+  ret void
+}
+define i32 @body(ptr %bufs, ptr %rt) nounwind {
+  %c = load ptr, ptr %bufs
+  %parallel = load ptr, ptr %rt
+  call void %parallel(ptr %rt, ptr @task, ptr %c, i64 12)
+  ret i32 0
+}
+"""
+    before = threads.get_num_threads()
+    threads.set_num_threads(3)
+    counts = np.zeros(12, "int64")
+    assert entry.call_body(machine.load(text), [counts]) == 0
+    threads.set_num_threads(before)
+    assert (counts == 1).all()

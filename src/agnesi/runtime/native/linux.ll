@@ -7,6 +7,9 @@ declare i32 @sched_yield()
 declare i64 @syscall(i64, ...)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
+declare i32 @pthread_attr_destroy(ptr)
 
 define internal ptr @system_alloc(i64 %size) nounwind {
   %place = alloca ptr
@@ -49,8 +52,13 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
   ret void
 }
 
+; Kernels keep their scratch on the stack; the smallest default of any system is half a megabyte.
 define internal i32 @spawn(ptr %handle, ptr %start, ptr %argument) nounwind {
-  %failed = call i32 @pthread_create(ptr %handle, ptr null, ptr %start, ptr %argument)
+  %attributes = alloca [128 x i8], align 16
+  %a = call i32 @pthread_attr_init(ptr %attributes)
+  %b = call i32 @pthread_attr_setstacksize(ptr %attributes, i64 16777216)
+  %failed = call i32 @pthread_create(ptr %handle, ptr %attributes, ptr %start, ptr %argument)
+  %c = call i32 @pthread_attr_destroy(ptr %attributes)
   ret i32 %failed
 }
 
