@@ -11,7 +11,7 @@ from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import DTypeError
-from agnesi.core.op import explain, typed
+from agnesi.core.op import public, retold, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import SCALARS, as_tensor, cast
@@ -40,7 +40,7 @@ def update(name: str, function: Method, shown: str) -> Method:
         try:
             return assign(self, _fitted(self, function(self, *others, **keywords)))
         except (ValueError, TypeError) as error:
-            raise explain(error, shown, (self, *others)) from None
+            raise retold(error, shown, (self, *others)) from None
 
     method.__name__ = method.__qualname__ = shown if shown.isidentifier() else f"__i{name}__"
     method.__doc__ = f"Like ``{name}``, written into the tensor itself."
@@ -102,13 +102,11 @@ def zero_(self: Tensor) -> Tensor:
     return copy_(self, as_tensor(0, self.dtype))
 
 
+@public
 def copy_(self: Tensor, other: Any) -> Tensor:
     """Take the values of another array, converted and broadcast to this tensor's type."""
-    try:
-        source = as_tensor(other)
-        return assign(self, broadcast_to(cast(source, self.dtype), self.shape))
-    except (ValueError, TypeError) as error:
-        raise explain(error, "copy_", (self, other)) from None
+    source = as_tensor(other)
+    return assign(self, broadcast_to(cast(source, self.dtype), self.shape))
 
 
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:

@@ -33,6 +33,7 @@ def add(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return plus(self, other if alpha == 1 else alpha * other)
 
 
+@public
 def reshape(self: Tensor, *shape: Any) -> Tensor:
     """The elements in another shape; one size may be -1.  Shares memory where it can.
 
@@ -46,16 +47,19 @@ def reshape(self: Tensor, *shape: Any) -> Tensor:
     return to_shape(self, _listed(shape))
 
 
+@public
 def view(self: Tensor, *shape: Any) -> Tensor:
     """Like :func:`reshape`."""
     return to_shape(self, _listed(shape))
 
 
+@public
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of another tensor."""
     return to_shape(self, other.shape)
 
 
+@public
 def permute(self: Tensor, *axes: Any) -> Tensor:
     """The axes in another order.
 
@@ -68,6 +72,7 @@ def permute(self: Tensor, *axes: Any) -> Tensor:
     return permute_dims(self, _listed(axes))
 
 
+@public
 def transpose(self: Tensor, *axes: Any) -> Tensor:
     """The axes in another order, reversed by default, as in NumPy.
 
@@ -97,16 +102,19 @@ def mt(self: Tensor) -> Tensor:
     return matrix_transpose(self)
 
 
+@public
 def squeeze(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
     """Without axes of size 1."""
     return drop_axes(self, axis if dim is None else dim)
 
 
+@public
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Axes ``start_dim`` to ``end_dim`` as one."""
     return flatten_axes(self, start_dim, end_dim)
 
 
+@public
 def expand(self: Tensor, *shape: Any) -> Tensor:
     """Axes of size 1 repeated to ``shape``; -1 keeps a size."""
     sizes = _listed(shape)
@@ -118,11 +126,13 @@ def expand(self: Tensor, *shape: Any) -> Tensor:
     return to_broadcast(self, full)
 
 
+@public
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Repeated to the shape of another tensor."""
     return to_broadcast(self, other.shape)
 
 
+@public
 def tile(self: Tensor, *reps: Any) -> Tensor:
     """The whole tensor repeated along each axis."""
     return tiled(self, _listed(reps))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import STATE
-from agnesi.core.errors import ShapeError, user_where
+from agnesi.core.errors import GradientError, ShapeError, at, user_where
 from agnesi.core.node import Node
 from agnesi.core.op import Op, explain
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
@@ -370,9 +370,11 @@ def _root(target: Tensor) -> Tensor:
 def _refuse_leaf(target: Tensor) -> None:
     root = _root(target)
     if root.requires_grad and (root.node is None or root.node.op is None):
-        raise RuntimeError(
-            "a tensor that requires grad and was not computed cannot be changed in place while "
-            "operations are recorded; wrap the change in `with ag.no_grad():`"
+        raise GradientError(
+            at(
+                "a tensor that requires grad and was not computed cannot be changed in place while "
+                "operations are recorded; wrap the change in `with ag.no_grad():`"
+            )
         )
 
 

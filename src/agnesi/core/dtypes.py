@@ -39,7 +39,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         found = np.dtype(dtype)
     except TypeError:
         found = None
-    if found not in ALL:
+    if found is None or found not in ALL:  # None equals float64 for NumPy
         names = ", ".join(d.name for d in ALL)
         raise DTypeError(f"unsupported dtype {dtype!r}; choose one of {names}")
     return found.newbyteorder("=")

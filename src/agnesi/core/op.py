@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
@@ -76,9 +77,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def typed(x: Any) -> str:
-    """``float32(3, 4)`` for anything with dtype and shape; ``repr`` otherwise."""
+    """``float32(3, 4)`` for anything with dtype and shape, also in lists; ``repr`` otherwise."""
     if hasattr(x, "dtype") and hasattr(x, "shape"):
         return f"{x.dtype}({', '.join(map(str, x.shape))})"
+    if isinstance(x, (list, tuple)) and any(hasattr(v, "dtype") for v in x):
+        return f"[{', '.join(map(typed, x[:4]))}{', ...' if len(x) > 4 else ''}]"
     text = repr(x)
     return text if len(text) < 40 else text[:37] + "..."
 
@@ -91,25 +94,43 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
     """
     if getattr(error, "located", False):
         return error
+    return _told(error, error.args[0] if error.args else str(error), name, args, where)
+
+
+def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where: Any) -> Exception:
     operands = ", ".join(typed(a) for a in args)
-    place = location(where if where is not None else user_where(2))
-    message = error.args[0] if error.args else str(error)
-    told = type(error)(f"{name}({operands}): {message}\n  at {place}")
-    told.located = True  # type: ignore[attr-defined]
-    return told
+    place = location(where if where is not None else user_where(3))
+    kind = type(error)
+    if not kind.__module__.startswith(("builtins", "agnesi")):  # its constructor may want more
+        kind = next(k for k in kind.__mro__ if k.__module__ == "builtins")
+    told: Any = kind(f"{name}({operands}): {reason}\n  at {place}")
+    told.located = True
+    told.reason = reason
+    return told  # type: ignore[no-any-return]
+
+
+def retold(error: Exception, name: str, args: tuple[Any, ...]) -> Exception:
+    """The error as that of the outer operation ``name``, if an inner one has explained it."""
+    reason = getattr(error, "reason", None)
+    if reason is not None:
+        return _told(error, reason, name, args, None)
+    return explain(error, name, args, user_where(2))
 
 
 def public(function: F) -> F:
-    """Errors of a public function tell its name, the operands' types and the user's line."""
-    name = function.__name__.rstrip("_")
+    """Errors of a public function tell its name, the operands' types and the user's line.
+
+    Where public functions call each other, the one that the user called is told.
+    """
+    name = function.__name__
+    if name.endswith("_") and hasattr(builtins, name[:-1]):
+        name = name[:-1]
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
         except (ValueError, TypeError, IndexError) as error:
-            if getattr(error, "located", False):
-                raise error.with_traceback(None) from None
-            raise explain(error, name, args) from None
+            raise retold(error, name, args) from None
 
     return call  # type: ignore[return-value]

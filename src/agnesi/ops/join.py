@@ -262,7 +262,13 @@ def unstack(x: Any, axis: int = 0) -> tuple[Tensor, ...]:
 # -- borders ------------------------------------------------------------------------------------
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
-    widths = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+    given = np.asarray(pad_width)
+    if given.ndim > 2 or given.shape[:-1] not in ((), (1,), (ndim,)) or given.shape[-1:] > (2,):
+        raise ValueError(
+            f"pad_width must be n, (before, after), or such a pair for each of {ndim} dimensions, "
+            f"not {pad_width!r}"
+        )
+    widths = np.broadcast_to(given, (ndim, 2))
     if widths.dtype.kind not in "iu" or (widths < 0).any():
         raise ValueError(f"pad_width must hold integers that are not negative, not {pad_width!r}")
     return [(int(a), int(b)) for a, b in widths]

@@ -147,6 +147,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
     axis = shapes.axis_of(axis, x.ndim)
     if isinstance(repeats, Tensor) and repeats.data is not None:
         repeats = repeats.data
+    if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
+        raise ValueError(f"repeats must not be negative: {repeats}")
     if np.ndim(repeats) == 0 or isinstance(repeats, Dim):
         counts = [1] * x.ndim
         counts[axis] = repeats if isinstance(repeats, Dim) else int(repeats)

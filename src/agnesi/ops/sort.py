@@ -191,7 +191,9 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
     tensor([3, 2])
     """
     x, axis = _axis(x, axis)
-    indices = apply(TopIndices(operator.index(k), axis, largest), x)
+    op = TopIndices(operator.index(k), axis, largest)
+    op.infer(x)
+    indices = apply(op, x)
     return Ordered(take_along_axis(x, indices, axis), indices)
 
 

@@ -1,0 +1,313 @@
+"""Golden texts of errors: the operation, its operands, the reason, and this file's line.
+
+Each case is written once and run three ways: on values, on symbolic variables, and under jit.
+"""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+
+
+def eager(dtype, *shape):
+    return ag.zeros(shape, dtype=dtype)
+
+
+def symbolic(dtype, *shape):
+    return T.tensor(dtype, shape)
+
+
+CASES = [
+    (lambda m: m("float32", 3, 4) + m("float32", 5, 4), ag.ShapeError,
+     "add(float32(3, 4), float32(5, 4)): sizes 3 and 5 differ on axis -2 and neither is 1: "
+     "shapes (3, 4) and (5, 4) do not broadcast"),
+    (lambda m: m("float32", 3, 4) @ m("float32", 5, 6), ag.ShapeError,
+     "matmul(float32(3, 4), float32(5, 6)): inner sizes differ: 4 (last axis of (3, 4)) and "
+     "5 (axis -2 of (5, 6))"),
+    (lambda m: m("float32", 3) @ m("float32", 4), ag.ShapeError,
+     "matmul(float32(3), float32(4)): inner sizes differ: 3 (of (3,)) and 4 (of (4,))"),
+    (lambda m: m("float32", 3) @ m("float32"), ag.ShapeError,
+     "matmul(float32(3), float32()): a scalar has no matrix product; multiply with *"),
+    (lambda m: m("float32", 2, 3, 4) @ m("float32", 5, 4, 3), ag.ShapeError,
+     "matmul(float32(2, 3, 4), float32(5, 4, 3)): sizes 2 and 5 differ on axis -1 and "
+     "neither is 1: shapes (2,) and (5,) do not broadcast"),
+    (lambda m: ag.dot(m("float32", 3, 4), m("float32", 3)), ag.ShapeError,
+     "dot(float32(3, 4), float32(3)): inner sizes differ: 4 (last axis of (3, 4)) and 3 "
+     "(axis -2 of (3, 1))"),
+    (lambda m: ag.tensordot(m("float32", 3, 4), m("float32", 3, 5), axes=1), ag.ShapeError,
+     "tensordot(float32(3, 4), float32(3, 5)): sizes 4 (axis 1 of (3, 4)) and 3 (axis 0 of "
+     "(3, 5)) differ"),
+    (lambda m: m("float32", 3, 4).sum(axis=2), IndexError,
+     "sum(float32(3, 4)): axis 2 is out of range for 2 dimensions"),
+    (lambda m: m("float32", 3, 4).sum(axis=(0, -2)), ValueError,
+     "sum(float32(3, 4)): axis (0, -2) names an axis twice"),
+    (lambda m: m("float32", 3, 4).mean(axis=1.5), TypeError,
+     "mean(float32(3, 4)): axis must be an integer, not 1.5"),
+    (lambda m: m("float32", 0, 4).max(axis=0), ag.ShapeError,
+     "max(float32(0, 4)): axis 0 of shape (0, 4) has no elements, so there is no max; give "
+     "it at least one element"),
+    (lambda m: m("float32", 0).argmax(), ag.ShapeError,
+     "argmax(float32(0)): axis 0 of shape (0,) has no elements; give it at least one"),
+    (lambda m: m("float32", 3, 4).reshape(5, 2), ag.ShapeError,
+     "reshape(float32(3, 4), 5, 2): 12 elements of shape (3, 4) do not fit the shape (5, 2) "
+     "of 10"),
+    (lambda m: m("float32", 3, 4).reshape(-1, 5), ag.ShapeError,
+     "reshape(float32(3, 4), -1, 5): 12 elements of shape (3, 4) cannot be shared out over "
+     "(-1, 5)"),
+    (lambda m: m("float32", 3, 4).reshape(-1, -1), ag.ShapeError,
+     "reshape(float32(3, 4), -1, -1): only one size may be -1, not several of (-1, -1)"),
+    (lambda m: m("float32", 3, 4).permute(0, 0), ValueError,
+     "permute(float32(3, 4), 0, 0): axes (0, 0) must name each of 2 axes once"),
+    (lambda m: m("float32", 3, 4).permute(0, 1, 2), IndexError,
+     "permute(float32(3, 4), 0, 1, 2): axis 2 is out of range for 2 dimensions"),
+    (lambda m: m("float32", 3, 4).squeeze(0), ag.ShapeError,
+     "squeeze(float32(3, 4), 0): axis 0 has size 3; only axes of size 1 can go"),
+    (lambda m: m("float32", 3, 4).unsqueeze(5), IndexError,
+     "expand_dims(float32(3, 4), 5): axis 5 is out of range for 3 dimensions"),
+    (lambda m: m("float32", 3, 4).expand(2, 4), ag.ShapeError,
+     "expand(float32(3, 4), 2, 4): sizes 3 and 2 differ on axis -2 and neither is 1: shapes "
+     "(3, 4) and (2, 4) do not broadcast"),
+    (lambda m: ag.broadcast_to(m("float32", 3), (4, )), ag.ShapeError,
+     "broadcast_to(float32(3), (4,)): sizes 3 and 4 differ on axis -1 and neither is 1: "
+     "shapes (3,) and (4,) do not broadcast"),
+    (lambda m: ag.concat([m("float32", 3, 4), m("float32", 3, 5)]), ag.ShapeError,
+     "concat([float32(3, 4), float32(3, 5)]): sizes 4 and 5 differ on axis 1; only axis 0, "
+     "along which operands are joined, may differ"),
+    (lambda m: ag.concat([m("float32", 3, 4), m("float32", 3)]), ag.ShapeError,
+     "concat([float32(3, 4), float32(3)]): operands have 2 and 1 dimensions"),
+    (lambda m: ag.stack([m("float32", 3), m("float32", 4)]), ag.ShapeError,
+     "stack([float32(3), float32(4)]): shapes (3,) and (4,) differ; stack takes equal ones"),
+    (lambda m: ag.split(m("float32", 7), 3), ValueError,
+     "split(float32(7), 3): axis 0 of size 7 does not divide into 3 equal parts"),
+    (lambda m: m("float32", 3, 4)[3], IndexError,
+     "getitem(float32(3, 4), 3): index 3 is out of range for axis 0 of size 3"),
+    (lambda m: m("float32", 3, 4)[0, -5], IndexError,
+     "getitem(float32(3, 4), (0, -5)): index -5 is out of range for axis 1 of size 4"),
+    (lambda m: m("float32", 3, 4)[0, 0, 0], IndexError,
+     "getitem(float32(3, 4), (0, 0, 0)): 3 indices for 2 dimensions"),
+    (lambda m: m("float32", 3, 4)[1.5], IndexError,
+     "getitem(float32(3, 4), 1.5): 1.5 is not an index: use integers, slices, None, ..., "
+     "tensors of integers or bools"),
+    (lambda m: m("float32", 3, 4)["a"], IndexError,
+     "getitem(float32(3, 4), 'a'): 'a' is not an index: use integers, slices, None, ..., "
+     "tensors of integers or bools"),
+    (lambda m: m("float32", 3)[m("float32", 2)], IndexError,
+     "getitem(float32(3), float32(2)): indices must be integers or bools, not float32(2)"),
+    (lambda m: m("float32", 3)[ag.tensor([True, False])], IndexError,
+     "getitem(float32(3), bool(2)): the mask has shape (2,), the axes it stands for (3,)"),
+    (lambda m: m("float32", 3, 4).__setitem__(0, m("float32", 3)), ag.ShapeError,
+     "setitem(float32(3, 4), 0, float32(3)): the value has shape (3,), the indexed region "
+     "(4,)"),
+    (lambda m: ag.take(m("float32", 3), m("float32", 2)), ag.DTypeError,
+     "take(float32(3), float32(2)): indices must be integers, not float32(2)"),
+    (lambda m: m("float32", 3) & m("float32", 3), ag.DTypeError,
+     "bitwise_and(float32(3), float32(3)): bitwise_and takes bool, int8, int16, int32, "
+     "int64, uint8, uint16, uint32, uint64, not float32(3) and float32(3)"),
+    (lambda m: ~m("float32", 3), ag.DTypeError,
+     "bitwise_invert(float32(3)): bitwise_invert takes bool, int8, int16, int32, int64, "
+     "uint8, uint16, uint32, uint64, not float32(3)"),
+    (lambda m: m("int64", 3) << 1.5, ag.DTypeError,
+     "bitwise_left_shift(int64(3), 1.5): bitwise_left_shift takes int8, int16, int32, "
+     "int64, uint8, uint16, uint32, uint64, not float32(3) and float32()"),
+    (lambda m: m("float32", 3) + [None], ag.DTypeError,
+     "add(float32(3), [None]): cannot make a tensor from [None]: its elements have dtype "
+     "object; tensors hold bool, integer, float and complex numbers"),
+    (lambda m: ag.exp("a"), ag.DTypeError,
+     "exp('a'): cannot make a tensor from 'a': its elements have dtype <U1; tensors hold "
+     "bool, integer, float and complex numbers"),
+    (lambda m: ag.floor(m("complex64", 3)), ag.DTypeError,
+     "floor(complex64(3)): floor takes float16, float32, float64, not complex64(3)"),
+    (lambda m: m("complex64", 3) < m("complex64", 3), ag.DTypeError,
+     "less(complex64(3), complex64(3)): less takes bool, int8, int16, int32, int64, uint8, "
+     "uint16, uint32, uint64, float16, float32, float64, not complex64(3) and complex64(3)"),
+    (lambda m: m("int64", 3).__iadd__(1.5), ag.DTypeError,
+     "+=(int64(3), 1.5): the result is float32(3), which does not fit into int64(3) in "
+     "place; write x = x ... instead, or convert the tensor with .astype('float32') first"),
+    (lambda m: m("float32", 3).__iadd__(m("float32", 2, 3)), ag.ShapeError,
+     "+=(float32(3), float32(2, 3)): the value has shape (2, 3), the target changed in "
+     "place has (3,)"),
+    (lambda m: m("float32", 3).copy_(m("float32", 4)), ag.ShapeError,
+     "copy_(float32(3), float32(4)): sizes 4 and 3 differ on axis -1 and neither is 1: "
+     "shapes (4,) and (3,) do not broadcast"),
+    (lambda m: m("float32", 3).astype("float20"), ag.DTypeError,
+     "astype(float32(3), 'float20'): unsupported dtype 'float20'; choose one of bool, int8, "
+     "int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, "
+     "complex64, complex128"),
+    (lambda m: ag.where(m("bool", 3), m("float32", 4), m("float32", 3)), ag.ShapeError,
+     "where(bool(3), float32(4), float32(3)): sizes 3 and 4 differ on axis -1 and neither "
+     "is 1: shapes (3,) and (4,) and (3,) do not broadcast"),
+    (lambda m: ag.cumsum(m("float32", 3, 4), axis=2), IndexError,
+     "cumsum(float32(3, 4)): axis 2 is out of range for 2 dimensions"),
+    (lambda m: ag.sort(m("float32", 3, 4), axis=2), IndexError,
+     "sort(float32(3, 4)): axis 2 is out of range for 2 dimensions"),
+    (lambda m: ag.topk(m("float32", 3), 5), ag.ShapeError,
+     "topk(float32(3), 5): k = 5 of 3 elements on axis 0"),
+    (lambda m: ag.softmax(m("float32", 3), axis=1), IndexError,
+     "softmax(float32(3)): axis 1 is out of range for 1 dimensions"),
+    (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 2)), ag.ShapeError,
+     "cross_entropy(float32(3, 4), int64(2)): labels need one entry per row of (3, 4): "
+     "shape (3,), not (2,)"),
+    (lambda m: ag.cross_entropy(m("float32", 3, 4), m("float64", 3)), ag.ShapeError,
+     "cross_entropy(float32(3, 4), float64(3)): sizes 4 and 3 differ on axis -1 and neither "
+     "is 1: shapes (3, 4) and (3,) do not broadcast"),
+    (lambda m: ag.tril(m("float32", 3)), ag.ShapeError,
+     "tril(float32(3)): a matrix has at least 2 dimensions, this has shape (3,)"),
+    (lambda m: ag.flip(m("float32", 3), axis=1), IndexError,
+     "flip(float32(3)): axis 1 is out of range for 1 dimensions"),
+    (lambda m: ag.roll(m("float32", 3), 1, axis=1), IndexError,
+     "roll(float32(3), 1): axis 1 is out of range for 1 dimensions"),
+    (lambda m: ag.pad(m("float32", 3), [(1, 1), (1, 1)]), ValueError,
+     "pad(float32(3), [(1, 1), (1, 1)]): pad_width must be n, (before, after), or such a "
+     "pair for each of 1 dimensions, not [(1, 1), (1, 1)]"),
+    (lambda m: ag.repeat(m("float32", 3), -1), ValueError,
+     "repeat(float32(3), -1): repeats must not be negative: -1"),
+    (lambda m: ag.gather(m("float32", 3, 4), 0, m("int64", 2)), ValueError,
+     "gather(float32(3, 4), 0, int64(2)): the index has 1 dimensions, the operand 2"),
+    (lambda m: m("int8", 3) + 300, ag.DTypeError,
+     "add(int8(3), 300): the Python integer 300 does not fit into int8"),
+    (lambda m: ag.trace(m("float32", 3)), ag.ShapeError,
+     "trace(float32(3)): a matrix has at least 2 dimensions, this has shape (3,)"),
+    (lambda m: ag.norm(m("float32", 3), axis=1), IndexError,
+     "norm(float32(3)): axis 1 is out of range for 1 dimensions"),
+    (lambda m: ag.add(m("float32", 3), m("float32", 3), out=m("float32", 4)), ag.ShapeError,
+     "add(float32(3), float32(3)): the value has shape (3,), the target changed in place "
+     "has (4,)"),
+    (lambda m: ag.add(m("float32", 3), m("float32", 3), out=np.zeros(3)), TypeError,
+     "add(float32(3), float32(3)): out must be a Tensor, not ndarray"),
+    (lambda m: m("float32", 3, 4).swapaxes(0, 2), IndexError,
+     "swapaxes(float32(3, 4), 0, 2): axis 2 is out of range for 2 dimensions"),
+    (lambda m: m("float32", 3, 4).moveaxis(0, 2), IndexError,
+     "moveaxis(float32(3, 4), 0, 2): axis 2 is out of range for 2 dimensions"),
+    (lambda m: m("float32", 3, 4).sum(axes=0), TypeError,
+     "sum(float32(3, 4)): sum() got an unexpected keyword argument 'axes'"),
+    (lambda m: ag.zeros((3, -1)), ValueError,
+     "zeros((3, -1)): sizes must not be negative: (3, -1)"),
+    (lambda m: ag.tensor([1, 2], requires_grad=True), ag.DTypeError,
+     "tensor([1, 2]): only float and complex tensors can require grad, not int64"),
+]
+
+
+def name_of(case):
+    return case[2].partition("(")[0] if isinstance(case, tuple) else None
+
+
+def message(call):
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the class is compared below
+        call()
+    return type(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["eager", "symbolic", "jit"])
+@pytest.mark.parametrize(("call", "error", "text"), CASES, ids=map(name_of, CASES))
+def test_operations(call, error, text, way):
+    run = {
+        "eager": lambda: call(eager),
+        "symbolic": lambda: call(symbolic),
+        "jit": ag.jit(lambda: call(eager)),
+    }[way]
+    line = call.__code__.co_firstlineno
+    assert message(run) == (error, f"{text}\n  at {__file__}:{line}")
+
+
+def leaf(*shape, dtype="float32"):
+    return ag.zeros(shape, dtype=dtype, requires_grad=True)
+
+
+def in_place_on_a_leaf():
+    w = leaf(2)
+    w += 1
+
+
+def in_place_of_a_needed_value():
+    w = leaf(2)
+    y = w * 2
+    z = y * y
+    with ag.no_grad():
+        y.zero_()
+    z.sum().backward()
+
+
+GRADIENTS = [
+    (lambda: ag.ones(3).backward(), ag.GradientError,
+     "float32(3) does not depend on anything that requires grad; make the parameters with "
+     "requires_grad=True and compute outside of no_grad()"),
+    (lambda: (leaf(3) * 2).backward(), ag.GradientError,
+     "the gradient of float32(3), which is not a scalar, needs a cotangent of that shape: reduce "
+     "it first (y.sum()), or pass one (y.backward(grad))"),
+    (lambda: (leaf(3) * 2).backward(ag.ones(2)), ag.GradientError,
+     "the cotangent has shape (2,), but the result has shape (3,)"),
+    (lambda: ag.grad(leaf(3).sum(), leaf(2)), ag.GradientError,
+     "grad: float32() does not depend on float32(2). Pass disconnected='zero' (or 'none') if that "
+     "is meant"),
+    (lambda: ag.grad(leaf(3).sum(), ag.ones(2)), ag.GradientError,
+     "grad: float32(2) does not require grad; make it with requires_grad=True. Pass "
+     "disconnected='zero' (or 'none') if that is meant"),
+    (lambda: ag.grad(lambda x: x)(ag.ones(2)), ag.GradientError,
+     "the gradient of float32(2), which is not a scalar, needs a cotangent of that shape: reduce "
+     "it first (y.sum()), or pass one (y.backward(grad))"),
+    (lambda: ag.grad(lambda x: x)(ag.tensor([1, 2])), TypeError,
+     "cannot differentiate with respect to int64(2): only float and complex tensors have "
+     "gradients; choose the arguments with argnums"),
+    (lambda: ag.ones(3, dtype="int64").requires_grad_(), TypeError,
+     "only float and complex tensors can require grad, not int64(3); convert it first"),
+    (lambda: (leaf(3) * 2).requires_grad_(False), ag.GradientError,
+     "float32(3) was computed; use .detach() to cut its history"),
+    (lambda: ag.ones(3).retain_grad(), ag.GradientError,
+     "float32(3) does not require grad, so it will not have one"),
+    (lambda: setattr(leaf(3), "grad", ag.ones(4)), ValueError,
+     "grad has float32[4], but the tensor has float32[3]; both must agree"),
+    (lambda: setattr(leaf(3), "grad", np.ones(3)), TypeError,
+     "grad must be a Tensor or None, not ndarray"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), GRADIENTS)
+def test_gradients(call, error, text):
+    line = call.__code__.co_firstlineno
+    assert message(call) == (error, f"{text}\n  at {__file__}:{line}")
+
+
+def test_changes_in_place():
+    line = in_place_on_a_leaf.__code__.co_firstlineno + 2
+    assert message(in_place_on_a_leaf) == (
+        ag.GradientError,
+        "a tensor that requires grad and was not computed cannot be changed in "
+        "place while operations are recorded; wrap the change in `with ag.no_grad():`"
+        f"\n  at {__file__}:{line}",
+    )
+    error, text = message(in_place_of_a_needed_value)
+    line = in_place_of_a_needed_value.__code__.co_firstlineno
+    assert error is ag.GradientError and text == (
+        f"the gradient needs the value of float32(2) (made by multiply at {__file__}:{line + 2}), "
+        "but it was changed in place afterwards; change a copy instead (x = x + 1 rather than "
+        f"x += 1)\n  at {__file__}:{line + 6}"
+    )
+
+
+INSTEAD = (
+    "but the graph is only being written here and has no values yet. To choose between values use "
+    "ag.where(condition, a, b); for control flow on values use ag.cond, ag.while_loop or ag.scan; "
+    "for a value that may be fixed when the graph is written, pass it as a static argument: "
+    "ag.jit(static_argnames=...)."
+)
+VALUES = [
+    (lambda x: 1 if x.sum() > 0 else 2, "bool()", "greater"),
+    (lambda x: float(x.sum()), "float()", "sum"),
+    (lambda x: int(x.sum()), "int()", "sum"),
+    (lambda x: x.sum().item(), "item()", "sum"),
+    (lambda x: np.asarray(x.exp()), "conversion to a NumPy array", "exp"),
+    (lambda x: (x * 2).tolist(), "tolist()", "multiply"),
+]
+
+
+@pytest.mark.parametrize(("call", "use", "op"), VALUES)
+@pytest.mark.parametrize("way", ["jit", "symbolic"])
+def test_values_that_do_not_exist_yet(call, use, op, way):
+    x = ag.ones(3) if way == "jit" else T.fvector(shape=(3,))
+    run = ag.jit(call) if way == "jit" else call
+    error, text = message(lambda: run(x))
+    place = f"{__file__}:{call.__code__.co_firstlineno}"
+    assert error is ag.TraceError
+    assert text.startswith(f"{use} needs the value of <")
+    assert f"(made by {op} at {place}), {INSTEAD}\n  at {place}" in text
