@@ -139,8 +139,12 @@ def test_wrong_counts_and_keywords():
     f, (x, _) = adder(), arrays()
     assert f() == ("slow",) and f(x) == ("slow", x) and len(f(x, x, x)) == 4
     assert is_slow(f(Box(x), x)), "without a wrapper type, wrappers are strangers"
-    with pytest.raises(TypeError, match="keyword"):
-        f(x, y=x)
+    given = []
+    code = body(3, add("%b0", "%b1", "%b2"))
+    g = entry.bind(code, EntrySpec((X,)), slow=lambda *a, **k: given.append((a, k)), failed=failed)
+    g(x, y=x, z=1)
+    g(y=x)
+    assert given == [((x,), {"y": x, "z": 1}), ((), {"y": x})]
 
 
 def test_slow_path_may_raise():

@@ -158,3 +158,12 @@ def test_quota_of_the_control_group(tmp_path, monkeypatch):
     for text, expected in [("150000 100000", 2), ("max 100000", 9), ("50000 100000", 1)]:
         one.write_text(text)
         assert machine._quota(9) == expected
+
+
+def test_memory_is_what_the_control_group_leaves(tmp_path, monkeypatch):
+    everything = machine.memory()
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(machine, "_MEMORY", (str(limit),))
+    for text, expected in [("max", None), (str(1 << 28), 1 << 28)]:
+        limit.write_text(text)
+        assert machine.memory() == expected or (expected is None and machine.memory() >= everything)

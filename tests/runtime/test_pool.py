@@ -80,6 +80,8 @@ def test_other_spellings_are_numpys():
     assert pool.empty([300, 200], "f4").shape == LARGE
     assert pool.empty(50000, "f4").shape == (50000,)
     assert pool.empty((np.int64(300), 200), np.dtype("f4")).shape == LARGE
+    assert pool.allocator()(LARGE, dtype=np.dtype("f4")).shape == LARGE
+    assert pool.allocator()(dtype="f4", shape=LARGE).shape == LARGE
     assert pool.empty((3,), object).tolist() == [None] * 3
     assert pool.empty((3,), ">f4").dtype == np.dtype(">f4")
 
@@ -102,8 +104,22 @@ def test_limit_and_trim():
     assert 0 < pool.stats()["kept"] <= 1 << 20
     pool.trim()
     assert pool.stats()["kept"] == 0
+    array = pool.empty((1 << 21,), np.dtype("u1"))
+    del array
+    assert pool.stats()["kept"] == 0, "larger than the limit"
     with pytest.raises(ValueError, match="not -1"):
         pool.set_limit(-1)
+
+
+def test_full_of_old_sizes_it_makes_room_for_new_ones():
+    pool.set_limit(1 << 20)
+    old = [pool.empty((100_000,), np.dtype("u1")) for _ in range(8)]
+    del old
+    hits = pool.stats()["hits"]
+    for _ in range(10):
+        array = pool.empty((400_000,), np.dtype("u1"))
+        del array
+    assert pool.stats()["hits"] == hits + 9
 
 
 def test_threads_share_it_safely():

@@ -6,6 +6,7 @@ processor that LLVM gives is itself kept in the disk cache, under what the kerne
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -30,6 +31,7 @@ _QUOTAS = (
     "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
     "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
 )
+_MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 MAX_THREADS = 512
 _shared: weakref.WeakValueDictionary[tuple[str, int], elf.Image] = weakref.WeakValueDictionary()
 
@@ -255,6 +257,14 @@ def cores(bound: str | None = None) -> int:
     if first.isdigit() and int(first) > 0:
         limits.append(int(first))
     return max(1, min(limits))
+
+
+def memory() -> int:
+    """Bytes of memory that this process may use; 4 GiB where the system does not tell."""
+    limits = [int(text) for text in map(_read, _MEMORY) if text.isdigit()]
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(limits, default=4 << 30)
 
 
 def _quota(count: int) -> int:

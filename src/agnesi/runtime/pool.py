@@ -66,7 +66,7 @@ def trim() -> None:
 
 
 def set_limit(size: int) -> None:
-    """Keep at most ``size`` bytes that nobody uses (1 GiB unless set)."""
+    """Keep at most ``size`` bytes that nobody uses (a quarter of the memory unless set)."""
     if size < 0:
         raise ValueError(f"set_limit: the limit must be at least 0 bytes, not {size}")
     support.variable("pool", _LIMIT).value = size

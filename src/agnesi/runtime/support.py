@@ -37,6 +37,7 @@ _RELAX = {
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
 _METH_FASTCALL_KEYWORDS = 0x82
+_KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
 
 
 class _MethodDef(ctypes.Structure):
@@ -81,6 +82,7 @@ def native() -> machine.Code:
     _call(code, "platform_reset")
     cores = machine.cores(os.environ.get("OMP_NUM_THREADS"))
     ctypes.c_int64.from_address(code.address("thread_count")).value = cores
+    ctypes.c_int64.from_address(code.address("pool") + 16).value = machine.memory() // _KEPT_SHARE
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=functools.partial(_call, code, "threads_stop"),

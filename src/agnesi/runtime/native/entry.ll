@@ -1,8 +1,8 @@
-; The entry of every compiled function: a METH_FASTCALL function that is driven by a table.
+; The entry of every compiled function: METH_FASTCALL | METH_KEYWORDS, driven by a table.
 ;
 ; The builtin's self object holds, 16 bytes in (ctypes' b_ptr), the address of a %Context.  All
-; checks come first and leave nothing to undo; any mismatch calls the slow path with the same
-; arguments.  Object layouts used here are the same in CPython 3.11 to 3.14 and in NumPy 2:
+; checks come first and leave nothing to undo; any mismatch, and any keyword, calls the slow path
+; with the same arguments.  Object layouts used here are the same in CPython 3.11 to 3.14 and in NumPy 2:
 ;   object: refcount 0, type 8       float: value 16            tuple: items at its basic size
 ;   ndarray: data 16, nd 24, dims 32, descr 56, flags 64, mem_handler 88
 ;   descr: kind 24, byteorder 26, type_num 28, elsize 40
@@ -668,7 +668,9 @@ define ptr @empty(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %dims = alloca [64 x i64]
   %two = icmp eq i64 %nargs, 2
-  br i1 %two, label %types, label %slow
+  %positional = icmp eq ptr %names, null
+  %plain.call = and i1 %two, %positional
+  br i1 %plain.call, label %types, label %slow
 types:
   %shape = load ptr, ptr %args
   %descr.at = getelementptr ptr, ptr %args, i64 1
@@ -731,6 +733,6 @@ slow:
   %handler.at = getelementptr ptr, ptr %base, i64 1
   %handler = load ptr, ptr %handler.at
   %call = call ptr @api_get(i64 22)
-  %result = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr null)
+  %result = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr %names)
   ret ptr %result
 }

@@ -85,10 +85,16 @@ miss:
   %large = icmp uge i64 %bytes, 32768
   %slack = select i1 %large, i64 4096, i64 0
   %room = add i64 %bytes, %slack
-  %memory = call ptr @system_alloc(i64 %room)
-  %failed = icmp eq ptr %memory, null
+  %try = call ptr @system_alloc(i64 %room)
+  %short = icmp eq ptr %try, null
+  br i1 %short, label %collect, label %fresh
+collect:
+  call void @pool_trim()
+  %again = call ptr @system_alloc(i64 %room)
+  %failed = icmp eq ptr %again, null
   br i1 %failed, label %undo, label %fresh
 fresh:
+  %memory = phi ptr [%try, %miss], [%again, %collect]
   %colour = and i64 %count, 15
   %distance = shl i64 %colour, 8
   %ahead = select i1 %large, i64 %distance, i64 0
@@ -110,32 +116,42 @@ nothing:
   ret ptr null
 }
 
+; When the list of kept blocks is full, it holds sizes that nobody asks for: then start afresh.
 define void @pool_free(ptr %data) nounwind {
 entry:
   %block = getelementptr i8, ptr %data, i64 -64
   %class = load i64, ptr %block
   %bytes.at = getelementptr %Header, ptr %block, i64 0, i32 1
   %bytes = load i64, ptr %bytes.at
+  %next.at = getelementptr %Header, ptr %block, i64 0, i32 2
+  %start.at = getelementptr %Header, ptr %block, i64 0, i32 3
   %head = getelementptr ptr, ptr @free_blocks, i64 %class
   call void @pool_lock()
   %minus = sub i64 0, %bytes
   call void @pool_add(i64 5, i64 %minus)
-  %kept = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 1)
+  br label %weigh
+weigh:
   %limit = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 2)
+  %kept = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 1)
   %after = add i64 %kept, %bytes
   %over = icmp ugt i64 %after, %limit
-  br i1 %over, label %drop, label %keep
+  br i1 %over, label %full, label %keep
 keep:
   store i64 %after, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 1)
   %first = load ptr, ptr %head
-  %next.at = getelementptr %Header, ptr %block, i64 0, i32 2
   store ptr %first, ptr %next.at
   store ptr %block, ptr %head
   call void @pool_unlock()
   ret void
-drop:
+full:
   call void @pool_unlock()
-  %start.at = getelementptr %Header, ptr %block, i64 0, i32 3
+  %hopeless = icmp ugt i64 %bytes, %limit
+  br i1 %hopeless, label %drop, label %clear
+clear:
+  call void @pool_trim()
+  call void @pool_lock()
+  br label %weigh
+drop:
   %start = load ptr, ptr %start.at
   call void @system_free(ptr %start)
   ret void
