@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import integers
+from . import halves, integers
 from .builder import Builder, Value, const, is_float, scalar, suffix, vector, width
-from .vmath import explog, hyperbolic, power, rounding, trig
+from .vmath import erf, explog, gamma, hyperbolic, power, rounding, trig
 from .vmath.lane import Lane, mad, select
 
 RESULT_BOOL = frozenset(
@@ -41,22 +41,27 @@ def _to_half(b: Builder, value: Value) -> Value:
     bits = select(back.abs() > x.abs(), bits - 1, bits)
     # A NaN keeps its bits; an infinity is exact.
     odd = select((back < x) | (back > x), bits | 1, bits)
-    return odd.real().cast("fptrunc", "half").v
+    return halves.truncate(b, odd.real().v)
 
 
 def _float_to_float(b: Builder, value: Value, source: str, target: str) -> Value:
     lanes = width(value.type)
     if source == "float64" and target == "float16":
         return _to_half(b, value)
-    wider = int(target[5:]) > int(source[5:])
-    return b.cast("fpext" if wider else "fptrunc", value, register(target, lanes))
+    if source == "float16":
+        single = halves.extend(b, value)
+        return single if target == "float32" else b.cast("fpext", single, register(target, lanes))
+    if target == "float16":
+        return halves.truncate(b, value)
+    name = "fpext" if target == "float64" else "fptrunc"
+    return b.cast(name, value, register(target, lanes))
 
 
 def _float_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
     """Truncate; out of range wraps through a wider integer and saturates there."""
     lanes = width(value.type)
     if source == "float16":
-        value = b.cast("fpext", value, vector("float", lanes))
+        value = halves.extend(b, value)
     bits = int(target.removeprefix("u").removeprefix("int"))
     wide = vector(f"i{max(bits, 32)}", lanes)
     kind = "fptoui" if target in ("uint32", "uint64") else "fptosi"
@@ -82,7 +87,7 @@ def _int_to_float(b: Builder, value: Value, source: str, target: str) -> Value:
     if target != "float16":
         return b.cast(name, value, register(target, lanes))
     # Every integer that float16 can hold is exact in float32, so nothing is rounded twice.
-    return b.cast("fptrunc", b.cast(name, value, vector("float", lanes)), vector("half", lanes))
+    return halves.truncate(b, b.cast(name, value, vector("float", lanes)))
 
 
 def cast(b: Builder, value: Value, from_dtype: str, to_dtype: str) -> Value:
@@ -91,6 +96,8 @@ def cast(b: Builder, value: Value, from_dtype: str, to_dtype: str) -> Value:
         return value
     floating = from_dtype.startswith("float"), to_dtype.startswith("float")
     if to_dtype == "bool":
+        if from_dtype == "float16":
+            value = halves.extend(b, value)
         zero = const(value.type, 0)
         return b.fcmp("une", value, zero) if floating[0] else b.icmp("ne", value, zero)
     if floating == (True, True):
@@ -179,6 +186,11 @@ _FLOAT: dict[str, _Function] = {
     "tanh": hyperbolic.tanh,
     "sigmoid": hyperbolic.sigmoid,
     "softplus": hyperbolic.softplus,
+    "erf": erf.erf,
+    "erfc": erf.erfc,
+    "erfinv": erf.erfinv,
+    "lgamma": gamma.lgamma,
+    "digamma": gamma.digamma,
     "floor": rounding.floor,
     "ceil": rounding.ceil,
     "trunc": rounding.trunc,
@@ -234,12 +246,10 @@ def _boolean(b: Builder, name: str, args: tuple[Value, ...]) -> Value | None:
 
 def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
     half = scalar(args[0].type) == "half"
-    if half and name not in ("abs", "negative"):
-        args = tuple(b.cast("fpext", a, vector("float", width(a.type))) for a in args)
+    if half:
+        args = tuple(halves.extend(b, a) for a in args)
     result = _FLOAT[name](*(Lane(b, a) for a in args)).v
-    if scalar(result.type) == "float" and half:
-        return b.cast("fptrunc", result, vector("half", width(result.type)))
-    return result
+    return halves.truncate(b, result) if half and is_float(result.type) else result
 
 
 def emit(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:

@@ -26,7 +26,7 @@ _EXP2 = (
 )  # fmt: skip
 
 
-def _logarithm(a: Lane) -> tuple[Lane, Lane]:
+def log_pair(a: Lane) -> tuple[Lane, Lane]:
     """``log a`` as a sum of two float64 with some 65 correct bits, for finite positive ``a``."""
     e, m = split(a)
     f = m - 1.0
@@ -59,7 +59,7 @@ def _exponential(p: Lane, low: Lane) -> Lane:
 
 def _magnitude(a: Lane, y: Lane) -> Lane:
     """``a ** y`` for ``a >= 0``."""
-    log, low = _logarithm(a)
+    log, low = log_pair(a)
     log = select(a.eq(0.0), log.like(-math.inf), select(a.eq(math.inf), a, log))
     p, rest = two_product(log, y)
     return _exponential(p, mad(low, y, rest))

@@ -53,8 +53,19 @@ def _step(rest: Lane, divisor: Lane) -> Lane:
     """Take away a multiple of the divisor; exact, and at least halves what is above it."""
     ratio = rest / divisor
     whole = trunc(ratio.least_of(2.0 ** (rest.mantissa - 1)))
-    lower = residual(whole, divisor, rest)
+    lower = residual(whole, divisor, rest) if rest.fused else _unfused(whole, divisor, rest)
     return select(lower < 0.0, lower + divisor, lower)
+
+
+def _unfused(whole: Lane, divisor: Lane, rest: Lane) -> Lane:
+    """``rest - whole * divisor`` by products in halves, which must not overflow."""
+    top, shift = (900, 200) if rest.double else (100, 50)
+    large = rest > 2.0**top
+    down = select(large, rest.like(2.0**-shift), 1.0)
+    up = select(large, rest.like(2.0**shift), 1.0)
+    lower = residual(whole, divisor * down, rest * down) * up
+    # The scaled divisor is exact unless it is far above ``rest``.
+    return select(whole.eq(0.0), rest, lower)
 
 
 def fmod(x: Lane, y: Lane) -> Lane:

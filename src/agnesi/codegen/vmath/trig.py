@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..builder import const
 from .lane import Lane, mad, poly, quick_sum, rarely, residual, select, through_double
 from .reduction import Reduced, is_huge, reduce_far, reduce_near
 
@@ -38,6 +39,22 @@ _ATAN = (
     -0.008221995067312696,
 )  # fmt: skip
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
+
+
+def sine_of(r: Lane, low: Lane) -> Lane:
+    """``sin(r + low)`` in float64 for ``|r| <= pi/2``."""
+    z = r * r
+    return r + mad(r * z, poly(z, _SIN), low)
+
+
+def tangent_of(r: Lane, low: Lane) -> Lane:
+    """``tan(r + low)`` in float64 for ``|r| <= pi/2``."""
+    outer = r.abs() > math.pi / 4
+    half, half_low = quick_sum(r.like(_HALF_PI[0]), -r.abs())
+    whole = select(outer, Lane(r.b, const("i64" if r.lanes == 1 else f"<{r.lanes} x i64>", 1)), 0)
+    inner = select(outer, -half, r.abs())
+    inner_low = select(outer, low.flip(r.sign_bits()) - half_low - _HALF_PI[1], low.flip(r.sign_bits()))
+    return _tangent(Reduced(inner, inner_low, whole)).flip(r.sign_bits())
 
 
 def _sine(reduced: Reduced) -> Lane:
