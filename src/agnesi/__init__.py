@@ -45,7 +45,12 @@ if TYPE_CHECKING:
     from agnesi import nn as nn
     from agnesi import optim as optim
     from agnesi import testing as testing
+    from agnesi.api import random as random
     from agnesi.api import symbolic as symbolic
+    from agnesi.api.random import manual_seed as manual_seed
+    from agnesi.api.random import rand as rand
+    from agnesi.api.random import randint as randint
+    from agnesi.api.random import randn as randn
     from agnesi.compiler.control import clear_cache as clear_cache
     from agnesi.compiler.control import get_num_threads as get_num_threads
     from agnesi.compiler.control import set_num_threads as set_num_threads
@@ -63,8 +68,13 @@ _LATE = {
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "inspect": "agnesi.inspect",
     "jit": "agnesi.compiler.jit:jit",
+    "manual_seed": "agnesi.api.random:manual_seed",
     "nn": "agnesi.nn",
     "optim": "agnesi.optim",
+    "rand": "agnesi.api.random:rand",
+    "randint": "agnesi.api.random:randint",
+    "randn": "agnesi.api.random:randn",
+    "random": "agnesi.api.random",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
