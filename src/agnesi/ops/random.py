@@ -41,7 +41,7 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
 _WORD = 0xFFFFFFFF
 #: Blocks at a time in NumPy, so that they stay in the cache.
-_CHUNK = 4096
+_CHUNK = 8192
 #: Words that one draw may take: positions are computed in 32 bits.
 _MOST = 1 << 32
 _UINT32 = dtypes.uint32

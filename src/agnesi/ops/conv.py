@@ -1,0 +1,385 @@
+"""Convolutions (as deep learning says: correlations) over any number of axes, and transposed ones.
+
+Convolution is bilinear in image and filters.  Its two adjoints are operations of their own, and the
+three are each other's derivatives, to any order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op, public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, pair
+from agnesi.ops.movement import reshape
+
+Ints = tuple[int, ...]
+Pads = tuple[tuple[int, int], ...]
+
+
+@record
+class Windows:
+    """How windows lie on the spatial axes: steps between them, border, steps inside them."""
+
+    stride: Ints
+    padding: Pads
+    dilation: Ints
+
+    def sizes(self, sizes: Shape, kernel: Ints) -> Shape:
+        """How many windows there are on each axis."""
+        result = []
+        for n, k, s, (low, high), d in zip(
+            sizes, kernel, self.stride, self.padding, self.dilation, strict=True
+        ):
+            room = n + (low + high - d * (k - 1) - 1)
+            if isinstance(room, int) and room < 0:
+                raise ShapeError(
+                    f"a window of {d * (k - 1) + 1} does not fit an axis of {n}"
+                    f" with borders {low} and {high}"
+                )
+            result.append(room // s + 1)
+        return tuple(result)
+
+    def padded(self, x: np.ndarray, value: Any = 0) -> np.ndarray:
+        """``x`` with its border."""
+        if not any(low or high for low, high in self.padding):
+            return x
+        return np.pad(x, ((0, 0), (0, 0), *self.padding), constant_values=value)
+
+    def inner(self, x: np.ndarray) -> np.ndarray:
+        """``x`` without its border."""
+        cut = (
+            slice(low, n - high)
+            for (low, high), n in zip(self.padding, x.shape[2:], strict=True)
+        )
+        return x[(slice(None), slice(None), *cut)]
+
+    def view(self, padded: np.ndarray, kernel: Ints) -> np.ndarray:
+        """All windows: shape (batch, channels, *places, *kernel)."""
+        axes = tuple(range(2, padded.ndim))
+        wide = tuple(d * (k - 1) + 1 for k, d in zip(kernel, self.dilation, strict=True))
+        found = sliding_window_view(padded, wide, axes)
+        places = tuple(slice(None, None, s) for s in self.stride)
+        inside = tuple(slice(None, None, d) for d in self.dilation)
+        return found[(slice(None), slice(None), *places, *inside)]
+
+    def taps(self, kernel: Ints, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
+        """Each position in the kernel, and where the windows have it in the padded image."""
+        for tap in itertools.product(*map(range, kernel)):
+            cut = tuple(
+                slice(t * d, t * d + s * (n - 1) + 1, s)
+                for t, d, s, n in zip(tap, self.dilation, self.stride, places, strict=True)
+            )
+            yield tap, (slice(None), slice(None), *cut)
+
+
+def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:
+    """Windows as rows of a matrix for each group: (groups, batch * places, channels * kernel)."""
+    view = windows.view(windows.padded(x), kernel)
+    rank = len(kernel)
+    n, channels, places = view.shape[0], view.shape[1] // groups, view.shape[2: 2 + rank]
+    view = view.reshape(n, groups, channels, *places, *kernel)
+    order = (1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
+    rows = n * math.prod(places)
+    return view.transpose(order).reshape(groups, rows, channels * math.prod(kernel))
+
+
+def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
+    """(batch, channels, *places) as (groups, batch * places, channels of the group)."""
+    n, channels, *places = g.shape
+    parts = g.reshape(n, groups, channels // groups, math.prod(places))
+    return parts.transpose(1, 0, 3, 2).reshape(groups, -1, channels // groups)
+
+
+# -- operations -------------------------------------------------------------------------------
+class _Bilinear(Op):
+    """Two operands, linear in each."""
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
+        ta, tb = ts
+        first = None if ta is None else apply(self, ta, b)
+        second = None if tb is None else apply(self, a, tb)
+        if first is None or second is None:
+            return second if first is None else first
+        return first + second
+
+
+@record
+class Conv(_Bilinear):
+    """Images (batch, channels, ...) and filters (out, channels / groups, ...): a map for each."""
+
+    windows: Windows
+    groups: int = 1
+    name = "conv"
+
+    def infer(self, x: Any, w: Any) -> Any:
+        channels = w.shape[1] * self.groups
+        if isinstance(x.shape[1], int) and isinstance(channels, int) and x.shape[1] != channels:
+            raise ShapeError(
+                f"the image has {x.shape[1]} channels, the filters want {w.shape[1]} for each of "
+                f"{self.groups} groups"
+            )
+        if isinstance(w.shape[0], int) and w.shape[0] % self.groups:
+            raise ShapeError(f"{w.shape[0]} filters do not divide into {self.groups} groups")
+        places = self.windows.sizes(x.shape[2:], w.shape[2:])
+        return (x.shape[0], w.shape[0], *places), x.dtype
+
+    def perform(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        (shape, _), groups, out = self.infer(x, w), self.groups, w.shape[0]
+        columns = _columns(x, self.windows, w.shape[2:], groups)
+        y = columns @ w.reshape(groups, out // groups, -1).transpose(0, 2, 1)
+        y = y.reshape(groups, shape[0], -1, out // groups).transpose(1, 0, 3, 2)
+        return np.ascontiguousarray(y).reshape(shape)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, w: Tensor) -> tuple[Any, ...]:
+        return (
+            apply(ConvGradX(self.windows, self.groups, x.shape), g, w) if x.requires_grad else None,
+            apply(ConvGradW(self.windows, self.groups, w.shape), x, g) if w.requires_grad else None,
+        )
+
+
+@record
+class ConvGradX(_Bilinear):
+    """Adjoint of Conv to the image: what its result is worth, and the filters, to an image."""
+
+    windows: Windows
+    groups: int
+    shape: Shape
+    name = "conv_grad_x"
+
+    def infer(self, g: Any, w: Any) -> Any:
+        return self.shape, g.dtype
+
+    def perform(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
+        groups, kernel, places = self.groups, w.shape[2:], g.shape[2:]
+        wide = [
+            n + low + high
+            for n, (low, high) in zip(self.shape[2:], self.windows.padding, strict=True)
+        ]
+        padded = np.zeros((*self.shape[:2], *wide), g.dtype)
+        rows = g.reshape(g.shape[0], groups, g.shape[1] // groups, math.prod(places))
+        filters = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+        for tap, where in self.windows.taps(kernel, places):
+            part = filters[(..., *tap)].transpose(0, 2, 1) @ rows
+            padded[where] += part.reshape(*self.shape[:2], *places)
+        return np.ascontiguousarray(self.windows.inner(padded))
+
+    def vjp(self, h: Tensor, y: Tensor, g: Tensor, w: Tensor) -> tuple[Any, ...]:
+        return (
+            apply(Conv(self.windows, self.groups), h, w) if g.requires_grad else None,
+            apply(ConvGradW(self.windows, self.groups, w.shape), h, g) if w.requires_grad else None,
+        )
+
+    def resolve(self, known: Any) -> Op:
+        return ConvGradX(self.windows, self.groups, tuple(map(known, self.shape)))
+
+
+@record
+class ConvGradW(_Bilinear):
+    """Adjoint of Conv to the filters: image, and what Conv's result is worth, to filters."""
+
+    windows: Windows
+    groups: int
+    shape: Shape
+    name = "conv_grad_w"
+
+    def infer(self, x: Any, g: Any) -> Any:
+        return self.shape, x.dtype
+
+    def perform(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
+        columns = _columns(x, self.windows, self.shape[2:], self.groups)  # type: ignore[arg-type]
+        return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
+
+    def vjp(self, h: Tensor, y: Tensor, x: Tensor, g: Tensor) -> tuple[Any, ...]:
+        return (
+            apply(ConvGradX(self.windows, self.groups, x.shape), g, h) if x.requires_grad else None,
+            apply(Conv(self.windows, self.groups), x, h) if g.requires_grad else None,
+        )
+
+    def resolve(self, known: Any) -> Op:
+        return ConvGradW(self.windows, self.groups, tuple(map(known, self.shape)))
+
+
+# -- parameters -------------------------------------------------------------------------------
+def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
+    """One integer for each spatial axis, from one for all or one each."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
+    if len(values) != rank:
+        raise ValueError(f"{what} {value} must be one number, or one for each of {rank} axes")
+    numbers = tuple(operator.index(v) for v in values)
+    if any(v < least for v in numbers):
+        raise ValueError(f"{what} {value} must be at least {least}")
+    return numbers
+
+
+def borders(padding: Any, kernel: Ints, dilation: Ints, stride: Ints) -> Pads:
+    """Border before and behind each axis: a number, one or a pair for each axis, or a word."""
+    rank = len(kernel)
+    if padding == "valid":
+        return ((0, 0),) * rank
+    if padding in ("full", "same") and any(isinstance(k, Dim) for k in kernel):
+        raise ShapeError(f"padding {padding!r} needs to know the sizes {kernel} of the filters")
+    spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    if padding == "full":
+        return tuple((n, n) for n in spans)
+    if padding == "same":
+        if any(s != 1 for s in stride):
+            raise ValueError(f"padding 'same' goes with stride 1, not {stride}")
+        return tuple((n // 2, n - n // 2) for n in spans)
+    if isinstance(padding, str):
+        raise ValueError(f"padding {padding!r} is none of 'valid', 'same', 'full', or numbers")
+    if isinstance(padding, (tuple, list)) and any(isinstance(p, (tuple, list)) for p in padding):
+        pairs = tuple(per_axis(p, 2, "padding", 0) for p in padding)
+        if len(pairs) != rank:
+            raise ValueError(f"padding {padding} must have a pair for each of {rank} axes")
+        return tuple((a, b) for a, b in pairs)
+    return tuple((p, p) for p in per_axis(padding, rank, "padding", 0))
+
+
+def _operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
+    x, w = pair(as_tensor(x), as_tensor(w))
+    rank = w.ndim - 2 if rank is None else rank
+    if x.ndim != rank + 2 or w.ndim != rank + 2 or rank < 1:
+        raise ShapeError(
+            f"image {x.shape} and filters {w.shape} must both have {max(rank, 1) + 2} axes: "
+            "(batch, channels, ...) and (filters, channels, ...)"
+        )
+    return x, w, rank
+
+
+def _with_bias(y: Tensor, bias: Any) -> Tensor:
+    if bias is None:
+        return y
+    bias = as_tensor(bias)
+    if bias.ndim != 1:
+        raise ShapeError(f"the bias has shape {bias.shape}; it must have one number per channel")
+    return y + reshape(bias, (bias.shape[0], *(1,) * (y.ndim - 2)))
+
+
+def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int,
+          rank: int | None) -> Tensor:
+    x, w, rank = _operands(x, w, rank)
+    kernel: Any = w.shape[2:]
+    steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
+    windows = Windows(steps, borders(padding, kernel, inside, steps), inside)
+    return _with_bias(apply(Conv(windows, per_axis(groups, 1, "groups")[0]), x, w), bias)
+
+
+# -- functions --------------------------------------------------------------------------------
+@public
+def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
+           dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Convolution over one axis; see :func:`conv2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conv1d([[[1.0, 2.0, 4.0]]], [[[-1.0, 1.0]]])
+    tensor([[[1., 2.]]])
+    """
+    return _conv(x, w, bias, stride, padding, dilation, groups, 1)
+
+
+@public
+def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
+           dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Convolution (correlation: filters are not flipped) over two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Images: (batch, channels, height, width).
+    w : array_like
+        Filters: (filters, channels / groups, height, width).
+    bias : array_like, optional
+        A number for each filter.
+    stride, dilation : int or (int, int)
+        Steps between windows, and between the elements of one.
+    padding : int, (int, int), a (before, after) for each axis, "valid", "same" or "full"
+        Border of zeros.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+
+    Returns
+    -------
+    Tensor
+        (batch, filters, places, places); windows that would stick out are dropped.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conv2d(ag.ones((1, 1, 3, 3)), ag.ones((1, 1, 2, 2)), stride=1)
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
+    return _conv(x, w, bias, stride, padding, dilation, groups, 2)
+
+
+@public
+def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
+           dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Convolution over three axes; see :func:`conv2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conv3d(ag.ones((1, 2, 3, 3, 3)), ag.ones((4, 2, 3, 3, 3))).shape
+    (1, 4, 1, 1, 1)
+    """
+    return _conv(x, w, bias, stride, padding, dilation, groups, 3)
+
+
+@public
+def conv_transpose(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
+                   output_padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Transposed convolution: the adjoint of a convolution, used to go up in size.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...), over one axis or several.
+    w : array_like
+        (channels, channels of the result / groups, ...).
+    bias : array_like, optional
+    stride, padding, dilation, groups
+        Those of the convolution whose adjoint it is.
+    output_padding : int or tuple of int
+        How much larger the result is: several sizes lead to the same one under a stride.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conv_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]], stride=2)
+    tensor([[[ 1., 10.,  2., 20.]]])
+    """
+    x, w, rank = _operands(x, w, None)
+    kernel: Any = w.shape[2:]
+    steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
+    windows = Windows(steps, borders(padding, kernel, inside, steps), inside)
+    if isinstance(x.shape[1], int) and x.shape[1] != w.shape[0]:
+        raise ShapeError(f"the image has {x.shape[1]} channels, the filters take {w.shape[0]}")
+    extra = per_axis(output_padding, rank, "output_padding", 0)
+    sizes: list[Size] = []
+    for n, k, s, (low, high), d, more in zip(
+        x.shape[2:], kernel, steps, windows.padding, inside, extra, strict=True
+    ):
+        if more >= max(s, d):
+            raise ValueError(f"output_padding {more} must be below the stride {s} or dilation {d}")
+        sizes.append((n - 1) * s + (d * (k - 1) + 1 + more - low - high))
+    shape = (x.shape[0], w.shape[1] * groups, *sizes)
+    return _with_bias(apply(ConvGradX(windows, groups, shape), x, w), bias)
