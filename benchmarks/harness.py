@@ -56,12 +56,24 @@ class Result:
     case: str
     threads: int
     seconds: dict[str, float]
+    least: dict[str, float]  # the shortest round: what a quiet machine would tell
     spread: dict[str, float]  # interquartile range over the median
     absent: dict[str, str]
     goal: float | None = None
     limit: float | None = None
     rivals: tuple[str, ...] | None = None
     bound: float | None = None  # seconds that the machine needs at its measured peaks
+
+    @classmethod
+    def empty(cls, context: Context, case: str, **goals: Any) -> Result:
+        """A result to which `add` brings the figures."""
+        return cls(context.suite, case, context.threads, {}, {}, {}, {}, **goals)
+
+    def add(self, name: str, samples: Sequence[float]) -> None:
+        """A library's rounds, in seconds."""
+        self.seconds[name] = statistics.median(samples)
+        self.least[name] = min(samples)
+        self.spread[name] = relative_spread(samples)
 
     @property
     def ours(self) -> float | None:
@@ -70,12 +82,11 @@ class Result:
     @property
     def best_peer(self) -> str | None:
         """The fastest rival's name."""
-        peers = {
-            name: s
-            for name, s in self.seconds.items()
-            if not name.startswith(OURS) and (self.rivals is None or name in self.rivals)
-        }
-        return min(peers, key=peers.__getitem__) if peers else None
+        return min(self._peers(), key=self.seconds.__getitem__, default=None)
+
+    def _peers(self) -> list[str]:
+        allowed = self.seconds if self.rivals is None else self.rivals
+        return [n for n in self.seconds if n in allowed and not n.startswith(OURS)]
 
     @property
     def ratio(self) -> float | None:
@@ -83,6 +94,13 @@ class Result:
         if self.ours is None or self.best_peer is None:
             return None
         return self.seconds[self.best_peer] / self.ours
+
+    @property
+    def least_ratio(self) -> float | None:
+        """The ratio of the shortest rounds, which a busy machine disturbs less."""
+        if self.ours is None or self.best_peer is None:
+            return None
+        return min(self.least[name] for name in self._peers()) / self.least[OURS]
 
     @property
     def noisy(self) -> bool:
@@ -120,12 +138,15 @@ class Context:
         """Build, check and time every contender of a case."""
         self.note(case.name)
         ready, absent = prepare(case)
-        seconds, spread = time_in_turn(ready, self.quick, cool=0.006 if self.threads > 1 else 0.0)
-        return Result(
-            self.suite, case.name, self.threads, seconds, spread, absent,
-            goal=case.goal, limit=case.limit, rivals=case.rivals,
+        result = Result.empty(
+            self, case.name, goal=case.goal, limit=case.limit, rivals=case.rivals,
             bound=self.bound(case.bytes, case.flops, case.dtype),
         )  # fmt: skip
+        result.absent.update(absent)
+        rounds = time_in_turn(ready, self.quick, cool=0.006 if self.threads > 1 else 0.0)
+        for name, samples in rounds.items():
+            result.add(name, samples)
+        return result
 
 
 # ------------------------------------------------------------------------------------- answers
@@ -232,8 +253,8 @@ class Slot:
 
 def time_in_turn(
     ready: Mapping[str, Contender], quick: bool, cool: float = 0.0
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Median seconds a call and relative spread, the contenders taking turns.
+) -> dict[str, list[float]]:
+    """Seconds a call in every round, the contenders taking turns.
 
     Before each slot come a pause of `cool` seconds, in which the previous library's threads stop
     spinning, and a few calls that do not count, in which this library's threads wake.
@@ -252,13 +273,12 @@ def time_in_turn(
                 samples[name].append(s.turn())
     finally:
         gc.enable()
-    return (
-        {name: statistics.median(s) for name, s in samples.items()},
-        {name: relative_spread(s) for name, s in samples.items()},
-    )
+    return samples
 
 
 def relative_spread(samples: Sequence[float]) -> float:
     """Interquartile range over the median."""
+    if len(samples) == 1:
+        return 0.0
     low, middle, high = statistics.quantiles(samples, n=4)
     return (high - low) / middle

@@ -21,7 +21,8 @@ def seconds(value: float | None) -> str:
 def suite_table(title: str, results: Sequence[Result]) -> str:
     """One row a case: ours, the best peer, the ratio, the goal, the physical limit, all peers.
 
-    A ratio with ~ before it was measured on a machine too busy to trust it.
+    A ratio with ~ before it was measured on a machine too busy to trust it; then the ratio of the
+    shortest rounds follows in brackets.
     """
     peers = list(dict.fromkeys(n for r in results for n in r.seconds if n != OURS))
     head = ["case", "agnesi", "ratio", "goal", "met", "best peer", "% of limit", *peers]
@@ -35,13 +36,21 @@ def _row(result: Result, peers: Sequence[str]) -> list[str]:
     return [
         result.case,
         seconds(result.ours),
-        "-" if result.ratio is None else f"{'~' * result.noisy}{result.ratio:.2f}x",
+        ratio_text(result),
         goal_text(result),
         {True: "yes", False: "NO", None: "-"}[result.met],
         result.best_peer or "-",
         "-" if fraction is None else f"{100 * fraction:.0f}",
         *(seconds(result.seconds.get(name)) for name in peers),
     ]
+
+
+def ratio_text(result: Result) -> str:
+    if result.ratio is None:
+        return "-"
+    if result.noisy:
+        return f"~{result.ratio:.2f}x ({result.least_ratio:.2f}x)"
+    return f"{result.ratio:.2f}x"
 
 
 def goal_text(result: Result) -> str:

@@ -11,7 +11,7 @@ from benchmarks.suites import _mlp, elementwise, matmul, rows
 
 
 def result(seconds: dict[str, float], **more: object) -> Result:
-    return Result("suite", "case", 1, seconds, {}, {}, **more)
+    return Result("suite", "case", 1, seconds, dict(seconds), {}, {}, **more)
 
 
 def measure(**contenders: object) -> Result:
@@ -43,6 +43,15 @@ def test_ratio_is_best_rival_over_ours():
     assert (got.best_peer, got.ratio, got.met) == ("a", 1.5, False)
     got.rivals = ("b",)
     assert (got.best_peer, got.ratio, got.met) == ("b", 3.0, True)
+
+
+def test_a_spread_of_the_rounds_is_told():
+    context = Context("suite", 1, quick=True)
+    got = Result.empty(context, "case", goal=1.0)
+    got.add("agnesi", [1.0, 1.0, 1.0])
+    got.add("a", [2.0, 5.0, 8.0])
+    assert (got.ratio, got.least_ratio, got.noisy) == (5.0, 2.0, True)
+    assert report.ratio_text(got) == "~5.00x (2.00x)"
 
 
 def test_goals_are_undecided_without_our_figure_and_need_all_parts():

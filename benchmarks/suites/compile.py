@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 
-from benchmarks.harness import OURS, Context, Result, relative_spread
+from benchmarks.harness import OURS, Context, Result
 from benchmarks.suites import _cold, _mlp
 
 TITLE = "compile of the MLP step, cold and from the disk cache"
@@ -20,13 +19,8 @@ COLD_LIMIT, WARM_LIMIT = 0.2, 0.05
 
 def run(context: Context) -> list[Result]:
     loss = float(_mlp.with_numpy(_mlp.make(_cold.SIZES, _cold.BATCH)).answer()[0])
-    cold = Result(
-        context.suite, "cold", context.threads, {}, {}, {},
-        goal=1.0, limit=COLD_LIMIT, rivals=("jax",),
-    )  # fmt: skip
-    warm = Result(
-        context.suite, "second process, disk cache", context.threads, {}, {}, {}, limit=WARM_LIMIT
-    )
+    cold = Result.empty(context, "cold", goal=1.0, limit=COLD_LIMIT, rivals=("jax",))
+    warm = Result.empty(context, "second process, disk cache", limit=WARM_LIMIT)
     for library in _cold.LIBRARIES:
         context.note(library)
         slow = library not in (OURS, "jax")
@@ -39,8 +33,7 @@ def run(context: Context) -> list[Result]:
             cold.absent[library] = warm.absent[library] = str(error)
             continue
         for result, samples in zip((cold, warm), zip(*pairs, strict=True), strict=True):
-            result.seconds[library] = statistics.median(samples)
-            result.spread[library] = relative_spread(samples) if times > 1 else 0.0
+            result.add(library, samples)
     return [cold, warm]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 
-from benchmarks.harness import Context, Result, relative_spread
+from benchmarks.harness import Context, Result
 
 TITLE = "import agnesi over import numpy"
 THREADS = (1,)
@@ -21,9 +20,7 @@ print(time.perf_counter() - start)
 
 
 def run(context: Context) -> list[Result]:
-    result = Result(
-        context.suite, "after import numpy", context.threads, {}, {}, {}, limit=LIMIT
-    )
+    result = Result.empty(context, "after import numpy", limit=LIMIT)
     turns = 5 if context.quick else 15
     samples: dict[str, list[float]] = {name: [] for name in LIBRARIES}
     for turn in range(turns + 1):  # the first turn fills the file cache and the .pyc files
@@ -37,8 +34,7 @@ def run(context: Context) -> list[Result]:
                 samples[name].append(seconds)
     for name in LIBRARIES:
         if name not in result.absent:
-            result.seconds[name] = statistics.median(samples[name])
-            result.spread[name] = relative_spread(samples[name])
+            result.add(name, samples[name])
     return [result]
 
 
