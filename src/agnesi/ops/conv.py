@@ -171,7 +171,8 @@ class ConvGradX(_Bilinear):
         rows = g.reshape(g.shape[0], groups, g.shape[1] // groups, math.prod(places))
         filters = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
         for tap, where in self.windows.taps(kernel, places):
-            part = filters[(..., *tap)].transpose(0, 2, 1) @ rows
+            here: Any = (..., *tap)
+            part = filters[here].transpose(0, 2, 1) @ rows
             padded[where] += part.reshape(*self.shape[:2], *places)
         return np.ascontiguousarray(self.windows.inner(padded))
 

@@ -38,7 +38,8 @@ class Arange(Op):
 
     def perform(self) -> np.ndarray:
         start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
-        return start + step * np.arange(self.size).astype(self.dtype)
+        size: Any = self.size
+        return start + step * np.arange(size).astype(self.dtype)
 
     def lower(self, at: Any) -> Any:
         name = self.dtype.name
@@ -99,7 +100,9 @@ class Eye(Op):
         return (self.rows, self.columns), self.dtype
 
     def perform(self) -> np.ndarray:
-        return np.eye(self.rows, self.columns, self.k, self.dtype)
+        rows: Any = self.rows
+        columns: Any = self.columns
+        return np.eye(rows, columns, self.k, self.dtype)
 
     def lower(self, at: Any) -> Any:
         same = loops.call("equal", loops.index(at[0] + self.k), loops.index(at[1]))
@@ -458,7 +461,7 @@ def linspace(start: float, stop: float, num: int = 50, dtype: Any = None, *,
     --------
     >>> import agnesi as ag
     >>> ag.linspace(0, 1, 3)
-    tensor([0.0000, 0.5000, 1.0000])
+    tensor([0. , 0.5, 1. ])
     """
     op = Linspace(float(start), float(stop), operator.index(num), endpoint, _float(dtype))
     return apply(op)
@@ -507,4 +510,5 @@ def identity_like(x: Any) -> Tensor:
     x = as_tensor(x)
     if x.ndim != 2:
         raise ValueError(f"identity_like takes a matrix, not {x.ndim} dimensions")
-    return eye(*x.shape, dtype=x.dtype)
+    rows, columns = x.shape
+    return eye(rows, columns, dtype=x.dtype)

@@ -65,7 +65,7 @@ def common_at(at: Any, place: int, indices: Any) -> Any:
     return at[place: place + width], [*at[:place], *at[place + width:]]
 
 
-def _places(ndim: int, axes: Sequence[int], common: Any, rest: Any, shape: Shape,
+def _places(ndim: int, axes: Sequence[int], common: Any, rest: Any, shape: Any,
             indices: Any) -> list[Any]:
     free, own = iter(rest), []
     for a in range(ndim):
@@ -207,7 +207,7 @@ def _entry(e: Any) -> Any:
         if t.dtype.kind not in "biu":
             raise IndexError(f"indices must be integers or bools, not {typed(t)}")
         if t.shape == () and t.dtype.kind != "b" and _fixed(t):
-            return int(t.data)
+            return int(t.data)  # type: ignore[arg-type]
         return t
     try:
         return operator.index(e)

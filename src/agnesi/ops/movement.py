@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ class Reshape(Op):
     def lower(self, at: Any, x: Any) -> Any:
         if product(x.shape) == 0:
             return x(*(loops.Affine(),) * len(x.shape))
-        return x(*remap(at, self.shape, x.shape))
+        return x(*remap(at, self.shape, x.shape))  # type: ignore[arg-type]
 
     def resolve(self, known: Any) -> Op:
         return Reshape(tuple(map(known, self.shape)))
@@ -125,14 +126,14 @@ class Permute(Op):
 def _rest(shape: Shape, target: Shape) -> Size:
     """The size that -1 stands for: the elements of ``shape`` shared out over the others."""
     factors = [n for n in shape if isinstance(n, Dim)]
-    number = product([n for n in shape if not isinstance(n, Dim)])
+    number = math.prod(n for n in shape if not isinstance(n, Dim))
     left: list[Size] = []
     for n in target:
         if isinstance(n, Dim) and n in factors:
             factors.remove(n)
         elif n != -1 or isinstance(n, Dim):
             left.append(n)
-    by = product([n for n in left if not isinstance(n, Dim)])
+    by = math.prod(n for n in left if not isinstance(n, Dim))
     unknown = [n for n in left if isinstance(n, Dim)]
     if by == 0:
         raise ShapeError(f"-1 is undetermined when shape {shape} is to become {target}")
@@ -142,7 +143,8 @@ def _rest(shape: Shape, target: Shape) -> Size:
         raise ShapeError(
             f"{number} elements of shape {shape} cannot be shared out over {target}"
         )
-    return product([number, *factors]) // product([by, *unknown])
+    total: Any = product([number, *factors])
+    return total // product([by, *unknown])
 
 
 @public

@@ -527,7 +527,9 @@ def choice(n: Any, shape: Any = (), *, p: Any = None, replace: bool = True,
     >>> ag.random.choice(3, 4, p=[0.0, 1.0, 0.0])
     tensor([1, 1, 1, 1])
     """
-    if not isinstance(n, (int, np.integer, Dim)):
+    if isinstance(n, np.integer):
+        n = int(n)
+    if not isinstance(n, (int, Dim)):
         x = as_tensor(n)
         return take(x, choice(x.shape[0], shape, p=p, replace=replace, generator=generator), 0)
     sizes = sizes_of(shape)
@@ -546,6 +548,6 @@ def _without_replacement(n: Any, sizes: Shape, p: Any, generator: Generator | No
     count = product(sizes)
     if p is not None:
         raise ValueError("p and replace=False together are not offered; draw one after the other")
-    if is_static((n, count)) and count > n:  # type: ignore[operator]
+    if is_static((n, count)) and count > n:
         raise ValueError(f"{count} different numbers cannot be drawn from {n}")
     return reshape(_range(permutation(n, generator=generator), 0, count), sizes)

@@ -150,7 +150,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
         raise ValueError(f"repeats must not be negative: {repeats}")
     if np.ndim(repeats) == 0 or isinstance(repeats, Dim):
-        counts = [1] * x.ndim
+        counts: list[Size] = [1] * x.ndim
         counts[axis] = repeats if isinstance(repeats, Dim) else int(repeats)
         return _repeated(x, x.shape, tuple(counts), before=False)
     return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)

@@ -112,7 +112,8 @@ class Slice(Op):
         inner, own = iter(at), []
         for axis, (entry, n) in enumerate(zip(self.key, x.shape, strict=True)):
             if isinstance(entry, int):
-                own.append(loops.Affine(_position(entry, n, axis)))
+                place: Any = _position(entry, n, axis)
+                own.append(loops.Affine(place))
             else:
                 start, _, step = _bounds(entry, n)
                 own.append(next(inner) * step + start)

@@ -231,7 +231,7 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
             "how many different elements there are is unknown when the graph is written; "
             "sort the elements instead"
         )
-    found = np.unique(
+    found: Any = np.unique(  # type: ignore[call-overload]
         x.data, return_index=return_index, return_inverse=return_inverse,
         return_counts=return_counts,
     )
