@@ -20,7 +20,7 @@ from agnesi.autodiff.transforms import vjp as vjp
 from agnesi.compiler.shared import shared as shared
 from agnesi.core.config import config as config
 from agnesi.core.dims import Dim as Dim
-from agnesi.core.dtypes import bool_ as bool  # noqa: A004
+from agnesi.core.dtypes import bool_ as _bool
 from agnesi.core.dtypes import complex64 as complex64
 from agnesi.core.dtypes import complex128 as complex128
 from agnesi.core.dtypes import float16 as float16
@@ -39,6 +39,8 @@ from agnesi.core.errors import GradientError as GradientError
 from agnesi.core.errors import MissingInputError as MissingInputError
 from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
+
+bool = _bool
 
 if TYPE_CHECKING:
     from agnesi import inspect as inspect

@@ -130,7 +130,7 @@ def test_a_needed_value_changed_in_place_is_noticed():
     z = (y * y).sum()
     with ag.no_grad():
         y += 1
-    with pytest.raises(ag.GradientError, match=r"(?s)needs the value of.*multiply.*changed in place"):
+    with pytest.raises(ag.GradientError, match=r"(?s)needs .*multiply.*changed in place"):
         z.backward()
 
 
@@ -248,7 +248,7 @@ def test_owner():
     x = leaf(1.0)
     y = x * 2 + 1
     assert x.owner is None and y.owner.op.name == "add"
-    product, one = y.owner.inputs
+    product, _ = y.owner.inputs
     assert product.owner.op.name == "multiply" and product.owner.inputs[0] is x
     with pytest.raises(AttributeError):
         y.owner = None

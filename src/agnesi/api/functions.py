@@ -1,270 +1,251 @@
-"""Every array function of the library, by name, and the names that NumPy, PyTorch and Theano use."""
+"""Every array function of the library, under the names that NumPy, PyTorch and Theano use."""
 
-from agnesi.ops.arith import (
-    abs as abs,
-    abs as absolute,
-    abs as fabs,
-    add as add,
-    angle as angle,
-    cbrt as cbrt,
-    conj as conj,
-    conj as conjugate,
-    divide as div,
-    divide as divide,
-    divide as true_divide,
-    floor_divide as floor_divide,
-    fmod as fmod,
-    imag as imag,
-    multiply as mul,
-    multiply as multiply,
-    negative as neg,
-    negative as negative,
-    positive as positive,
-    pow as pow,
-    power as power,
-    real as real,
-    reciprocal as reciprocal,
-    remainder as mod,
-    remainder as remainder,
-    rsqrt as rsqrt,
-    sign as sign,
-    sqrt as sqrt,
-    square as sqr,
-    square as square,
-    subtract as sub,
-    subtract as subtract,
-)
-from agnesi.ops.bitwise import (
-    bitwise_and as bitwise_and,
-    bitwise_invert as bitwise_invert,
-    bitwise_invert as bitwise_not,
-    bitwise_invert as invert,
-    bitwise_left_shift as bitwise_left_shift,
-    bitwise_left_shift as left_shift,
-    bitwise_or as bitwise_or,
-    bitwise_right_shift as bitwise_right_shift,
-    bitwise_right_shift as right_shift,
-    bitwise_xor as bitwise_xor,
-)
-from agnesi.ops.compare import (
-    equal as eq,
-    equal as equal,
-    greater as greater,
-    greater as gt,
-    greater_equal as ge,
-    greater_equal as greater_equal,
-    isfinite as isfinite,
-    isinf as isinf,
-    isnan as isnan,
-    less as less,
-    less as lt,
-    less_equal as le,
-    less_equal as less_equal,
-    logical_and as logical_and,
-    logical_not as logical_not,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    not_equal as ne,
-    not_equal as neq,
-    not_equal as not_equal,
-    signbit as signbit,
-)
-from agnesi.ops.creation import (
-    alloc as alloc,
-    arange as arange,
-    asarray as asarray,
-    empty as empty,
-    empty_like as empty_like,
-    eye as eye,
-    from_numpy as from_numpy,
-    full as full,
-    full_like as full_like,
-    identity_like as identity_like,
-    linspace as linspace,
-    logspace as logspace,
-    ones as ones,
-    ones_like as ones_like,
-    tensor as tensor,
-    zeros as zeros,
-    zeros_like as zeros_like,
-)
-from agnesi.ops.diagonal import (
-    diag as diag,
-    diagonal as diagonal,
-    trace as trace,
-    tril as tril,
-    triu as triu,
-)
-from agnesi.ops.explog import (
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    log as log,
-    log10 as log10,
-    log1p as log1p,
-    log2 as log2,
-    logaddexp as logaddexp,
-    sigmoid as sigmoid,
-    softplus as softplus,
-    xlogy as xlogy,
-)
-from agnesi.ops.hyperbolic import (
-    acosh as acosh,
-    acosh as arccosh,
-    asinh as arcsinh,
-    asinh as asinh,
-    atanh as arctanh,
-    atanh as atanh,
-    cosh as cosh,
-    sinh as sinh,
-    tanh as tanh,
-)
-from agnesi.ops.index import (
-    gather as gather,
-    narrow as narrow,
-    nonzero as nonzero,
-    select as select,
-    take as take,
-    take_along_axis as take_along_axis,
-)
-from agnesi.ops.join import (
-    chunk as chunk,
-    concat as cat,
-    concat as concat,
-    concat as concatenate,
-    dstack as dstack,
-    hstack as hstack,
-    pad as pad,
-    roll as roll,
-    split as split,
-    stack as stack,
-    unstack as unstack,
-    vstack as vstack,
-)
-from agnesi.ops.matmul import (
-    dot as dot,
-    matmul as bmm,
-    matmul as matmul,
-    matmul as mm,
-    outer as ger,
-    outer as outer,
-    tensordot as tensordot,
-    vecdot as vecdot,
-)
-from agnesi.ops.movement import (
-    atleast_1d as atleast_1d,
-    atleast_2d as atleast_2d,
-    atleast_3d as atleast_3d,
-    dimshuffle as dimshuffle,
-    expand_dims as expand_dims,
-    expand_dims as unsqueeze,
-    flatten as flatten,
-    matrix_transpose as matrix_transpose,
-    moveaxis as moveaxis,
-    permute_dims as permute,
-    permute_dims as permute_dims,
-    ravel as ravel,
-    reshape as reshape,
-    squeeze as squeeze,
-    swapaxes as swapaxes,
-    transpose as transpose,
-)
-from agnesi.ops.reduce import (
-    all as all,
-    amax as amax,
-    amin as amin,
-    any as any,
-    argmax as argmax,
-    argmin as argmin,
-    count_nonzero as count_nonzero,
-    max as max,
-    mean as mean,
-    min as min,
-    norm as norm,
-    prod as prod,
-    std as std,
-    sum as sum,
-    var as var,
-)
-from agnesi.ops.replicate import (
-    broadcast_arrays as broadcast_arrays,
-    broadcast_to as broadcast_to,
-    copy as copy,
-    expand as expand,
-    repeat as repeat,
-    tile as tile,
-    unfold as unfold,
-)
-from agnesi.ops.scans import (
-    cumprod as cumprod,
-    cumprod as cumulative_prod,
-    cumsum as cumsum,
-    cumsum as cumulative_sum,
-)
-from agnesi.ops.scatter import (
-    inc_subtensor as inc_subtensor,
-    index_add as index_add,
-    index_put as index_put,
-    put as put,
-    put_along_axis as put_along_axis,
-    scatter as scatter,
-    scatter_add as scatter_add,
-    set_subtensor as set_subtensor,
-)
-from agnesi.ops.select import (
-    ceil as ceil,
-    clip as clamp,
-    clip as clip,
-    copysign as copysign,
-    floor as floor,
-    fmax as fmax,
-    fmin as fmin,
-    maximum as maximum,
-    minimum as minimum,
-    relu as relu,
-    round as rint,
-    round as round,
-    trunc as trunc,
-    where as where,
-)
-from agnesi.ops.slices import (
-    flip as flip,
-)
-from agnesi.ops.softmax import (
-    cross_entropy as cross_entropy,
-    log_softmax as log_softmax,
-    logsumexp as logsumexp,
-    nll_loss as nll_loss,
-    softmax as softmax,
-)
-from agnesi.ops.sort import (
-    argsort as argsort,
-    median as median,
-    quantile as quantile,
-    searchsorted as searchsorted,
-    sort as sort,
-    topk as topk,
-    unique as unique,
-)
-from agnesi.ops.special import (
-    digamma as digamma,
-    erf as erf,
-    erfc as erfc,
-    erfinv as erfinv,
-    lgamma as lgamma,
-    polygamma as polygamma,
-)
-from agnesi.ops.trig import (
-    acos as acos,
-    acos as arccos,
-    asin as arcsin,
-    asin as asin,
-    atan as arctan,
-    atan as atan,
-    atan2 as arctan2,
-    atan2 as atan2,
-    cos as cos,
-    hypot as hypot,
-    sin as sin,
-    tan as tan,
-)
+from agnesi.ops.arith import abs as abs
+from agnesi.ops.arith import add as add
+from agnesi.ops.arith import angle as angle
+from agnesi.ops.arith import cbrt as cbrt
+from agnesi.ops.arith import conj as conj
+from agnesi.ops.arith import divide as divide
+from agnesi.ops.arith import floor_divide as floor_divide
+from agnesi.ops.arith import fmod as fmod
+from agnesi.ops.arith import imag as imag
+from agnesi.ops.arith import multiply as multiply
+from agnesi.ops.arith import negative as negative
+from agnesi.ops.arith import positive as positive
+from agnesi.ops.arith import pow as pow
+from agnesi.ops.arith import power as power
+from agnesi.ops.arith import real as real
+from agnesi.ops.arith import reciprocal as reciprocal
+from agnesi.ops.arith import remainder as remainder
+from agnesi.ops.arith import rsqrt as rsqrt
+from agnesi.ops.arith import sign as sign
+from agnesi.ops.arith import sqrt as sqrt
+from agnesi.ops.arith import square as square
+from agnesi.ops.arith import subtract as subtract
+from agnesi.ops.bitwise import bitwise_and as bitwise_and
+from agnesi.ops.bitwise import bitwise_invert as bitwise_invert
+from agnesi.ops.bitwise import bitwise_left_shift as bitwise_left_shift
+from agnesi.ops.bitwise import bitwise_or as bitwise_or
+from agnesi.ops.bitwise import bitwise_right_shift as bitwise_right_shift
+from agnesi.ops.bitwise import bitwise_xor as bitwise_xor
+from agnesi.ops.compare import equal as equal
+from agnesi.ops.compare import greater as greater
+from agnesi.ops.compare import greater_equal as greater_equal
+from agnesi.ops.compare import isfinite as isfinite
+from agnesi.ops.compare import isinf as isinf
+from agnesi.ops.compare import isnan as isnan
+from agnesi.ops.compare import less as less
+from agnesi.ops.compare import less_equal as less_equal
+from agnesi.ops.compare import logical_and as logical_and
+from agnesi.ops.compare import logical_not as logical_not
+from agnesi.ops.compare import logical_or as logical_or
+from agnesi.ops.compare import logical_xor as logical_xor
+from agnesi.ops.compare import not_equal as not_equal
+from agnesi.ops.compare import signbit as signbit
+from agnesi.ops.composite import addcdiv as addcdiv
+from agnesi.ops.composite import addcmul as addcmul
+from agnesi.ops.composite import allclose as allclose
+from agnesi.ops.composite import array_equal as array_equal
+from agnesi.ops.composite import cross as cross
+from agnesi.ops.composite import diff as diff
+from agnesi.ops.composite import dist as dist
+from agnesi.ops.composite import inner as inner
+from agnesi.ops.composite import isclose as isclose
+from agnesi.ops.composite import lerp as lerp
+from agnesi.ops.composite import masked_fill as masked_fill
+from agnesi.ops.composite import nan_to_num as nan_to_num
+from agnesi.ops.conv import borders as borders
+from agnesi.ops.conv import conv1d as conv1d
+from agnesi.ops.conv import conv2d as conv2d
+from agnesi.ops.conv import conv3d as conv3d
+from agnesi.ops.conv import conv_transpose as conv_transpose
+from agnesi.ops.conv import per_axis as per_axis
+from agnesi.ops.creation import alloc as alloc
+from agnesi.ops.creation import arange as arange
+from agnesi.ops.creation import asarray as asarray
+from agnesi.ops.creation import empty as empty
+from agnesi.ops.creation import empty_like as empty_like
+from agnesi.ops.creation import eye as eye
+from agnesi.ops.creation import from_numpy as from_numpy
+from agnesi.ops.creation import full as full
+from agnesi.ops.creation import full_like as full_like
+from agnesi.ops.creation import identity_like as identity_like
+from agnesi.ops.creation import linspace as linspace
+from agnesi.ops.creation import logspace as logspace
+from agnesi.ops.creation import ones as ones
+from agnesi.ops.creation import ones_like as ones_like
+from agnesi.ops.creation import tensor as tensor
+from agnesi.ops.creation import zeros as zeros
+from agnesi.ops.creation import zeros_like as zeros_like
+from agnesi.ops.diagonal import diag as diag
+from agnesi.ops.diagonal import diagonal as diagonal
+from agnesi.ops.diagonal import trace as trace
+from agnesi.ops.diagonal import tril as tril
+from agnesi.ops.diagonal import triu as triu
+from agnesi.ops.explog import exp as exp
+from agnesi.ops.explog import exp2 as exp2
+from agnesi.ops.explog import expm1 as expm1
+from agnesi.ops.explog import log as log
+from agnesi.ops.explog import log1p as log1p
+from agnesi.ops.explog import log2 as log2
+from agnesi.ops.explog import log10 as log10
+from agnesi.ops.explog import logaddexp as logaddexp
+from agnesi.ops.explog import sigmoid as sigmoid
+from agnesi.ops.explog import softplus as softplus
+from agnesi.ops.explog import xlogy as xlogy
+from agnesi.ops.hyperbolic import acosh as acosh
+from agnesi.ops.hyperbolic import asinh as asinh
+from agnesi.ops.hyperbolic import atanh as atanh
+from agnesi.ops.hyperbolic import cosh as cosh
+from agnesi.ops.hyperbolic import sinh as sinh
+from agnesi.ops.hyperbolic import tanh as tanh
+from agnesi.ops.index import gather as gather
+from agnesi.ops.index import narrow as narrow
+from agnesi.ops.index import nonzero as nonzero
+from agnesi.ops.index import select as select
+from agnesi.ops.index import take as take
+from agnesi.ops.index import take_along_axis as take_along_axis
+from agnesi.ops.join import chunk as chunk
+from agnesi.ops.join import concat as concat
+from agnesi.ops.join import dstack as dstack
+from agnesi.ops.join import hstack as hstack
+from agnesi.ops.join import pad as pad
+from agnesi.ops.join import roll as roll
+from agnesi.ops.join import split as split
+from agnesi.ops.join import stack as stack
+from agnesi.ops.join import unstack as unstack
+from agnesi.ops.join import vstack as vstack
+from agnesi.ops.matmul import dot as dot
+from agnesi.ops.matmul import matmul as matmul
+from agnesi.ops.matmul import outer as outer
+from agnesi.ops.matmul import tensordot as tensordot
+from agnesi.ops.matmul import vecdot as vecdot
+from agnesi.ops.movement import atleast_1d as atleast_1d
+from agnesi.ops.movement import atleast_2d as atleast_2d
+from agnesi.ops.movement import atleast_3d as atleast_3d
+from agnesi.ops.movement import dimshuffle as dimshuffle
+from agnesi.ops.movement import expand_dims as expand_dims
+from agnesi.ops.movement import flatten as flatten
+from agnesi.ops.movement import matrix_transpose as matrix_transpose
+from agnesi.ops.movement import moveaxis as moveaxis
+from agnesi.ops.movement import permute_dims as permute_dims
+from agnesi.ops.movement import ravel as ravel
+from agnesi.ops.movement import reshape as reshape
+from agnesi.ops.movement import squeeze as squeeze
+from agnesi.ops.movement import swapaxes as swapaxes
+from agnesi.ops.movement import transpose as transpose
+from agnesi.ops.pool import avg_pool as avg_pool
+from agnesi.ops.pool import max_pool as max_pool
+from agnesi.ops.reduce import all as all
+from agnesi.ops.reduce import amax as amax
+from agnesi.ops.reduce import amin as amin
+from agnesi.ops.reduce import any as any
+from agnesi.ops.reduce import argmax as argmax
+from agnesi.ops.reduce import argmin as argmin
+from agnesi.ops.reduce import count_nonzero as count_nonzero
+from agnesi.ops.reduce import max as max
+from agnesi.ops.reduce import mean as mean
+from agnesi.ops.reduce import min as min
+from agnesi.ops.reduce import norm as norm
+from agnesi.ops.reduce import prod as prod
+from agnesi.ops.reduce import std as std
+from agnesi.ops.reduce import sum as sum
+from agnesi.ops.reduce import var as var
+from agnesi.ops.replicate import broadcast_arrays as broadcast_arrays
+from agnesi.ops.replicate import broadcast_to as broadcast_to
+from agnesi.ops.replicate import copy as copy
+from agnesi.ops.replicate import expand as expand
+from agnesi.ops.replicate import repeat as repeat
+from agnesi.ops.replicate import tile as tile
+from agnesi.ops.replicate import unfold as unfold
+from agnesi.ops.scans import cumprod as cumprod
+from agnesi.ops.scans import cumsum as cumsum
+from agnesi.ops.scatter import inc_subtensor as inc_subtensor
+from agnesi.ops.scatter import index_add as index_add
+from agnesi.ops.scatter import index_put as index_put
+from agnesi.ops.scatter import put as put
+from agnesi.ops.scatter import put_along_axis as put_along_axis
+from agnesi.ops.scatter import scatter as scatter
+from agnesi.ops.scatter import scatter_add as scatter_add
+from agnesi.ops.scatter import set_subtensor as set_subtensor
+from agnesi.ops.select import ceil as ceil
+from agnesi.ops.select import clip as clip
+from agnesi.ops.select import copysign as copysign
+from agnesi.ops.select import floor as floor
+from agnesi.ops.select import fmax as fmax
+from agnesi.ops.select import fmin as fmin
+from agnesi.ops.select import maximum as maximum
+from agnesi.ops.select import minimum as minimum
+from agnesi.ops.select import relu as relu
+from agnesi.ops.select import round as round
+from agnesi.ops.select import trunc as trunc
+from agnesi.ops.select import where as where
+from agnesi.ops.slices import flip as flip
+from agnesi.ops.softmax import cross_entropy as cross_entropy
+from agnesi.ops.softmax import log_softmax as log_softmax
+from agnesi.ops.softmax import logsumexp as logsumexp
+from agnesi.ops.softmax import nll_loss as nll_loss
+from agnesi.ops.softmax import softmax as softmax
+from agnesi.ops.sort import argsort as argsort
+from agnesi.ops.sort import median as median
+from agnesi.ops.sort import quantile as quantile
+from agnesi.ops.sort import searchsorted as searchsorted
+from agnesi.ops.sort import sort as sort
+from agnesi.ops.sort import topk as topk
+from agnesi.ops.sort import unique as unique
+from agnesi.ops.special import digamma as digamma
+from agnesi.ops.special import erf as erf
+from agnesi.ops.special import erfc as erfc
+from agnesi.ops.special import erfinv as erfinv
+from agnesi.ops.special import lgamma as lgamma
+from agnesi.ops.special import polygamma as polygamma
+from agnesi.ops.trig import acos as acos
+from agnesi.ops.trig import asin as asin
+from agnesi.ops.trig import atan as atan
+from agnesi.ops.trig import atan2 as atan2
+from agnesi.ops.trig import cos as cos
+from agnesi.ops.trig import hypot as hypot
+from agnesi.ops.trig import sin as sin
+from agnesi.ops.trig import tan as tan
+
+# Other names of the same functions.
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+bitwise_not = bitwise_invert
+bmm = matmul
+cat = concat
+clamp = clip
+concatenate = concat
+conjugate = conj
+cumulative_prod = cumprod
+cumulative_sum = cumsum
+div = divide
+eq = equal
+fabs = abs
+ge = greater_equal
+ger = outer
+gt = greater
+invert = bitwise_invert
+le = less_equal
+left_shift = bitwise_left_shift
+lt = less
+mm = matmul
+mod = remainder
+mul = multiply
+ne = not_equal
+neg = negative
+neq = not_equal
+permute = permute_dims
+right_shift = bitwise_right_shift
+rint = round
+sqr = square
+sub = subtract
+true_divide = divide
+unbind = unstack
+unsqueeze = expand_dims

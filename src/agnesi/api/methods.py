@@ -30,18 +30,19 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_
 
 #: Methods that are the function of the same name.
 SAME = """
-    abs acos acosh all allclose amax amin any arccos arccosh arcsin arcsinh arctan arctan2
-    arctanh argmax argmin argsort asin asinh atan atan2 atanh bitwise_and bitwise_or bitwise_xor
-    broadcast_to ceil chunk clamp clip conj cos cosh count_nonzero cross cumprod cumsum diag
-    diagonal diff dimshuffle divide dot einsum equal erf erfc exp exp2 expand_dims expm1 flip
-    floor floor_divide fmod gather greater greater_equal index_add index_put inner isclose
-    isfinite isinf isnan less less_equal lgamma log log10 log1p log2 log_softmax logaddexp
-    logical_and logical_not logical_or logical_xor logsumexp masked_fill matmul max maximum mean
-    median min minimum moveaxis multiply nan_to_num narrow negative nonzero norm not_equal outer
-    positive power prod put put_along_axis ravel reciprocal relu remainder repeat roll round
-    rsqrt scatter scatter_add select sigmoid sign signbit sin sinh softmax softplus sort split
-    sqrt square std subtract sum swapaxes take take_along_axis tan tanh tensordot topk trace tril
-    triu trunc unbind unique unsqueeze var vecdot
+    abs acos acosh addcdiv addcmul all allclose amax amin any arccos arccosh arcsin arcsinh
+    arctan arctan2 arctanh argmax argmin argsort asin asinh atan atan2 atanh bitwise_and
+    bitwise_or bitwise_xor broadcast_to ceil chunk clamp clip conj cos cosh count_nonzero cross
+    cumprod cumsum diag diagonal diff dimshuffle dist divide dot equal erf erfc exp exp2
+    expand_dims expm1 flip floor floor_divide fmod gather greater greater_equal index_add
+    index_put inner isclose isfinite isinf isnan lerp less less_equal lgamma log log10 log1p
+    log2 log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp
+    masked_fill matmul max maximum mean median min minimum moveaxis multiply nan_to_num narrow
+    negative nonzero norm not_equal outer positive power prod put put_along_axis ravel
+    reciprocal relu remainder repeat roll round rsqrt scatter scatter_add select sigmoid sign
+    signbit sin sinh softmax softplus sort split sqrt square std subtract sum swapaxes take
+    take_along_axis tan tanh tensordot topk trace tril triu trunc unbind unique unsqueeze var
+    vecdot
 """
 #: Methods under another name than the function's.
 OTHER = {
@@ -52,10 +53,10 @@ OTHER = {
 }
 #: In-place forms of the functions of the same name: the method's name ends in an underscore.
 IN_PLACE = """
-    abs acos asin atan ceil clamp clip cos cosh divide erf exp exp2 expm1 floor floor_divide log
-    log10 log1p log2 masked_fill multiply reciprocal relu remainder round rsqrt scatter
-    scatter_add sigmoid sign sin sinh sqrt square tan tanh tril triu trunc bitwise_and bitwise_or
-    bitwise_xor
+    abs acos addcdiv addcmul asin atan bitwise_and bitwise_or bitwise_xor ceil clamp clip cos
+    cosh divide erf exp exp2 expm1 floor floor_divide log log10 log1p log2 masked_fill multiply
+    reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin sinh sqrt square
+    tan tanh tril triu trunc
 """
 #: In-place forms of functions under another name.
 IN_PLACE_OTHER = {"mul": "multiply", "div": "divide", "pow": "power", "neg": "negative"}
@@ -67,14 +68,14 @@ CONVERSIONS = {
 }
 #: Methods for Python and NumPy, from ``host``.
 HOST = """
-    item tolist eval numpy __array__ __bool__ __int__ __float__ __complex__ __index__ __len__ __iter__
-    __contains__ __format__ numel element_size is_contiguous contiguous clone __dlpack__
-    __dlpack_device__ __buffer__ __array_namespace__ __reduce__ __deepcopy__
+    __array__ __array_namespace__ __bool__ __buffer__ __complex__ __contains__ __deepcopy__
+    __dlpack__ __dlpack_device__ __float__ __format__ __index__ __int__ __iter__ __len__
+    __reduce__ clone contiguous element_size eval is_contiguous item numel numpy tolist
 """
 #: Methods of their own, from ``shaping``.
 SHAPING = """
-    add reshape view reshape_as permute transpose t squeeze flatten expand expand_as tile astype to
-    type_as is_floating_point is_complex
+    add astype expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
+    squeeze t tile to transpose type_as view
 """
 _FOREIGN = (type(None), str, bytes, dict, set)
 
@@ -141,11 +142,10 @@ def _operators() -> dict[str, Method]:
 
 def _functions() -> dict[str, Method]:
     names = {**{name: name for name in SAME.split()}, **OTHER}
-    table = {m: method_of(getattr(functions, f)) for m, f in names.items() if hasattr(functions, f)}
+    table = {m: method_of(getattr(functions, f)) for m, f in names.items()}
     changing = {**{name: name for name in IN_PLACE.split()}, **IN_PLACE_OTHER}
     for name, function in changing.items():
-        if hasattr(functions, function):
-            table[f"{name}_"] = inplace.update(function, getattr(functions, function), f"{name}_")
+        table[f"{name}_"] = inplace.update(function, getattr(functions, function), f"{name}_")
     return table
 
 

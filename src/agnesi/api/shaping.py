@@ -13,8 +13,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import add as plus
 from agnesi.ops.arith import imag, real
 from agnesi.ops.convert import Cast, cast
-from agnesi.ops.movement import matrix_transpose, permute_dims, swapaxes
 from agnesi.ops.movement import flatten as flatten_axes
+from agnesi.ops.movement import matrix_transpose, permute_dims, swapaxes
 from agnesi.ops.movement import reshape as to_shape
 from agnesi.ops.movement import squeeze as drop_axes
 from agnesi.ops.replicate import broadcast_to as to_broadcast

@@ -1,0 +1,207 @@
+"""Functions that are a few lines over others: no rules of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import abs as magnitude
+from agnesi.ops.arith import add, multiply, subtract
+from agnesi.ops.compare import equal, isfinite, isinf, isnan, less_equal, logical_and, logical_or
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.join import stack
+from agnesi.ops.matmul import tensordot
+from agnesi.ops.movement import moveaxis
+from agnesi.ops.reduce import all as every
+from agnesi.ops.reduce import norm
+from agnesi.ops.select import where
+
+
+@public
+def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
+            equal_nan: bool = False) -> Tensor:
+    """Whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isclose(ag.tensor([1.0, 2.0]), ag.tensor([1.0 + 1e-7, 2.1]))
+    tensor([ True, False])
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    if not (dtypes.is_inexact(a.dtype) or dtypes.is_inexact(b.dtype)):
+        a, b = cast(a, dtypes.float64), cast(b, dtypes.float64)
+    near = less_equal(magnitude(subtract(a, b)), add(multiply(magnitude(b), rtol), atol))
+    same = logical_or(equal(a, b), logical_and(near, isfinite(b)))
+    return logical_or(same, logical_and(isnan(a), isnan(b))) if equal_nan else same
+
+
+@public
+def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
+             equal_nan: bool = False) -> Tensor:
+    """Whether all elements agree, as a tensor of one bool.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool(ag.allclose(ag.ones(3), ag.ones(3) + 1e-7))
+    True
+    """
+    return every(isclose(x1, x2, rtol, atol, equal_nan=equal_nan))
+
+
+@public
+def array_equal(x1: Any, x2: Any, /) -> Tensor:
+    """Whether two arrays have the same shape and elements.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool(ag.array_equal(ag.ones(2), [1, 1]))
+    True
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    return every(equal(a, b)) if a.shape == b.shape else as_tensor(False)
+
+
+@public
+def diff(x: Any, /, n: int = 1, axis: int = -1) -> Tensor:
+    """Differences of neighbours, ``n`` times.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.diff(ag.tensor([1, 4, 9]))
+    tensor([3, 5])
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    before = (slice(None),) * axis
+    for _ in range(n):
+        x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
+    return x
+
+
+@public
+def inner(x1: Any, x2: Any, /) -> Tensor:
+    """Sum of products over the last axes of both.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.inner(ag.tensor([1, 2]), ag.tensor([[3, 4], [5, 6]]))
+    tensor([11, 17])
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    return tensordot(a, b, axes=((-1,), (-1,))) if a.ndim and b.ndim else multiply(a, b)
+
+
+@public
+def cross(x1: Any, x2: Any, /, axis: int = -1) -> Tensor:
+    """Cross product of vectors of three elements.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cross(ag.tensor([1, 0, 0]), ag.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
+    """
+    a, b = moveaxis(as_tensor(x1), axis, -1), moveaxis(as_tensor(x2), axis, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(f"axis {axis} must have size 3 in both, not {a.shape[-1]} and "
+                         f"{b.shape[-1]}")
+    (a0, a1, a2), (b0, b1, b2) = ([v[..., i] for i in range(3)] for v in (a, b))
+    parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
+    return moveaxis(stack(parts, axis=-1), -1, axis)
+
+
+@public
+def dist(x1: Any, x2: Any, /, p: float = 2) -> Tensor:
+    """The p-norm of the difference.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dist(ag.tensor([0.0, 0.0]), ag.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    return norm(subtract(x1, x2), ord=p)
+
+
+@public
+def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
+               neginf: float | None = None) -> Tensor:
+    """NaN and infinities replaced by numbers: zero and the largest ones by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nan_to_num(ag.tensor([1.0, float("nan")]))
+    tensor([1., 0.])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind != "f":
+        return x
+    limits = np.finfo(x.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    return where(isnan(x), nan, where(isinf(x), where(x > 0, high, low).astype(x.dtype), x))
+
+
+@public
+def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
+    """``value`` where the mask is true.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.masked_fill(ag.tensor([1, 2]), ag.tensor([True, False]), 7)
+    tensor([7, 2])
+    """
+    x = as_tensor(x)
+    return where(mask, as_tensor(value, x.dtype), x)
+
+
+@public
+def lerp(start: Any, end: Any, weight: Any) -> Tensor:
+    """``start + weight * (end - start)``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.lerp(ag.zeros(2), ag.ones(2), 0.25)
+    tensor([0.25, 0.25])
+    """
+    start = as_tensor(start)
+    return add(start, multiply(subtract(end, start), weight))
+
+
+@public
+def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """``x + value * tensor1 * tensor2``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.addcmul(ag.ones(2), ag.ones(2), ag.ones(2), value=0.5)
+    tensor([1.5, 1.5])
+    """
+    return add(x, multiply(multiply(tensor1, tensor2), value))
+
+
+@public
+def addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """``x + value * tensor1 / tensor2``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.addcdiv(ag.ones(2), ag.ones(2), ag.tensor([2.0, 4.0]))
+    tensor([1.5 , 1.25])
+    """
+    return add(x, multiply(as_tensor(tensor1) / as_tensor(tensor2), value))
