@@ -306,3 +306,12 @@ def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
     _check(GemmSpec(rows, columns, 150, batch=2), "update", cuts=(0.3, 0.6), **caches)
     chosen = plan(GemmSpec(rows, columns, 150), vector_bits=512, **caches)
     assert chosen.form == "stream" or chosen.blocked
+
+
+@pytest.mark.parametrize("transposed", ["", "a", "ab"])
+def test_large_matrices(transposed: str) -> None:
+    """A is blocked and packed although it is plain memory; small caches stand in for size."""
+    spec = _layout(530, 520, 800, "a" in transposed, "b" in transposed)
+    caches = {"l1": 32768, "l2": 65536, "l3": 1 << 26}
+    assert plan(spec, vector_bits=512, **caches).pack_a
+    _check(spec, "update", cuts=(0.5,), **caches)

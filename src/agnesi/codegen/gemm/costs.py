@@ -61,8 +61,9 @@ def _heights(spec: GemmSpec, machine: Machine, vectors: int) -> Iterator[int]:
         limit = min(limit, 4)
     if spec.a_direct:
         limit = min(limit, lines_apart(spec, spec.a_strides))
-    if limit > 0:
-        yield limit
+    if limit < min(spec.m, 3):  # B would be read too often
+        return
+    yield limit
     for size in range(limit - 1, limit // 2, -1):
         if spec.m % size == 0:
             yield size

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agnesi.codegen.gemm.costs import Cut, Machine, best_dots, best_tiles, line_cost, pack_cost
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
 _LINE = 64
-_SPILL_FROM = 512  # k from which the detour of a tile through scratch costs nothing
+_SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _AHEAD = 12  # lines of B to prefetch
 _RUN = 2048  # bytes of a line of B in one work unit, where B comes from memory
 _RUN_LINES = 64  # lines of B in one block of k there
+# A block of a large A in the second cache, and the columns of C that share it:
+_LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 384, 512
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
@@ -180,14 +182,18 @@ def _tile_plan(
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
-    runs = _in_runs(spec, machine, cut)
+    runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
     if runs:
         k_block, pack_b = min(_RUN_LINES, spec.k), _clashes(spec)
+    elif large:
+        k_block, pack_a, pack_b = min(_LARGE_K, spec.k), True, True
     if k_block < spec.k:
-        cut = best_tiles(spec, machine, same_rows=True)
+        cut = best_tiles(replace(spec, a_direct=not pack_a), machine, same_rows=True)
     chunks, groups = _units(spec, cut, pack_a, pack_b)
     if runs:
         chunks, groups = 1, min(groups, max(2, min(8, _power(spec.n * spec.itemsize // _RUN))))
+    elif large:
+        chunks, groups = -(-spec.m // _LARGE_ROWS), -(-spec.n // _LARGE_COLUMNS)
     spill = spec.k >= _SPILL_FROM or long_epilogue
     far = spec.n * spec.k * spec.itemsize > machine.l2 and _row_tiles(cut) <= 4
     chosen = GemmPlan(
@@ -238,6 +244,13 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
     large = spec.n * spec.k * spec.itemsize > max(4 * machine.l2, machine.l3 // 4)
     plain = spec.b_direct and spec.a_direct and spec.b_strides[1] == 1
     return large and plain and _row_tiles(cut) <= 8 and spec.n >= 8 * machine.lanes
+
+
+def _is_large(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether A is too large to be read again for every panel: block it in the second cache."""
+    size = spec.m * spec.k * spec.itemsize
+    sides = spec.m >= _LARGE_ROWS and spec.n >= _LARGE_COLUMNS and spec.k >= 2 * _LARGE_K
+    return sides and size > 4 * machine.l2
 
 
 def _power(value: int) -> int:
