@@ -30,7 +30,7 @@ Axis = builtins.int | Sequence[builtins.int] | None
 
 '''
 _CLASS = '''class Tensor:
-    data: np.ndarray | None
+    data: Any  # np.ndarray, or None for a symbolic tensor
     node: Node | None
     requires_grad: builtins.bool
     name: str | None

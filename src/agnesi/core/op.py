@@ -106,7 +106,8 @@ def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where
     told: Any = kind(f"{name}({operands}): {reason}\n  at {place}")
     told.located = True
     told.reason = reason
-    return told  # type: ignore[no-any-return]
+    found: Exception = told
+    return found
 
 
 def retold(error: Exception, name: str, args: tuple[Any, ...]) -> Exception:

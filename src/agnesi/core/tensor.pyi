@@ -13,7 +13,7 @@ from agnesi.core.node import Node
 Axis = builtins.int | Sequence[builtins.int] | None
 
 class Tensor:
-    data: np.ndarray | None
+    data: Any  # np.ndarray, or None for a symbolic tensor
     node: Node | None
     requires_grad: builtins.bool
     name: str | None
