@@ -185,7 +185,7 @@ def conj(x: Any, /) -> Tensor:
     --------
     >>> import agnesi as ag
     >>> ag.conj(ag.tensor([1 + 2j]))
-    tensor([1.-2.j], dtype=complex64)
+    tensor([1.-2.j])
     """
     x = as_tensor(x)
     return call(CONJ, (x,)) if x.dtype.kind == "c" else x
@@ -232,22 +232,3 @@ def angle(x: Any, /) -> Tensor:
     if x.dtype.kind != "c":
         x = as_tensor(x, dtypes.complex_of(dtypes.floating(x.dtype)))
     return call(ANGLE, (x,))
-
-
-# -- multiply and add in one ---------------------------------------------------------------------
-FMA = Elementwise(
-    "fma", lambda a, b, c: a * b + c,
-    (lambda g, b: g * b, lambda g, a: g * a, lambda g: g), kinds="iufc",
-)
-
-
-def fma(x1: Any, x2: Any, x3: Any, /) -> Tensor:
-    """``x1 * x2 + x3``; compiled functions round once where the machine can.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.fma(ag.tensor([2.0]), 3.0, 1.0)
-    tensor([7.])
-    """
-    return call(FMA, (x1, x2, x3))

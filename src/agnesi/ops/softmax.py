@@ -99,7 +99,7 @@ def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor
     --------
     >>> import agnesi as ag
     >>> ag.logsumexp(ag.tensor([1000.0, 1000.0]))
-    tensor(1000.6931)
+    tensor(1000.6932)
     """
     x = _floats(x)
     return apply(LogSumExp(shapes.axes_of(axis, x.ndim), keepdims), x)

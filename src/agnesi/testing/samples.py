@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import matmul, reduce, scans, softmax
+from agnesi.ops.einsum import einsum
 from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
 from agnesi.ops.special import polygamma
@@ -35,7 +36,7 @@ _DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
 _STRANGE = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 1e300])
 
 
-@dataclass(frozen=True)
+@record
 class Case:
     """An operation with sample operands."""
 
@@ -118,6 +119,11 @@ def _running() -> Iterator[tuple[str, Case]]:
         yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,), (np.zeros((2, 0)),)))  # type: ignore[misc]
         yield f"{name} beside zeros", Case(lambda x, f=function: f(x, axis=-1), ((_ZEROS,),))  # type: ignore[misc]
         yield f"{name} of all", Case(function, ((_ZEROS,), (np.arange(5, dtype=np.int16),)))
+    for name in ("cumulative_sum", "cumulative_prod"):
+        function = getattr(scans, name)
+        yield name, Case(
+            lambda x, f=function: f(x, axis=0, include_initial=True), ((_ZEROS,),)  # type: ignore[misc]
+        )
 
 
 def _products() -> Iterator[tuple[str, Case]]:
@@ -134,6 +140,22 @@ def _products() -> Iterator[tuple[str, Case]]:
     yield "tensordot", Case(
         lambda x, y: matmul.tensordot(x, y, axes=((2, 0), (1, 0))), ((a, stack),)
     )
+
+
+def _sums_of_products() -> Iterator[tuple[str, Case]]:
+    sizes = dict(zip("abijk", (2, 3, 2, 3, 4), strict=True))
+    for text in (
+        "ij,jk->ik", "ii", "ii->i", "iij->j", "ij->ji", "ij->", "aij,ajk->aik", "i,j",
+        "...ij,...jk->...ik", "ij,ij", "ij,ij->ij", "ij,jk,ka->ia", "aij,akj->aik", "a,ab,b", "ij,k->k", ",i->i",
+    ):
+        shapes = [
+            [3 if text.count("ii") else sizes[c] for c in part if c.isalpha()]
+            for part in text.partition("->")[0].split(",")
+        ]
+        xs = tuple(_uniform(i, tuple(s), (-1, 1)) for i, s in enumerate(shapes))
+        yield f"einsum {text}", Case(lambda *a, t=text: einsum(t, *a), (xs,))  # type: ignore[misc]
+    stack = _uniform(1, (2, 1, 3, 4), (-1, 1)), _uniform(2, (5, 4, 2), (-1, 1))
+    yield "einsum of stacks", Case(lambda a, b: einsum("...ij,...jk->...ik", a, b), (stack,))
 
 
 def _softmaxes() -> Iterator[tuple[str, Case]]:
@@ -155,5 +177,7 @@ def _softmaxes() -> Iterator[tuple[str, Case]]:
 
 def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
-    families = (_elementwise(), _reductions(), _running(), _products(), _softmaxes())
+    families = (
+        _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
+    )
     return {name: case for family in families for name, case in family}
