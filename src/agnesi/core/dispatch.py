@@ -160,12 +160,20 @@ def _share(t: Tensor, op: Op, base: Tensor) -> None:
     counter = base._version
     if counter is None:
         counter = base._version = [0]
-    if base.data is not None and t.data is not None and not np.may_share_memory(t.data, base.data):
+    if base.data is not None and t.data is not None and not _alias(t.data, base.data):
         return
     t._version = counter
     t._view = View(base, op, counter[0])
     if t.data is not None:
         _register(counter, t)
+
+
+def _alias(view: np.ndarray, base: np.ndarray) -> bool:
+    """Whether two arrays may lie in the same memory."""
+    owner = view.base
+    if owner is not None and (owner is base or owner is base.base):
+        return True
+    return np.may_share_memory(view, base)
 
 
 def _register(family: list[Any], t: Tensor) -> None:

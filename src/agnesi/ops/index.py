@@ -24,7 +24,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import Arange, made
 from agnesi.ops.movement import Reshape, reshape
-from agnesi.ops.slices import FULL, Slice
+from agnesi.ops.slices import FULL, Key, Slice
 
 _INT64 = np.dtype("int64")
 
@@ -334,6 +334,27 @@ def parse(x: Tensor, key: Any) -> Keys:
     return Keys(slicing, shape, tuple(axes), at, tuple(indices), unique)
 
 
+_NUMBERS = (int, type(None))
+
+
+def plain(key: Any, ndim: int) -> Key | None:
+    """The key of a slice where nothing but numbers and slices of numbers index: the short way."""
+    result: list[Any] = []
+    for e in key if type(key) is tuple else (key,):
+        if type(e) is int:
+            result.append(e)
+        elif type(e) is slice and type(e.start) in _NUMBERS and type(e.stop) in _NUMBERS:
+            if e.step is not None and (type(e.step) is not int or not e.step):
+                return None
+            result.append((e.start, e.stop, 1 if e.step is None else e.step))
+        else:
+            return None
+    missing = ndim - len(result)
+    if missing < 0:
+        return None
+    return (*result, *(FULL,) * missing) if missing else tuple(result)
+
+
 def view_of(x: Tensor, keys: Keys) -> Tensor:
     """The basic part of a key: a view."""
     more = bool(keys.indices)
@@ -365,8 +386,11 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     tensor([[2, 0],
             [5, 3]])
     """
-    if type(key) is int and x.data is not None and x.data.ndim:
-        return apply(Slice((key, *(FULL,) * (x.data.ndim - 1))), x)
+    simple = plain(key, x.ndim)
+    if simple is not None:
+        return apply(Slice(simple), x)
+    if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
+        return apply(Index((0,), 0), x, key)
     keys = parse(x, key)
     viewed = view_of(x, keys)
     if keys.indices:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.config import STATE
 from agnesi.core.dims import is_static, product
-from agnesi.core.dispatch import apply, assign
+from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, public, typed
 from agnesi.core.record import record
@@ -28,6 +29,7 @@ from agnesi.ops.index import (
     located,
     numpy_key,
     parse,
+    plain,
     selected,
     view_of,
 )
@@ -164,6 +166,29 @@ def _under(mask: Any, x: Tensor) -> Tensor:
     return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
 
 
+def _directly(x: Tensor, key: Any, value: Any) -> bool:
+    """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
+    data, recording = x.data, STATE.recording
+    if data is None or STATE.trace is not None or (recording and x.requires_grad):
+        return False
+    if type(value) is Tensor:
+        if value.data is None or value.data.dtype != data.dtype:
+            return False
+        if recording and value.requires_grad:
+            return False
+        value = value.data
+    elif type(value) not in (int, float, bool):
+        return False
+    if plain(key, data.ndim) is None:
+        return False
+    try:
+        data[key] = value
+    except (ValueError, IndexError, OverflowError):
+        return False
+    touch(x)
+    return True
+
+
 def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
     """The tensor that is assigned to, and its whole new value; None where nothing is to do."""
     value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
@@ -202,6 +227,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     >>> x
     tensor([0., 5., 5., 0.])
     """
+    if _directly(x, key, value):
+        return
     change = _new_value(x, key, value)
     if change is not None:
         assign(*change)

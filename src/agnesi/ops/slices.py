@@ -92,7 +92,7 @@ class Slice(Op):
 
     def index(self) -> tuple[Any, ...]:
         """The key as NumPy takes it; with it even a single element is a view."""
-        return (*(e if isinstance(e, int) else slice(*e) for e in self.key), ...)
+        return (*[e if type(e) is int else slice(*e) for e in self.key], ...)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         return x[self.index()]
