@@ -112,7 +112,7 @@ def exp(x: Lane) -> Lane:
 
 def exp_parts(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
     """``exp(x)`` as ``(p + low) 2**n``: ``p``, ``low``, ``n``, ``n`` as an integer."""
-    bottom, top = (-1000.0, 1000.0) if x.double else (-200.0, 200.0)
+    bottom, top = (-1000.0, 1000.0) if x.double else (-150.0, 150.0)
     r, n, whole = reduced(x.most_of(bottom).least_of(top))
     t = mad(r * r, poly(r, EXP[x.element]), r)
     p, low = quick_sum(t.like(1.0), t)

@@ -68,7 +68,8 @@ def _stirling(x: Lane) -> Lane:
     l_high, l_low = log_pair(x)
     factor = x - 0.5
     product, low = two_product(factor, l_high)
-    low = mad(factor, l_low, low)
+    # Far out the error term is nothing, and without fusion it would overflow.
+    low = select(x < 1e200, mad(factor, l_low, low), 0.0)
     total, rest = two_sum(product, -x)
     inverse = 1.0 / x
     tail = mad(inverse, poly(inverse * inverse, _STIRLING), _HALF_LOG_TWO_PI[0])
