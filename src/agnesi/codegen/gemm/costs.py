@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import Panel, Piece, Rows, pieces_of
 
-_TURNED = 0.35  # cycles to pack one element that lies the other way
+_TURNED = 0.45  # cycles to pack one element that lies the other way
 _COPIED = 0.15
 _GATHERED = 2.0
 _SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
@@ -148,15 +148,13 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
             panels.append(Panel(first, count, (piece,), rows))
     turns = -(-spec.k // machine.lanes)
     cost = 0.0
+    heights = [rows.small_size + 1] * rows.big + [rows.small_size] * (rows.tiles - rows.big)
     for panel in panels:
         size = panel.pieces[0].active
-        for height in (rows.small_size,) * (rows.tiles - rows.big) + (
-            rows.small_size + 1,
-        ) * rows.big:
+        for height in heights:
             products, loads = height * size * machine.unit, (height + size) * machine.unit
-            cost += panel.count * (
-                turns * (max(products, loads, 4.0) + 0.5) + 15 + 4 * height * size
-            )
+            turn = max(products, loads, 4.0) + 0.5
+            cost += panel.count * (turns * turn + 10 + 1.5 * height * size)
     code = sum(r * p.pieces[0].active for p in panels for r in rows.sizes)
     return Cut(cost * (1 + _CODE * code), tuple(panels))
 
