@@ -102,7 +102,7 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
         node = Node(Size(x), (), (), dtypes.int64, weak=True)
         return symbol(node) if dtype is None else cast(symbol(node), dtype)
     if type(x) in SCALARS:
-        return wrap(np.asarray(x, dtypes.of_scalar(x) if dtype is None else dtype))
+        return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
     return wrap(as_array(x, dtype))
 
 

@@ -231,7 +231,7 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor
     >>> t
     tensor([5., 0.], dtype=float64)
     """
-    if copy:
+    if copy or (copy is None and type(data) in SCALARS):
         return tensor(data, dtype)
     result = as_tensor(data, None if dtype is None else dtypes.as_dtype(dtype))
     if copy is False:
