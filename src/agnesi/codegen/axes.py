@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,17 +16,25 @@ _HEAVY = frozenset(
 _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
 
 
+def _price(value: Expr) -> int:
+    if value.op in _HEAVY:
+        return 20
+    if value.op in _MEDIUM:
+        return 5
+    return 0 if value.op in ("const", "reduce") else 1
+
+
 def cost(values: Sequence[Expr]) -> int:
     """Rough number of instructions for one element of everything below ``values``."""
-    total = 0
-    for value in walk(list(values)):
-        if value.op in _HEAVY:
-            total += 20
-        elif value.op in _MEDIUM:
-            total += 5
-        elif value.op not in ("const", "reduce"):
-            total += 1
-    return total
+    return sum(_price(v) for v in walk(list(values)))
+
+
+def total_work(stores: Sequence[Store]) -> int:
+    """Rough number of scalar instructions of all loops."""
+    return sum(
+        (_price(v) or 1) * math.prod(a.extent for a in v.free)
+        for v in walk([s.value for s in stores])
+    )
 
 
 def is_heavy(value: Expr) -> bool:

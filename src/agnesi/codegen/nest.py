@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agnesi.codegen import scalars
-from agnesi.codegen.axes import collapse, cost, is_heavy, lane_axis
+from agnesi.codegen.axes import collapse, cost, is_heavy, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
 from agnesi.core.kernels import Buffer, Nest, Store, walk
@@ -16,7 +16,7 @@ from agnesi.core.loops import Affine, Axis, Expr, load
 
 _ROW_BYTES = 128 << 10
 _BLOCK = 2048
-_PARALLEL_WORK = 60_000
+_PARALLEL_WORK = 400_000
 
 
 @dataclass
@@ -40,16 +40,7 @@ def prepare(nest: Nest) -> Shape:
     axes, stores = collapse(nest.axes, nest.body)
     along = lane_axis(axes, stores)
     outer = [a for a in axes if a is not along]
-    work = cost([s.value for s in stores])
-    for a in axes:
-        work *= a.extent
-    inner = 1
-    for value in walk([s.value for s in stores]):
-        if value.op == "reduce":
-            size = 1
-            for a in value.param[1]:
-                size *= a.extent
-            inner = max(inner, size if value.free else size // max(1, work))
+    work = total_work(stores)
     if outer:
         units = outer[0].extent
     elif along is not None:
@@ -57,7 +48,7 @@ def prepare(nest: Nest) -> Shape:
     else:
         units = 1
     ordered = (*outer, along) if along is not None else tuple(outer)
-    return Shape(ordered, stores, along, units, work * max(inner, 1))
+    return Shape(ordered, stores, along, units, work)
 
 
 def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
@@ -327,4 +318,3 @@ def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
         b.module.declare(full, type_, [type_, total.type])
         return b.value(type_, f"call reassoc {type_} @{full}({start}, {total})")
     return b.call(type_, full, total)
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
@@ -10,8 +10,8 @@ from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.kernels import Buffer, Callback, Kernel, Nest, Product
 
-_TASK = (("ptr", "bufs"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
-_PARALLEL_FLOPS = 400_000
+_TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
+_PARALLEL_FLOPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,16 @@ class Machine:
 
 @dataclass(frozen=True)
 class Step:
-    """One kernel as the body runs it."""
+    """One kernel as the body runs it.
+
+    ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
+    does not tell where they are, so equal work is equal code.
+    """
 
     name: str
     units: int
     parallel: bool
+    places: tuple[Buffer, ...]
     callback: int = -1
 
 
@@ -42,102 +47,91 @@ def emit_program(kernels: Sequence[Kernel], machine: Machine) -> tuple[str, list
     """
     module = Module(machine.features)
     steps: list[Step] = []
-    known: dict[str, Step] = {}
+    known: dict[str, str] = {}
     callbacks = 0
     for kernel in kernels:
         if isinstance(kernel, Callback):
-            steps.append(Step(f"python {kernel.op.name}", 1, False, callbacks))
+            places = (*kernel.inputs, *kernel.results)
+            steps.append(Step(f"python {kernel.op.name}", 1, False, places, callbacks))
             callbacks += 1
         else:
-            steps.append(_function(module, kernel, machine, f"k{len(steps)}", known))
-    _body(module, steps, [k for k in kernels if isinstance(k, Callback)])
+            steps.append(_step(module, kernel, machine, f"k{len(known)}", known))
+    _body(module, steps)
     return str(module), steps
 
 
-def _function(module: Module, kernel: Kernel, machine: Machine, name: str,
-              known: dict[str, Step]) -> Step:
+def _step(module: Module, kernel: Kernel, machine: Machine, name: str,
+          known: dict[str, str]) -> Step:
     b = Builder(module, name, _TASK)
-    bufs, begin, end, _ = b.parameters
-    pointers = _Pointers(b, bufs)
+    places, begin, end, _ = b.parameters
+    buffers = _distinct((*kernel.reads(), *kernel.writes()))
+    numbers = {_spot(buffer): i for i, buffer in enumerate(buffers)}
+    pointers = [b.load("ptr", b.gep("ptr", places, i64(i))) for i in range(len(buffers))]
+
+    def pointer(buffer: Buffer) -> Value:
+        return pointers[numbers[_spot(buffer)]]
+
     if isinstance(kernel, Product):
         cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1, l2=machine.l2,
                            l3=machine.l3)
-        _, m, n, k = kernel.sizes
-        step = Step(name, cut.units, cut.units > 1 and kernel.sizes[0] * m * n * k > _PARALLEL_FLOPS)
-        pointers.take(kernel)
-        emit_product(b, kernel, cut, pointers, begin, end)
+        batch, m, n, k = kernel.sizes
+        units, parallel = cut.units, cut.units > 1 and batch * m * n * k > _PARALLEL_FLOPS
+        emit_product(b, kernel, cut, pointer, begin, end)
     else:
         assert isinstance(kernel, Nest)
         shape = prepare(kernel)
-        step = Step(name, shape.units, shape.parallel)
-        pointers.take(kernel)
-        emit_nest(b, shape, pointers, machine.vector_bits, begin, end)
+        units, parallel = shape.units, shape.parallel
+        emit_nest(b, shape, pointer, machine.vector_bits, begin, end)
     b.ret()
-    text = b.text().replace(f"@{name}(", "@(")
-    same = known.get(text)
-    if same is not None:
-        return same
-    known[text] = step
-    b.finish()
-    return step
+    text = b.text().replace(f"@{name}(", "@(", 1)
+    if text not in known:
+        known[text] = name
+        b.finish()
+    return Step(known[text], units, parallel, buffers)
 
 
-class _Pointers:
-    """Addresses of buffers, loaded once at the start of a kernel."""
-
-    def __init__(self, b: Builder, bufs: Value) -> None:
-        self.b = b
-        self.bufs = bufs
-        self.known: dict[tuple[int, int], Value] = {}
-
-    def take(self, kernel: Kernel) -> None:
-        for buffer in (*kernel.reads(), *kernel.writes()):
-            self(buffer)
-
-    def __call__(self, buffer: Buffer) -> Value:
-        key = (buffer.slot, buffer.offset)
-        found = self.known.get(key)
-        if found is None:
-            entry = self.b.gep("ptr", self.bufs, i64(buffer.slot))
-            found = self.b.load("ptr", entry)
-            if buffer.offset:
-                found = self.b.gep("i8", found, i64(buffer.offset))
-            self.known[key] = found
-        return found
+def _spot(buffer: Buffer) -> tuple[int, int]:
+    return buffer.slot, buffer.offset
 
 
-def _body(module: Module, steps: Sequence[Step], callbacks: Sequence[Callback]) -> None:
+def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
+    """Buffers without those that share the memory of an earlier one."""
+    found: dict[tuple[int, int], Buffer] = {}
+    for buffer in buffers:
+        found.setdefault(_spot(buffer), buffer)
+    return tuple(found.values())
+
+
+def _body(module: Module, steps: Sequence[Step]) -> None:
     b = Builder(module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False)
     bufs, rt = b.parameters
     parallel_for = b.load("ptr", rt) if any(s.parallel for s in steps) else None
     callback = None
     if any(s.callback >= 0 for s in steps):
         callback = b.load("ptr", b.gep("ptr", rt, i64(1)))
+    room = b.alloca("ptr", max((len(s.places) for s in steps), default=1) or 1)
     for step in steps:
-        if step.callback >= 0:
-            assert callback is not None
-            given = _addresses(b, bufs, callbacks[step.callback])
-            code = b.call_pointer("i32", callback, i64(step.callback), given)
-            failed = b.icmp("ne", code, Value("0", "i32"))
+        _put_addresses(b, bufs, step.places, room)
+        if callback is not None and step.callback >= 0:
+            code = b.call_pointer("i32", callback, i64(step.callback), room)
             leave, go = b.label("failed"), b.label("go")
-            b.cbr(failed, leave, go)
+            b.cbr(b.icmp("ne", code, Value("0", "i32")), leave, go)
             b.open_block(leave)
             b.ret(code)
             b.open_block(go)
-        elif step.parallel and parallel_for is not None:
-            b.call_pointer("void", parallel_for, rt, Value(f"@{step.name}", "ptr"), bufs,
+        elif parallel_for is not None and step.parallel:
+            b.call_pointer("void", parallel_for, rt, Value(f"@{step.name}", "ptr"), room,
                            i64(step.units))
         else:
-            b.call("void", step.name, bufs, i64(0), i64(step.units), i64(0))
+            b.call("void", step.name, room, i64(0), i64(step.units), i64(0))
     b.ret(Value("0", "i32"))
     b.finish()
 
 
-def _addresses(b: Builder, bufs: Value, kernel: Callback) -> Value:
-    """The addresses that a callback gets: inputs, then results."""
-    buffers = [*kernel.inputs, *kernel.results]
-    given = b.alloca("ptr", len(buffers))
-    find = _Pointers(b, bufs)
+def _put_addresses(b: Builder, bufs: Value, buffers: Sequence[Buffer], room: Value) -> None:
+    """Write the addresses that a step gets, in order."""
     for i, buffer in enumerate(buffers):
-        b.store(find(buffer), b.gep("ptr", given, i64(i)))
-    return given
+        place = b.load("ptr", b.gep("ptr", bufs, i64(buffer.slot)))
+        if buffer.offset:
+            place = b.gep("i8", place, i64(buffer.offset))
+        b.store(place, b.gep("ptr", room, i64(i)))

@@ -18,6 +18,8 @@ _CHEAP = frozenset(
     ["astype", "broadcast_to", "reshape", "permute_dims", "slice", "flip", "full", "arange", "size", "add", "subtract", "multiply", "negative", "abs", "sign", "maximum", "minimum", "where", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "square", "relu", "positive"]
 )
 _DEPTH = 48
+#: Sizes from which a reduction to one number is worth a kernel of its own.
+_BIG, _LITTLE = 1 << 15, 1 << 12
 _MERGE_LIMIT = 400
 
 
@@ -194,10 +196,10 @@ class Plan:
             if cluster.product is not None:
                 return False
             root = cluster.widest
-            if _numel(root) == _numel(node):
-                if _numel(node) == 1 and _numel(operand) >= 1 << 15:
+            if not outer:
+                if _numel(operand) >= (_BIG if _numel(root) == 1 else _LITTLE):
                     return False
-            elif not (trailing and outer and _sizes(root)[: len(outer)] == outer):
+            elif _numel(root) != _numel(node) and not (trailing and _sizes(root)[: len(outer)] == outer):
                 return False
         return True
 
