@@ -16,15 +16,15 @@ from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros_like
 
 
-def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[int, Any]:
-    """Tangents by node id of everything between the keys of ``tangents`` and ``roots``."""
-    known: dict[int, Any] = {id(n): t for n, t in tangents.items()}
-    for node in toposort(roots, lambda n: id(n) in known or not n.requires_grad):
-        if id(node) in known or node.op is None or not node.requires_grad:
+def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[Node, Any]:
+    """Tangents by node of everything between the keys of ``tangents`` and ``roots``."""
+    known: dict[Node, Any] = dict(tangents)
+    for node in toposort(roots, lambda n: n in known or not n.requires_grad):
+        if node in known or node.op is None or not node.requires_grad:
             continue
-        found = _tangent(node, [known.get(id(n)) for n in node.inputs])
+        found = _tangent(node, [known.get(n) for n in node.inputs])
         if found is not None:
-            known[id(node)] = found
+            known[node] = found
     return known
 
 
@@ -62,7 +62,7 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
         }
     finally:
         STATE.recording = before
-    return backprop(seeds, [source]).get(id(source))
+    return backprop(seeds, [source]).get(source)
 
 
 def _listed(xs: Any) -> list[Any]:
@@ -97,7 +97,7 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     try:
         found = push(roots, tangents)
         results = [
-            found[id(n)] if id(n) in found else zeros_like(y)
+            found[n] if n in found else zeros_like(y)
             for n, y in zip(roots, _listed(f), strict=True)
         ]
     finally:
@@ -124,7 +124,7 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
         seeds = {current(y): seed(y, g) for y, g in zip(ys, points, strict=True)}
         found = backprop(seeds, nodes)
         results = [
-            found[id(n)] if id(n) in found else zeros_like(x)
+            found[n] if n in found else zeros_like(x)
             for n, x in zip(nodes, _listed(wrt), strict=True)
         ]
     finally:

@@ -15,27 +15,39 @@ from agnesi.ops.convert import as_tensor, number
 from agnesi.ops.expand import broadcast_to
 
 
-def _blocked(node: Node) -> bool:
-    return not node.requires_grad
+def _carrying(roots: Iterable[Node]) -> list[Node]:
+    """Nodes that carry gradient from ``roots``, inputs first."""
+    order: list[Node] = []
+    done: set[Node] = set()
+    stack = [n for n in roots if n.requires_grad]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        waiting = [n for n in node.inputs if n.requires_grad and n not in done]
+        if waiting:
+            stack += waiting
+        else:
+            done.add(node)
+            order.append(node)
+            stack.pop()
+    return order
 
 
-def _relevant(
-    roots: Iterable[Node], wrt: Sequence[Node] | None, constants: Collection[int]
+def _between(
+    roots: Iterable[Node], wrt: Sequence[Node], constants: Collection[Node]
 ) -> list[Node]:
-    """Nodes that carry gradient from ``roots`` (to ``wrt``, if given), inputs first."""
-    if wrt is None:
-        return [n for n in toposort(roots, _blocked) if n.requires_grad]
-    goals = {id(n) for n in wrt}
-    order = toposort(roots, lambda n: not n.requires_grad or id(n) in constants)
-    reached = set(goals)
+    """Nodes through which gradient flows from ``roots`` to ``wrt``, inputs first."""
+    reached = set(wrt)
     kept = []
-    for node in order:
-        if id(node) in goals or (
+    for node in toposort(roots, lambda n: not n.requires_grad or n in constants):
+        if node in reached or (
             node.requires_grad
-            and id(node) not in constants
-            and any(id(i) in reached for i in node.inputs)
+            and node not in constants
+            and any(n in reached for n in node.inputs)
         ):
-            reached.add(id(node))
+            reached.add(node)
             kept.append(node)
     return kept
 
@@ -62,42 +74,35 @@ def tensor_of(node: Node) -> Tensor:
 def backprop(
     seeds: Mapping[Node, Tensor],
     wrt: Sequence[Node] | None = None,
-    constants: Collection[int] = (),
-) -> dict[int, Tensor]:
-    """Cotangents by node id: of ``wrt``, or of all leaves and retained nodes.
+    constants: Collection[Node] = (),
+) -> dict[Node, Tensor]:
+    """Cotangents by node: of ``wrt``, or of all leaves and retained nodes.
 
-    ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes whose ids are in
-    ``constants``.
+    ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
     """
-    order = _relevant(seeds, wrt, constants)
-    goals = None if wrt is None else {id(n) for n in wrt}
-    allowed = {id(n) for n in order}
-    grads: dict[int, Any] = {}
-    for node, g in seeds.items():
-        _add(grads, node, g)
-    results: dict[int, Tensor] = {}
+    order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
+    goals = None if wrt is None else set(wrt)
+    allowed = set(order)
+    grads: dict[Node, Any] = dict(seeds)
+    results: dict[Node, Tensor] = {}
     for node in reversed(order):
-        g = grads.pop(id(node), None)
+        g = grads.pop(node, None)
         if g is None:
             continue
-        if (goals is not None and id(node) in goals) or (goals is None and node.handle is not None):
-            results[id(node)] = g
-        if node.op is None:
+        if (node.handle is not None) if goals is None else (node in goals):
+            results[node] = g
+        op = node.op
+        if op is None:
             continue
-        if type(node.op) is Item:
-            grads.setdefault(id(node.inputs[0]), [None] * node.inputs[0].op.outputs)[
-                node.op.index
-            ] = g
+        if type(op) is Item:
+            (parent,) = node.inputs
+            grads.setdefault(parent, [None] * parent.op.outputs)[op.index] = g
             continue
         for source, part in zip(node.inputs, _pullback(node, g), strict=True):
-            if part is not None and id(source) in allowed:
-                _add(grads, source, part)
+            if part is not None and source in allowed:
+                before = grads.get(source)
+                grads[source] = part if before is None else before + part
     return results
-
-
-def _add(grads: dict[int, Any], node: Node, g: Tensor) -> None:
-    before = grads.get(id(node))
-    grads[id(node)] = g if before is None else before + g
 
 
 def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
@@ -157,7 +162,7 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     STATE.recording = create_graph
     try:
         found = backprop({node: seed(y, y._grad if grad is None and _has_seed(y) else grad)})
-        _accumulate(node, found)
+        _accumulate(found)
     finally:
         STATE.recording = before
 
@@ -171,12 +176,11 @@ def _has_seed(y: Tensor) -> bool:
     )
 
 
-def _accumulate(root: Node, found: dict[int, Tensor]) -> None:
+def _accumulate(found: Mapping[Node, Tensor]) -> None:
     owned: set[int] = set()
-    for node in toposort([root], _blocked):
-        g = found.get(id(node))
-        target = node.handle() if g is not None and node.handle is not None else None
-        if target is None or g is None:
+    for node, g in found.items():
+        target = node.handle() if node.handle is not None else None
+        if target is None:
             continue
         if g.data is not None:
             g = _own(g, owned)

@@ -86,12 +86,12 @@ def grad(
     targets = [wrt] if isinstance(wrt, Tensor) else list(wrt)
     _check_operands(cost, targets)
     root, nodes = current(cost), [current(x) for x in targets]
-    constants = {id(current(x)) for x in consider_constant}
+    constants = {current(x) for x in consider_constant}
     record = STATE.recording and (create_graph or cost.data is None)
     with _recording(record):
         found = backprop({root: seed(cost, grad_outputs)}, nodes, constants)
         results = [
-            found[id(n)] if id(n) in found else _disconnected(cost, x, disconnected)
+            found[n] if n in found else _disconnected(cost, x, disconnected)
             for x, n in zip(targets, nodes, strict=True)
         ]
     return results[0] if isinstance(wrt, Tensor) else results
@@ -253,16 +253,16 @@ class _Inputs:
             return False
         if any(x.requires_grad or x.data is None for x in self.originals):
             return True
-        ours = {id(n) for n in self.nodes}
+        ours = set(self.nodes)
         order = toposort(
-            [current(y) for y in results], lambda n: id(n) in ours or not n.requires_grad
+            [current(y) for y in results], lambda n: n in ours or not n.requires_grad
         )
-        return any(n.requires_grad and n.op is None and id(n) not in ours for n in order)
+        return any(n.requires_grad and n.op is None and n not in ours for n in order)
 
-    def like_arguments(self, found: dict[int, Tensor]) -> Any:
+    def like_arguments(self, found: dict[Node, Tensor]) -> Any:
         """Gradients in the nests of the arguments; zero where nothing arrived."""
         parts = [
-            found[id(n)] if id(n) in found else zeros_like(x)
+            found[n] if n in found else zeros_like(x)
             for n, x in zip(self.nodes, self.originals, strict=True)
         ]
         nests = self.shape.build(parts)
@@ -355,7 +355,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         found = push([current(y) for y in ys], moved)
         ts = []
         for y in ys:
-            t = found.get(id(current(y)))
+            t = found.get(current(y))
             ts.append(zeros_like(y) if t is None else t)
         result = shape.build(ts)
     return (value if again else _free(value)), result

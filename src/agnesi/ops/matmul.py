@@ -47,7 +47,8 @@ class MatMul(Op):
         if a.dtype == dtypes.float16:
             wide = silently(np.matmul, a.astype(np.float32), b.astype(np.float32))
             return silently(wide.astype, a.dtype)
-        return silently(np.matmul, a, b)
+        # np.matmul leaves BLAS aside for outer products, seven times slower than np.dot.
+        return silently(np.dot if a.ndim == b.ndim == 2 else np.matmul, a, b)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return (
