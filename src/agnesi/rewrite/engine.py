@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,15 +32,14 @@ class StageReport:
     after: int = 0
     visited: int = 0
     firings: Counter[str] = field(default_factory=Counter)
-    #: Whether rules that never come to an end were stopped.
-    stopped: bool = False
 
 
 @dataclass
 class Report:
-    """What the rewriting of a graph did, stage by stage."""
+    """What the rewriting of a graph did, stage by stage, and rules that would not end."""
 
     stages: list[StageReport] = field(default_factory=list)
+    endless: list[str] = field(default_factory=list)
 
     @property
     def firings(self) -> Counter[str]:
@@ -49,8 +49,7 @@ class Report:
     def __str__(self) -> str:
         lines = []
         for s in self.stages:
-            stopped = ", stopped: the rules do not come to an end" if s.stopped else ""
-            lines.append(f"{s.stage}: {s.before} -> {s.after} operations{stopped}")
+            lines.append(f"{s.stage}: {s.before} -> {s.after} operations")
             lines += [f"  {name} x{n}" for name, n in s.firings.most_common()]
         return "\n".join(lines)
 
@@ -70,11 +69,12 @@ class Settler:
         self.became: dict[Node, Node] = {}
         self._by_heads: dict[tuple[str, ...], tuple[Rule, ...]] = {}
         self._left = 0
+        self.stopped = False
 
     def settle(self, outputs: Iterable[Node]) -> tuple[Node, ...]:
         """The settled forms of nodes."""
         roots = tuple(outputs)
-        self._left = _FIRINGS_PER_NODE * (1000 + self.report.before)
+        self._left = _FIRINGS_PER_NODE * (100 + self.report.before)
         settled, became = self.settled, self.became
         stack = list(reversed(roots))
         while stack:
@@ -133,7 +133,7 @@ class Settler:
             if new is None or new is node:
                 continue
             if not self._left:
-                self.report.stopped = True
+                self.stopped = True
                 return None
             self._left -= 1
             if new not in self.interner:
@@ -182,17 +182,36 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
 
 def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule],
            report: Report) -> FunctionGraph:
-    did = StageReport(stage, before=len(graph))
-    report.stages.append(did)
-    for rule in rules:
-        if isinstance(rule, GraphRule) and rule.stage == stage:
-            new = rule.on_graph(graph)
-            did.firings[rule.name] += new is not graph
-            graph = new
+    before = len(graph)
+    globals_ = [r for r in rules if isinstance(r, GraphRule) and r.stage == stage]
+    local = [r for r in rules if not isinstance(r, GraphRule)]
+    firings: Counter[str] = Counter()
+    for rule in globals_:
+        new = rule.on_graph(graph)
+        firings[rule.name] += new is not graph
+        graph = new
+    while True:
+        did = StageReport(stage, before, firings=firings.copy())
+        active = [r for r in local if r.name not in report.endless]
+        better = _settled(graph, active, did)
+        if better is not None:
+            report.stages.append(did)
+            return better
+        culprit = did.firings.most_common(1)[0][0]
+        report.endless.append(culprit)
+        warnings.warn(
+            f"rewrite rule {culprit!r} does not come to an end and is left out", stacklevel=5
+        )
+
+
+def _settled(graph: FunctionGraph, rules: Sequence[Rule], did: StageReport) -> FunctionGraph | None:
+    """The graph in its settled form; None if the rules do not come to an end."""
     interner = Interner()
     inputs = tuple(interner.add(n) for n in graph.inputs)
-    local = [r for r in rules if not isinstance(r, GraphRule)]
-    outputs = Settler(local, interner, did).settle(graph.outputs)
-    graph = FunctionGraph.of(inputs, outputs)
-    did.after = len(graph)
-    return graph
+    settler = Settler(rules, interner, did)
+    outputs = settler.settle(graph.outputs)
+    if settler.stopped:
+        return None
+    better = FunctionGraph.of(inputs, outputs)
+    did.after = len(better)
+    return better

@@ -244,7 +244,11 @@ def _named(node: Node, *names: str) -> bool:
 @rewriter("canonicalize", ops=_BINARY, tags=("cancel",))
 def cancel_factors(node: Node) -> Tensor | None:
     """Equal factors above and below the line cancel; numbers become one."""
-    if node.dtype.kind != "f" or not any(_named(n, *_PRODUCTS) for n in node.inputs):
+    if node.dtype.kind != "f":
+        return None
+    if node.inputs[0] is not node.inputs[1] and not any(
+        _named(n, *_PRODUCTS, "reshape") for n in node.inputs
+    ):
         return None
     product = factors(node)
     changed = cancel(product)
