@@ -76,6 +76,11 @@ def test_gradients_and_graphs(options):
     check_op(lambda x, w: conv_transpose(x, w, **options), [[x, up]])
 
 
+def test_gradients_of_complex_convolutions():
+    x, w = (RANDOM.normal(size=(2, *s)) @ [1, 1j] for s in ((1, 2, 5, 2), (3, 2, 2, 2)))
+    check_op(lambda x, w: conv1d(x, w, stride=2), [[x[0], w[0]]])
+
+
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_transposed_convolution_is_the_adjoint(stride):
     w = RANDOM.normal(size=(4, 3, 3))

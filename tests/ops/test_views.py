@@ -128,6 +128,15 @@ def filled_in_a_loop(p):
     return a, [0, 2, 8, 20], [0, 9, 14, 12]
 
 
+def values_that_no_rule_reads_may_change(p):
+    rows = ag.zeros((3, 4), "float64")
+    weights = ag.tensor(np.eye(4) * 2)
+    for i in range(1, 3):
+        rows[i] = rows[i - 1] * 0.5 @ weights + p
+    rows.sum().backward()
+    return rows, [[0] * 4, W, [2, 4, 6, 8]], [3] * 4
+
+
 def elements_updated(p):
     a = p * 1
     a[1] += 5
@@ -146,6 +155,14 @@ def sibling_views(p):
     return a, [1, 9, 3, 4], [3, 0, 3, 4]
 
 
+def broadcast_view_follows_its_base(p):
+    a = p * 1
+    wide = ag.broadcast_to(a, (2, 4))
+    a[0] = p[1] * 3
+    wide.sum().backward()
+    return wide, [[6, 2, 3, 4], [6, 2, 3, 4]], [0, 8, 2, 2]
+
+
 def leaf_assigned_then_changed(p):
     a = ag.zeros(4, "float64")
     a[...] = p
@@ -160,7 +177,8 @@ PROGRAMS = [
     base_without_gradient_gets_one_through_a_view, whole_overwritten_by_a_constant,
     unneeded_value_changed, selection_assigned, selection_increased_counts_once,
     selection_of_a_view_writes_the_base, masked, overlapping_source_is_read_first,
-    filled_in_a_loop, elements_updated, sibling_views, leaf_assigned_then_changed,
+    values_that_no_rule_reads_may_change, filled_in_a_loop, elements_updated, sibling_views,
+    broadcast_view_follows_its_base, leaf_assigned_then_changed,
 ]
 
 
@@ -192,6 +210,13 @@ def test_changing_a_needed_value_is_noticed(through_view):
     a[0] = 9.0
     with pytest.raises(ag.GradientError, match="changed in place"):
         y.sum().backward()
+
+
+def test_broadcast_views_refuse_changes():
+    with pytest.raises(ValueError, match="read-only"):
+        ag.broadcast_to(ag.ones(3), (2, 3))[0, 0] = 1
+    with pytest.raises(ValueError, match="change a copy"):
+        ag.jit(lambda x: ag.broadcast_to(x, (2, 3)).fill_(1))(ag.ones(3))
 
 
 def test_many_views_of_one_tensor_leave_no_trace():

@@ -52,11 +52,17 @@ def _between(
     return kept
 
 
+def _stale(node: Node) -> bool:
+    """Whether the value that was kept has been changed in place."""
+    version = node.version
+    return version is not None and version[0][0] != version[1]
+
+
 def tensor_of(node: Node) -> Tensor:
     """A tensor for a node, as the derivative rules see it: with its value where it was kept."""
     if node.value is None:
         return symbol(node)
-    if node.version is not None and node.version[0][0] != node.version[1]:
+    if _stale(node):
         made = f"made by {node.op.name} at {location(node.where)}" if node.op else "a leaf"
         raise GradientError(
             at(
@@ -113,8 +119,13 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
         raise NotImplementedError(
             at(f"{op.name} has no reverse-mode derivative rule (vjp)", node.where)
         )
-    xs = [tensor_of(n) for n in node.inputs]
-    y = tensor_of(node) if op.outputs == 1 else None
+    xs = [
+        symbol(n) if _stale(n) and not op.needs(i, node.inputs) else tensor_of(n)
+        for i, n in enumerate(node.inputs)
+    ]
+    y = None
+    if op.outputs == 1:
+        y = symbol(node) if _stale(node) and not op.keep_output else tensor_of(node)
     return op.vjp(g, y, *xs)
 
 

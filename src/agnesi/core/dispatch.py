@@ -50,7 +50,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     t._version = None
     t._name = None
     if op.view:
-        _share(t, op, xs[0])
+        share(t, op, xs[0])
     if recorded and STATE.recording and op.differentiable:
         record(t, op, xs)
     return t
@@ -155,7 +155,7 @@ class View:
         self.seen = seen
 
 
-def _share(t: Tensor, op: Op, base: Tensor) -> None:
+def share(t: Tensor, op: Op, base: Tensor) -> None:
     """Note that ``t`` may look into ``base``: changes of one then show in the other's record."""
     counter = base._version
     if counter is None:
@@ -234,7 +234,7 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
         raise TypeError(f"{op.name} has {op.outputs} results: use apply_many")
     t = symbol(make_node(op, xs))
     if op.view:
-        _share(t, op, xs[0])
+        share(t, op, xs[0])
     return t
 
 
@@ -402,6 +402,11 @@ def _assign_node(target: Tensor, node: Node) -> None:
         base = from_view.base
         old = current(base)
         undo = getattr(from_view.op, "undo", None)
+        if undo is None and not hasattr(from_view.op, "put"):
+            raise ValueError(
+                f"several elements of a result of {from_view.op.name} lie at one place in memory, "
+                "so it cannot be changed in place; change a copy"
+            )
         op, inputs = (from_view.op.put, (old, node)) if undo is None else (undo(old.shape), (node,))
         changed = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))
         _assign_node(base, changed)

@@ -37,6 +37,8 @@ class Op:
     #: Whether the result may share the first input's memory.
     view: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True
+    #: Whether it has two inputs and is linear in each.
+    bilinear: ClassVar[bool] = False
     #: Results per call; with more than one, ``infer`` and ``perform`` give tuples.
     outputs: ClassVar[int] = 1
 
@@ -64,6 +66,10 @@ class Op:
 
     def resolve(self, known: Any) -> Op:
         return self
+
+    def needs(self, i: int, inputs: Any) -> bool:
+        """Whether the rules for those inputs that want a gradient read the value of input ``i``."""
+        return not self.bilinear or inputs[1 - i].requires_grad
 
     def reduction(self, *xs: Any) -> tuple[int, ...]:
         """Axes of the first operand that ``lower`` reduces over."""

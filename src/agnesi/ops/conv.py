@@ -95,6 +95,10 @@ def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.n
     return view.transpose(order).reshape(groups, rows, channels * math.prod(kernel))
 
 
+def _conj(x: Tensor) -> Tensor:
+    return x.conj() if x.dtype.kind == "c" else x
+
+
 def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
     """(batch, channels, *places) as (groups, batch * places, channels of the group)."""
     n, channels, *places = g.shape
@@ -105,6 +109,8 @@ def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
 # -- operations -------------------------------------------------------------------------------
 class _Bilinear(Op):
     """Two operands, linear in each."""
+
+    bilinear = True
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
         ta, tb = ts
@@ -143,10 +149,12 @@ class Conv(_Bilinear):
         return np.ascontiguousarray(y).reshape(shape)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, w: Tensor) -> tuple[Any, ...]:
-        return (
-            apply(ConvGradX(self.windows, self.groups, x.shape), g, w) if x.requires_grad else None,
-            apply(ConvGradW(self.windows, self.groups, w.shape), x, g) if w.requires_grad else None,
-        )
+        to_x = to_w = None
+        if x.requires_grad:
+            to_x = apply(ConvGradX(self.windows, self.groups, x.shape), g, _conj(w))
+        if w.requires_grad:
+            to_w = apply(ConvGradW(self.windows, self.groups, w.shape), _conj(x), g)
+        return to_x, to_w
 
 
 @record
@@ -177,10 +185,12 @@ class ConvGradX(_Bilinear):
         return np.ascontiguousarray(self.windows.inner(padded))
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, w: Tensor) -> tuple[Any, ...]:
-        return (
-            apply(Conv(self.windows, self.groups), h, w) if g.requires_grad else None,
-            apply(ConvGradW(self.windows, self.groups, w.shape), h, g) if w.requires_grad else None,
-        )
+        to_g = to_w = None
+        if g.requires_grad:
+            to_g = apply(Conv(self.windows, self.groups), h, _conj(w))
+        if w.requires_grad:
+            to_w = apply(ConvGradW(self.windows, self.groups, w.shape), h, _conj(g))
+        return to_g, to_w
 
     def resolve(self, known: Any) -> Op:
         return ConvGradX(self.windows, self.groups, tuple(map(known, self.shape)))
@@ -203,10 +213,12 @@ class ConvGradW(_Bilinear):
         return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
 
     def vjp(self, h: Tensor, y: Tensor, x: Tensor, g: Tensor) -> tuple[Any, ...]:
-        return (
-            apply(ConvGradX(self.windows, self.groups, x.shape), g, h) if x.requires_grad else None,
-            apply(Conv(self.windows, self.groups), x, h) if g.requires_grad else None,
-        )
+        to_x = to_g = None
+        if x.requires_grad:
+            to_x = apply(ConvGradX(self.windows, self.groups, x.shape), _conj(g), h)
+        if g.requires_grad:
+            to_g = apply(Conv(self.windows, self.groups), _conj(x), h)
+        return to_x, to_g
 
     def resolve(self, known: Any) -> Op:
         return ConvGradW(self.windows, self.groups, tuple(map(known, self.shape)))

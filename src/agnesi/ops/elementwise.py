@@ -148,6 +148,10 @@ class Elementwise(Op):
         rule: Any = self.rules[i]
         return rule(*[known[n] for n in self._reads[i]])
 
+    def needs(self, i: int, inputs: Any) -> bool:
+        name = self._operands[i]
+        return any(n.requires_grad and name in r for n, r in zip(inputs, self._reads, strict=True))
+
     def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
         if xs[-1].dtype.kind == "c":
             return self._complex_vjp(g, y, *xs)

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.dims import Dim, Shape, Size
-from agnesi.core.dispatch import COPY, apply
+from agnesi.core.dispatch import COPY, apply, share
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import public
 from agnesi.core.tensor import Tensor
@@ -19,6 +19,14 @@ from agnesi.ops.index import take
 from agnesi.ops.movement import flatten, moveaxis, reshape
 
 _INT64 = np.dtype("int64")
+
+
+def _broadcast(x: Tensor, shape: Shape) -> Tensor:
+    """``x`` broadcast, as a view: later changes of ``x`` show in it."""
+    t = spread.broadcast_to(x, shape)
+    if t is not x:
+        share(t, spread.BroadcastTo(shape), x)
+    return t
 
 
 @public
@@ -32,7 +40,7 @@ def broadcast_to(x: Any, shape: Any) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    return spread.broadcast_to(as_tensor(x), sizes_of(shape))
+    return _broadcast(as_tensor(x), sizes_of(shape))
 
 
 @public
@@ -49,7 +57,7 @@ def broadcast_arrays(*xs: Any) -> tuple[Tensor, ...]:
     if not tensors:
         return ()
     shape = shapes.broadcast(*(t.shape for t in tensors))
-    return tuple(spread.broadcast_to(t, shape) for t in tensors)
+    return tuple(_broadcast(t, shape) for t in tensors)
 
 
 @public
@@ -72,7 +80,7 @@ def expand(x: Any, *shape: Any) -> Tensor:
         mine if n == -1 and not isinstance(n, Dim) else n
         for n, mine in zip(sizes, own, strict=True)
     )
-    return spread.broadcast_to(x, target)
+    return _broadcast(x, target)
 
 
 @public
