@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from agnesi.compiler.interpret import interpret
+from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, constant, constant_value
 from agnesi.core.node import Node, leaves
 from agnesi.core.tensor import symbol
@@ -29,7 +30,7 @@ def formula(node):
 
 
 def closed(*outputs):
-    nodes = [t.node for t in outputs]
+    nodes = [graph_node(t) for t in outputs]
     return FunctionGraph([n for n in leaves(nodes) if n.value is None and n.handle is None], nodes)
 
 

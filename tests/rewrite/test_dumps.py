@@ -44,7 +44,7 @@ FORMS = {
     "minus_one": (lambda a, b, c, d: a**-1, "reciprocal(a)"),
     "add_zero": (lambda a, b, c, d: a + 0, "a"),
     "times_one": (lambda a, b, c, d: a * 1, "a"),
-    "negative_twice": (lambda a, b, c, d: -(-a), "a"),
+    "negative_twice": (lambda a, b, c, d: ag.negative(-a), "a"),
     "signs": (lambda a, b, c, d: (-a) * (-b), "multiply(b, a)"),
     "difference": (lambda a, b, c, d: a + (-b), "subtract(a, b)"),
     "floats_keep_nan": (lambda a, b, c, d: a * 0, "multiply(a, 0)"),

@@ -1,8 +1,10 @@
 """Every rule keeps types and values; stabilising ones are right where the pattern is not."""
 
+import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.ops.expand import sum_to
 from agnesi.rewrite import PatternRule, pattern_rule, rules, variables
 from agnesi.testing.check_rule import check_rule
 
@@ -42,3 +44,89 @@ def test_rule_that_never_fires_is_found():
     )
     with pytest.raises(AssertionError, match="fires at none"):
         check_rule(never)
+
+
+def _softmax(x):
+    e = ag.exp(x)
+    return e / e.sum(1, keepdims=True)
+
+
+#: For every rule that is a function: expressions of x and y, of shape (3, 4), at which it fires.
+SAMPLES = {
+    "fold": [lambda x, y, c: ag.exp(c)],
+    "where_known": [lambda x, y, c: ag.where(True, x, y), lambda x, y, c: ag.where(x > y, y, y)],
+    "broadcast_nothing": [
+        lambda x, y, c: ag.broadcast_to(ag.broadcast_to(x[:1], (3, 4)), (2, 3, 4)),
+    ],
+    "broadcast_later": [
+        lambda x, y, c: x + ag.broadcast_to(y[:1], (3, 4)),
+        lambda x, y, c: ag.exp(ag.broadcast_to(y[:1], (3, 4))),
+        lambda x, y, c: ag.broadcast_to(y[:1], (3, 4)).astype("float32"),
+    ],
+    "cast_nothing": [lambda x, y, c: x.astype("float32").astype("float64").astype("float32")],
+    "negative_number": [lambda x, y, c: -(x * 3), lambda x, y, c: -(3 / x)],
+    "power_by_number": [
+        lambda x, y, c: x**10, lambda x, y, c: x**-3, lambda x, y, c: x**-0.5,
+    ],
+    "cancel_factors": [
+        lambda x, y, c: x / (((x * y) / 3) / 5), lambda x, y, c: (x * y) / y,
+        lambda x, y, c: ag.square(x) / x, lambda x, y, c: 2 * (3 * x), lambda x, y, c: x / x,
+    ],
+    "reshape_nothing": [
+        lambda x, y, c: x.reshape((4, 3)).reshape((2, 6)),
+        lambda x, y, c: ag.broadcast_to(x.sum(), (3, 4)).reshape((4, 3)),
+    ],
+    "broadcast_of_reshape": [
+        lambda x, y, c: ag.broadcast_to(x.sum().reshape((1, 1)), (3, 4)),
+    ],
+    "permute_nothing": [
+        lambda x, y, c: x.reshape((2, 2, 3)).transpose((1, 2, 0)).transpose((0, 2, 1)),
+        lambda x, y, c: ag.permute_dims(x[:1], (1, 0)),
+    ],
+    "slice_everything": [lambda x, y, c: x[:, 0:4]],
+    "reduce_nothing": [lambda x, y, c: x[:1].sum(0), lambda x, y, c: x[:, :1].max(1)],
+    "reduce_twice": [
+        lambda x, y, c: x.sum(0).sum(0), lambda x, y, c: x.max(1).max(0),
+        lambda x, y, c: x.sum(0, keepdims=True).sum(1, keepdims=True),
+    ],
+    "reshape_of_reduction": [
+        lambda x, y, c: x.sum(1).reshape((3, 1)),
+        lambda x, y, c: x.max(0, keepdims=True).reshape((4,)),
+    ],
+    "sum_of_broadcast": [
+        lambda x, y, c: ag.broadcast_to(x[:1], (3, 4)).sum(0),
+        lambda x, y, c: ag.broadcast_to(x[:, :1], (3, 4)).sum(),
+        lambda x, y, c: ag.broadcast_to(x, (2, 3, 4)).sum((0, 2), keepdims=True),
+    ],
+    "sum_of_product": [
+        lambda x, y, c: (x * 3).sum(0), lambda x, y, c: (-x).sum(1),
+        lambda x, y, c: (x / ag.exp(y[:, :1])).sum(1), lambda x, y, c: (ag.exp(y[:1]) * x).sum(0),
+        lambda x, y, c: (x * ag.exp(y[:, :1])).sum(1, keepdims=True),
+    ],
+    "log_of_softmax": [lambda x, y, c: ag.log(ag.softmax(x))],
+    "log_of_sum_of_exps": [
+        lambda x, y, c: ag.log(ag.exp(x).sum(1)),
+        lambda x, y, c: ag.log(ag.exp(x).sum(0, keepdims=True)),
+    ],
+    "pair_factors": [
+        lambda x, y, c: _softmax(x), lambda x, y, c: y / (1 + ag.exp(x)),
+        lambda x, y, c: ag.exp(x) / (1 + ag.exp(x)), lambda x, y, c: ag.exp(-x) * ag.sigmoid(x),
+    ],
+    "distribute": [
+        lambda x, y, c: (y / ag.sigmoid(x) + x) * ag.sigmoid(x),
+        lambda x, y, c: (y - x / ag.softmax(x)) * ag.softmax(x),
+    ],
+    "over_power_of_two": [lambda x, y, c: x / 4, lambda x, y, c: x / -0.5],
+    "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
+}
+
+
+@pytest.mark.parametrize("rule", [r for r in rules() if not isinstance(r, PatternRule)],
+                         ids=lambda r: r.name)
+def test_function_rule(rule, var, const):
+    if rule.name == "sum_to_shape":
+        samples = [sum_to(var("x", (2, 3, 4)), shape) for shape in ((3, 4), (3, 1), (), (2, 1, 4))]
+    else:
+        operands = var("x", (3, 4)), var("y", (3, 4)), const(np.asarray([2.0, 3.0]))
+        samples = [build(*operands) for build in SAMPLES[rule.name]]
+    assert check_rule(rule, samples) == len(samples)

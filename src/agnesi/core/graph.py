@@ -27,7 +27,7 @@ _MERGED_BYTES = 1 << 16
 
 @contextmanager
 def no_gc() -> Iterator[None]:
-    """Keep the cyclic collector from scanning a growing graph again and again: time stays linear."""
+    """Keep the collector from scanning a growing graph again and again: time stays linear."""
     running = gc.isenabled()
     gc.disable()
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.dims import is_static
+from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import Item
 from agnesi.core.dtypes import real_of
 from agnesi.core.errors import ShapeError
@@ -45,8 +47,8 @@ def fold(node: Node) -> Node | None:
         values.append(value)
     if not is_static(node.shape):
         return None
-    size = int(np.prod(node.shape, dtype=np.int64)) * node.dtype.itemsize
-    if size > max(_FOLDED_BYTES, sum(v.nbytes for v in values)):
+    size: Any = product(node.shape)
+    if size * node.dtype.itemsize > max(_FOLDED_BYTES, sum(v.nbytes for v in values)):
         return None
     try:
         result = np.asarray(node.op.perform(*values))

@@ -68,13 +68,11 @@ def reduce_twice(node: Node) -> Tensor | None:
         return None
     if not isinstance(inner, Reduce) or not isinstance(outer, Reduce) or inner.kind != outer.kind:
         return None
-    if inner.keepdims is not outer.keepdims and inner.axes and outer.axes and inner.keepdims:
+    if inner.keepdims is not outer.keepdims:
         return None
     origin = source.inputs[0]
     kept = [a for a in range(len(origin.shape)) if inner.keepdims or a not in inner.axes]
     axes = sorted({*inner.axes, *(kept[a] for a in outer.axes)})
-    if inner.keepdims is not outer.keepdims and outer.keepdims:
-        return None
     return apply(reducer(outer.kind, tuple(axes), outer.keepdims), symbol(origin))
 
 

@@ -41,7 +41,7 @@ class Rule:
         raise NotImplementedError
 
     def may_fire(self, heads: tuple[str, ...]) -> bool:
-        """Whether it may fire at an operation by its name and those of its operands ("": a leaf)."""
+        """Whether it may fire, by the names of the operation and its operands ("": a leaf)."""
         return not self.ops or heads[0] in self.ops
 
     def goes_by(self, names: Iterable[str]) -> bool:
@@ -120,16 +120,16 @@ def conformed(new: Node, old: Node, rule: str) -> Node:
     return Node(BroadcastTo(old.shape), (new,), old.shape, old.dtype, where=old.where)
 
 
-def _changed(rule: str, old: Node, new: Node) -> Exception:
+def _changed(rule: str, old: Node, new: Node) -> Any:
     kind = DTypeError if old.dtype != new.dtype else ShapeError
-    error = kind(
+    error: Any = kind(
         at(
             f"rewrite rule {rule!r} changes a type: it replaces {typed(old)} by {typed(new)}; a "
             "replacement must have the dtype and shape of the original",
             old.where,
         )
     )
-    error.located = True  # type: ignore[attr-defined]
+    error.located = True
     return error
 
 
