@@ -236,7 +236,7 @@ def clone(outputs: Any, replace: Mapping[Tensor, Tensor] | None = None) -> Any:
     >>> x, z = T.vector("x"), T.vector("z")
     >>> y = clone(x * 2, {x: ag.exp(z)})
     >>> y.eval({z: ag.zeros(2)})
-    tensor([2., 2.])
+    array([2., 2.])
     """
     single = isinstance(outputs, Tensor)
     wanted = [outputs] if single else list(outputs)
