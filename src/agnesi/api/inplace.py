@@ -111,12 +111,12 @@ def copy_(self: Tensor, other: Any) -> Tensor:
 
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``self += alpha * other``, in place."""
-    return _add(self, other if alpha == 1 else alpha * other)
+    return _add(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
 def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``self -= alpha * other``, in place."""
-    return _subtract(self, other if alpha == 1 else alpha * other)
+    return _subtract(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
 _add = update("add", arith.add, "add_")

@@ -255,6 +255,38 @@ def _is_label(labels: Tensor, classes: Any) -> Tensor:
 
 
 @record
+class SoftmaxLessLabel(Op):
+    """Probabilities less one at the label: the derivative of the cross-entropy."""
+
+    name = "softmax_less_label"
+    keep_inputs = (0,)
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        Pick().infer(x, labels)
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        p = Softmax((x.ndim - 1,)).perform(x)
+        flat = p.reshape(labels.size, x.shape[-1])
+        inside = np.flatnonzero((labels >= 0) & (labels < x.shape[-1]))
+        flat[inside, labels.reshape(-1)[inside]] -= 1
+        return p
+
+    def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
+        p = apply(Softmax((len(x.shape) - 1,)), x)
+        return arith.subtract(p, cast(_is_label(labels, x.shape[-1]), x.dtype))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
+        return self.jvp((g,), y, x, labels), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
+        if ts[0] is None:
+            return None
+        softmax = Softmax((len(x.shape) - 1,))
+        return softmax.jvp(ts, apply(softmax, x), x)
+
+
+@record
 class LabelLoss(Op):
     """Cross-entropy of softmax along the last axis with labels, row by row."""
 
@@ -274,18 +306,13 @@ class LabelLoss(Op):
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
         return arith.negative(apply(Pick(), apply(LogSoftmax((len(x.shape) - 1,)), x), labels))
 
-    def off(self, x: Tensor, labels: Tensor) -> Tensor:
-        """Probabilities less the label's one: the derivative."""
-        p = apply(Softmax((len(x.shape) - 1,)), x)
-        return arith.subtract(p, cast(_is_label(labels, x.shape[-1]), x.dtype))
-
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
-        return arith.multiply(expand_dims(g, -1), self.off(x, labels)), None
+        return arith.multiply(expand_dims(g, -1), apply(SoftmaxLessLabel(), x, labels)), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
         if ts[0] is None:
             return None
-        return _total(arith.multiply(ts[0], self.off(x, labels)), (len(x.shape) - 1,), False)
+        return _total(arith.multiply(ts[0], apply(SoftmaxLessLabel(), x, labels)), (len(x.shape) - 1,), False)
 
 
 def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:
