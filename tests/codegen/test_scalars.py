@@ -19,11 +19,53 @@ NUMPY = {
     "bitwise_invert": "invert",
     "round": "rint",
 }
-BINARY = """add subtract multiply divide floor_divide remainder fmod power maximum minimum fmax fmin
-    copysign equal not_equal less less_equal greater greater_equal logical_and logical_or
-    logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift""".split()
-UNARY = """negative abs sign square sqrt reciprocal floor ceil trunc round isnan isinf isfinite
-    signbit logical_not bitwise_invert""".split()
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "power",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "copysign",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+]
+UNARY = [
+    "negative",
+    "abs",
+    "sign",
+    "square",
+    "sqrt",
+    "reciprocal",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "signbit",
+    "logical_not",
+    "bitwise_invert",
+]
 FEATURES = feature_sets()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .builder import Builder, Value, const, vector, width
+from .builder import Builder, Value, vector, width
 from .vmath.lane import Lane, select
 
 _NATIVE = frozenset(("f16c", "avx512f", "neon", "fullfp16"))

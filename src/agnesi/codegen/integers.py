@@ -158,7 +158,7 @@ _BINARY: dict[str, _Binary] = {
 
 
 def _sign(b: Builder, signed: bool, x: Value) -> Value:
-    one, zero = const(x.type, 1), const(x.type, 0)
+    one = const(x.type, 1)
     if not signed:
         return b.intrinsic("umin", x, one)
     return b.intrinsic("smax", b.intrinsic("smin", x, one), const(x.type, -1))

@@ -11,7 +11,22 @@ from .vmath import erf, explog, gamma, hyperbolic, power, rounding, trig
 from .vmath.lane import Lane, mad, select
 
 RESULT_BOOL = frozenset(
-    ["isnan", "isinf", "isfinite", "signbit", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not"]
+    [
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+    ]
 )
 _REGISTER = {
     "bool": "i1",

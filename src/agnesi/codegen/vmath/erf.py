@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .explog import exp_parts, log, log1p, power_of_two, scale, to_nearest
+from .explog import EXP2, exp_parts, log, log1p, one_plus, power_of_two, scale, to_nearest
 from .lane import Lane, mad, poly, quick_sum, residual, select, through_double, two_product
 
 # erf(x)/x - 1 in z = x^2 for |x| <= 1, relative error of erf 2^-29.4.
@@ -16,11 +16,6 @@ _SMALL_SINGLE = (
 _LOG2_ERFC = (
     0.0002229212550446391, -1.6294023990631104, -0.9140222668647766, -0.1558828502893448,
     0.036020658910274506, -0.005932931788265705, 0.0006090484093874693, -2.887655864469707e-05,
-)  # fmt: skip
-# 2^f on |f| <= 1/2, relative error 2^-28.3.
-_EXP2 = (
-    1.0, 0.6931471824645996, 0.24022647738456726, 0.055503591895103455,
-    0.009618491865694523, 0.0013391135726124048, 0.00015332196198869497,
 )  # fmt: skip
 # erf(x)/x in z = x^2 for |x| <= 1, relative error 2^-55.9.
 _SMALL = (
@@ -56,7 +51,7 @@ def _erf_single(x: Lane) -> Lane:
     size = x.abs()
     power = poly(size.least_of(3.95), _LOG2_ERFC)
     n, whole = to_nearest(power)
-    large = 1.0 - poly(power - n, _EXP2) * power_of_two(whole)
+    large = 1.0 - one_plus(power - n, EXP2["float"]) * power_of_two(whole)
     z = x * x
     small = mad(size, poly(z, _SMALL_SINGLE), size)
     return select(size < 0.96875, small, large).copysign(x)

@@ -31,7 +31,7 @@ EXP = {
     ),
 }  # fmt: skip
 # (2^f - 1) / f on |f| <= 1/2, error relative to 2^f 2^-28.3 and 2^-57.7.
-_EXP2 = {
+EXP2 = {
     "float": (
         0.6931471824645996, 0.24022647738456726, 0.055503591895103455,
         0.009618491865694523, 0.0013391135726124048, 0.00015332196198869497,
@@ -82,7 +82,7 @@ def to_nearest(x: Lane, factor: float = 1.0) -> tuple[Lane, Lane]:
 
 
 def scale(x: Lane, n: Lane, whole: Lane) -> Lane:
-    """``x * 2 ** n``, also where the result is subnormal or infinite; ``whole`` is ``n`` as integer."""
+    """``x * 2 ** n``, also where it is subnormal or infinite; ``whole`` is ``n`` as integer."""
     if x.avx512:
         return avx512.scalef(x, n)
     half = whole >> 1
@@ -96,7 +96,7 @@ def reduced(x: Lane) -> tuple[Lane, Lane, Lane]:
     return mad(n, -low, mad(n, -high, x)), n, whole
 
 
-def _one_plus(r: Lane, coefficients: tuple[float, ...]) -> Lane:
+def one_plus(r: Lane, coefficients: tuple[float, ...]) -> Lane:
     """``1 + r c0 + r^2 c1 + ...``, with a sum that rounds no more than once without fusion."""
     if r.fused:
         return poly(r, (1.0, *coefficients))
@@ -106,8 +106,13 @@ def _one_plus(r: Lane, coefficients: tuple[float, ...]) -> Lane:
 def exp(x: Lane) -> Lane:
     # Beyond these bounds the result is infinite or zero; a NaN passes both.
     low, high = (-746.0, 710.0) if x.double else (-104.0, 89.0)
-    r, n, whole = reduced(x.most_of(low).least_of(high))
-    return scale(_one_plus(r, (1.0, *EXP[x.element])), n, whole)
+    return exp_bounded(x.most_of(low).least_of(high))
+
+
+def exp_bounded(x: Lane) -> Lane:
+    """``exp`` of arguments that :func:`exp` would not have to bound."""
+    r, n, whole = reduced(x)
+    return scale(one_plus(r, (1.0, *EXP[x.element])), n, whole)
 
 
 def exp_parts(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
@@ -131,7 +136,7 @@ def exp2(x: Lane) -> Lane:
     low, high = (-1076.0, 1025.0) if x.double else (-151.0, 129.0)
     x = x.most_of(low).least_of(high)
     n, whole = to_nearest(x)
-    return scale(_one_plus(x - n, _EXP2[x.element]), n, whole)
+    return scale(one_plus(x - n, EXP2[x.element]), n, whole)
 
 
 def expm1(x: Lane) -> Lane:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .explog import log
-from .lane import Lane, mad, poly, quick_sum, select, through_double, two_product, two_sum
+from .lane import Lane, mad, poly, select, through_double, two_product, two_sum
 from .power import log_pair
 from .rounding import round_even
 from .trig import sine_of, tangent_of
@@ -55,7 +55,7 @@ _ROOT = (
     -0.0001634157581011193, 6.881904016903465e-05, -1.763605484605961e-05,
     2.048441832743489e-06,
 )  # fmt: skip
-_ROOT = (1.4616321449683622, 9.549995429965697e-17)
+_DIGAMMA_ROOT = (1.4616321449683622, 9.549995429965697e-17)
 # x^2 (log x - 1/(2x) - digamma(x)) in 1/x^2 for x >= 10, error 2^-70.3 of the whole.
 _DIGAMMA = (
     0.08333333333333333, -0.0083333333333169, 0.003968253951814113, -0.00416665931136637,
@@ -129,7 +129,7 @@ def _digamma_positive(x: Lane) -> Lane:
         denominator = select(more, denominator * z, denominator)
     numerator = select(below, -1.0, numerator)
     denominator = select(below, x, denominator)
-    t = (z - _ROOT[0]) - _ROOT[1]
+    t = (z - _DIGAMMA_ROOT[0]) - _DIGAMMA_ROOT[1]
     near = mad(t, poly(t, _AT_ROOT), numerator / denominator)
     return select(large, asymptotic, near)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from . import avx512
-from .explog import exp, exp_pair, expm1, log1p
+from .explog import exp, exp_bounded, exp_pair, expm1, log1p
 from .lane import Lane, mad, poly, quick_sum, residual, select, through_double, two_product, two_sum
 
 LOG_2 = 0.6931471805599453
@@ -30,7 +30,7 @@ def tanh(x: Lane) -> Lane:
         q = -e * y
         result = mad(mad(-q, low, residual(q, total, -e)), y, q)
         return result.copysign(x)
-    e = exp(size.least_of(9.1) * 2.0)
+    e = exp_bounded(size.least_of(9.1) * 2.0)
     total, low = quick_sum(e, 1.0)
     y = inverse(total)
     q = y + y

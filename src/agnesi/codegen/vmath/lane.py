@@ -15,6 +15,7 @@ _BIAS = {"float": 127, "double": 1023}
 _LEAST = {"float": 2.0**-126, "double": 2.0**-1022}
 _BITS = {"half": 16, "float": 32, "double": 64}
 
+
 class Lane:
     """A value (scalar or vector) together with the builder that makes more of them."""
 
@@ -267,7 +268,7 @@ def any_lane(condition: Lane) -> Value:
 
 
 def rarely(condition: Lane, common: Lane, general: Callable[[], Lane]) -> Lane:
-    """``common``, with ``general()`` in the lanes of ``condition``; a branch skips it if none is."""
+    """``common``, or ``general()`` in the lanes of ``condition``; a branch skips it if none is."""
     b = common.b
     before = b.block
     with b.when(any_lane(condition)):

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import math
 
-from .explog import EXP, LN2, LOG2E, power_of_two, scale, small_float, split, to_nearest
-from .lane import Lane, mad, poly, quick_sum, residual, select, through_double, two_product
+from .explog import (
+    EXP,
+    EXP2,
+    LN2,
+    LOG2E,
+    one_plus,
+    power_of_two,
+    scale,
+    small_float,
+    split,
+    to_nearest,
+)
+from .lane import Lane, mad, poly, quick_sum, rarely, residual, select, through_double, two_product
 from .rounding import trunc
 
 # (atanh(s)/s - 1 - z/3) / z^2 in z = s^2 on [0, 1/25], error 2^-75.6 of the whole.
@@ -18,11 +29,6 @@ _THIRD = (0.3333333333333333, 1.850371707708594e-17)
 _LOG2 = (
     2.88539008177742, 0.9617966948321032, 0.5770777540561461, 0.4122262956539219,
     0.3192811258567856, 0.29087459040379343,
-)  # fmt: skip
-# 2^f on |f| <= 1/2, relative error 2^-28.9.
-_EXP2 = (
-    1.0, 0.6931472029872261, 0.24022647901372904, 0.05550332168092899,
-    0.00961843801500457, 0.0013399000129891445, 0.0001535341542295785,
 )  # fmt: skip
 
 
@@ -57,24 +63,34 @@ def _exponential(p: Lane, low: Lane) -> Lane:
     return scale(poly(r, (1.0, 1.0, *EXP["double"])), n, whole)
 
 
-def _magnitude(a: Lane, y: Lane) -> Lane:
-    """``a ** y`` for ``a >= 0``."""
+def _general_log(a: Lane, log: Lane) -> Lane:
+    """Put in the logarithms of zero and infinity."""
+    return select(a.eq(0.0), log.like(-math.inf), select(a.eq(math.inf), a, log))
+
+
+def _magnitude(a: Lane, y: Lane, ordinary: bool) -> Lane:
+    """``a ** y`` in float64 for ``a >= 0``; ``ordinary`` promises a finite positive ``a``."""
     log, low = log_pair(a)
-    log = select(a.eq(0.0), log.like(-math.inf), select(a.eq(math.inf), a, log))
+    if not ordinary:
+        log = _general_log(a, log)
     p, rest = two_product(log, y)
     return _exponential(p, mad(low, y, rest))
 
 
-def _magnitude_single(a: Lane, y: Lane) -> Lane:
-    """The same in float64 with the digits of float32."""
-    e, m = split(a)
+def _magnitude_single(a: Lane, y: Lane, ordinary: bool) -> Lane:
+    """The same in float32: the logarithm and the product in float64, the rest in float32."""
+    wide = a.cast("fpext", "double")
+    e, m = split(wide)
     f = m - 1.0
     s = f / (f + 2.0)
     log = mad(s, poly(s * s, _LOG2), e)
-    log = select(a.eq(0.0), log.like(-math.inf), select(a.eq(math.inf), a, log))
-    t = (log * y).most_of(-300.0).least_of(300.0)
-    n, whole = to_nearest(t)
-    return poly(t - n, _EXP2) * power_of_two(whole)
+    if not ordinary:
+        log = _general_log(wide, log)
+    t = (log * y.cast("fpext", "double")).most_of(-160.0).least_of(160.0)
+    n, _ = to_nearest(t)
+    fraction, n = (t - n).cast("fptrunc", "float"), n.cast("fptrunc", "float")
+    _, whole = to_nearest(n)
+    return scale(one_plus(fraction, EXP2["float"]), n, whole)
 
 
 def _special(x: Lane, y: Lane, result: Lane) -> Lane:
@@ -88,16 +104,19 @@ def _special(x: Lane, y: Lane, result: Lane) -> Lane:
     return select(y.eq(0.0) | x.eq(1.0), result.like(1.0), result)
 
 
+# No exponent beyond this does more; and an infinite one would make NaN of one.
+_LARGEST_EXPONENT = 2.0**80
+
+
 def power(x: Lane, y: Lane) -> Lane:
-    size = x.abs()
-    # No exponent beyond these does more; and an infinite one would make NaN of one.
-    bounded = y.most_of(-(2.0**80)).least_of(2.0**80)
-    core = (
-        _magnitude(size, bounded)
-        if x.double
-        else through_double(_magnitude_single, size, bounded)
-    )
-    return _special(x, y, core)
+    magnitude = _magnitude if x.double else _magnitude_single
+
+    def general() -> Lane:
+        bounded = y.most_of(-_LARGEST_EXPONENT).least_of(_LARGEST_EXPONENT)
+        return _special(x, y, magnitude(x.abs(), bounded, False))
+
+    ordinary = (x > 0.0) & (x < math.inf) & (y.abs() < _LARGEST_EXPONENT)
+    return rarely(~ordinary, magnitude(x, y, True), general)
 
 
 def rsqrt(x: Lane) -> Lane:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..builder import Value, const, vector
 from .explog import small_float, to_nearest
-from .lane import Lane, any_lane, mad, quick_sum, select, two_product, two_sum
+from .lane import Lane, mad, quick_sum, select, two_product, two_sum
 
 # The unit (pi or pi/2) in parts.  With fusion each part may have all digits; without it the
 # products with an integer must be exact, so the parts are short and the range is, too.
@@ -101,10 +102,7 @@ def _digits(position: Lane) -> list[Lane]:
         every = const(vector("i1", at.lanes), True)
         args = (pointers, Value("8", "i32"), every, const(at.type, 0))
         words.append(Lane(b, b.call(at.type, name, *args)))
-    return [
-        Lane(b, b.intrinsic("fshl", high.v, low.v, shift.v))
-        for high, low in zip(words, words[1:], strict=False)
-    ]
+    return [Lane(b, b.intrinsic("fshl", high.v, low.v, shift.v)) for high, low in pairwise(words)]
 
 
 def _turns(x: Lane) -> tuple[Lane, Lane]:

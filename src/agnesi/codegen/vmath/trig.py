@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ..builder import const
 from .lane import Lane, mad, poly, quick_sum, rarely, residual, select, through_double
 from .reduction import Reduced, is_huge, reduce_far, reduce_near
 
@@ -51,10 +50,12 @@ def tangent_of(r: Lane, low: Lane) -> Lane:
     """``tan(r + low)`` in float64 for ``|r| <= pi/2``."""
     outer = r.abs() > math.pi / 4
     half, half_low = quick_sum(r.like(_HALF_PI[0]), -r.abs())
-    whole = select(outer, Lane(r.b, const("i64" if r.lanes == 1 else f"<{r.lanes} x i64>", 1)), 0)
+    sign = r.sign_bits()
+    low = low.flip(sign)
+    quadrant = outer.cast("zext", "i64")
     inner = select(outer, -half, r.abs())
-    inner_low = select(outer, low.flip(r.sign_bits()) - half_low - _HALF_PI[1], low.flip(r.sign_bits()))
-    return _tangent(Reduced(inner, inner_low, whole)).flip(r.sign_bits())
+    low = select(outer, low - half_low - _HALF_PI[1], low)
+    return _tangent(Reduced(inner, low, quadrant)).flip(sign)
 
 
 def _sine(reduced: Reduced) -> Lane:
@@ -124,7 +125,7 @@ def tan(x: Lane) -> Lane:
 
 
 def _arc(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
-    """``size > 1/2``, and ``t + low`` and ``q`` with ``asin(t) = t + low + q``.
+    """``size > 1/2``, ``t``, ``low`` and ``q`` with ``asin(t + low) = t + low + q``.
 
     ``t`` is the size itself, or above 1/2 the square root of ``(1 - size) / 2``.
     """
@@ -186,7 +187,8 @@ def atan2(y: Lane, x: Lane) -> Lane:
     # Equal infinities are at 45 degrees; large and small pairs are scaled away from the ends.
     top, bottom = select(both, 1.0, top), select(both | none, 1.0, bottom)
     larger = select(top > bottom, top, bottom)
-    factor = select(larger > 1e300, larger.like(2.0**-60), select(larger < 1e-250, larger.like(2.0**200), 1.0))
+    small, large = larger < 2.0**-900, larger > 2.0**1000
+    factor = select(large, larger.like(2.0**-60), select(small, larger.like(2.0**200), 1.0))
     angle = _arc_tangent(top * factor, bottom * factor)
     turned = 2.0 * _HALF_PI[0] - (angle - 2.0 * _HALF_PI[1])
     angle = select(x.bits() < 0, turned, angle)
