@@ -47,7 +47,7 @@ def _each(function: Callable[[float], float]) -> Numeric:
 
 
 def _lgamma(x: float) -> float:
-    if x <= 0 and x == math.floor(x):
+    if x <= 0 and x % 1 == 0:
         return math.inf
     try:
         return math.lgamma(x)
@@ -128,8 +128,14 @@ ERFINV = Elementwise(
     "erfinv", _or_scipy("erfinv", _each(_erfinv)), (lambda g, y: safe_divide(g, _bell(y)),),
     kinds="f",
 )
+def _log_gamma(x: np.ndarray) -> np.ndarray:
+    # SciPy has -inf at -inf, unlike C and Python.
+    return np.where(x == -np.inf, np.inf, _gammaln(x)).astype(x.dtype, copy=False)
+
+
+_gammaln = _or_scipy("gammaln", _each(_lgamma))
 LGAMMA = Elementwise(
-    "lgamma", _or_scipy("gammaln", _each(_lgamma)), (lambda g, x: g * digamma(x),), kinds="f"
+    "lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f"
 )
 DIGAMMA = Elementwise(
     "digamma", _or_scipy("psi", _digamma), (lambda g, x: g * polygamma(1, x),), kinds="f"

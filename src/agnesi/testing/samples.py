@@ -146,7 +146,8 @@ def _sums_of_products() -> Iterator[tuple[str, Case]]:
     sizes = dict(zip("abijk", (2, 3, 2, 3, 4), strict=True))
     for text in (
         "ij,jk->ik", "ii", "ii->i", "iij->j", "ij->ji", "ij->", "aij,ajk->aik", "i,j",
-        "...ij,...jk->...ik", "ij,ij", "ij,ij->ij", "ij,jk,ka->ia", "aij,akj->aik", "a,ab,b", "ij,k->k", ",i->i",
+        "...ij,...jk->...ik", "ij,ij", "ij,ij->ij", "ij,jk,ka->ia", "aij,akj->aik", "a,ab,b",
+        "ij,k->k", ",i->i",
     ):
         shapes = [
             [3 if text.count("ii") else sizes[c] for c in part if c.isalpha()]

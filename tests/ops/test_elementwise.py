@@ -1,0 +1,188 @@
+"""Public elementwise functions: promotion, scalars, out, special values, errors, no warnings."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.ops import special
+from agnesi.ops.convert import _CONSTANTS
+from agnesi.ops.elementwise import TABLE, Elementwise, _run_silently, binary, silently
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("float32", 2, "float32"), ("float32", 2.5, "float32"), ("int8", 2, "int8"),
+        ("int32", 0.5, "float32"), ("bool", 1, "int64"), ("float16", 1.0, "float16"),
+        ("complex64", 2.0, "complex64"), ("float32", 1j, "complex64"),
+        ("float64", 1j, "complex128"), ("uint8", True, "uint8"),
+    ],
+)
+def test_python_numbers_are_weak(a: str, b: Any, expected: str) -> None:
+    x = ag.ones(3, dtype=a)
+    assert (x * b).dtype == expected
+    assert (b * x).dtype == expected
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [("int64", "float32", "float32"), ("int8", "uint8", "int16"), ("bool", "int8", "int8"),
+     ("float16", "float32", "float32"), ("float64", "complex64", "complex128")],
+)
+def test_tensors_are_promoted(a: str, b: str, expected: str) -> None:
+    assert ag.add(ag.ones(2, dtype=a), ag.ones(2, dtype=b)).dtype == expected
+
+
+def test_integers_become_floats_where_only_floats_are_taken() -> None:
+    assert ag.sin(ag.tensor([1, 2])).dtype == "float32"
+    assert ag.divide(ag.tensor([1, 2]), 2).dtype == "float32"
+    assert ag.floor(ag.tensor([1, 2])).dtype == "int64"
+
+
+def test_constants_keep_the_sign_of_zero_and_are_few() -> None:
+    x = ag.ones(1)
+    assert math.copysign(1, (x * 0.0).item()) == 1
+    assert math.copysign(1, (x * -0.0).item()) == -1
+    assert math.copysign(1, (x * 0.0).item()) == 1
+    for i in range(3000):
+        x * float(i)
+    assert len(_CONSTANTS) <= 1024
+
+
+def test_a_constant_can_be_differentiated_beside_twice() -> None:
+    x = ag.tensor([2.0], requires_grad=True)
+    (3.0 * x).sum().backward()
+    (x * 3.0).sum().backward()
+    assert x.grad.item() == 6.0
+
+
+def test_out() -> None:
+    out = ag.zeros(2)
+    assert ag.add(ag.tensor([1.0, 2.0]), 1, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), [2.0, 3.0])
+    ag.exp(ag.zeros(2), out=out)
+    np.testing.assert_array_equal(out.numpy(), [1.0, 1.0])
+
+
+def test_numpy_does_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = ag.tensor([0.0, -1.0, np.inf])
+        for function in (ag.log, ag.sqrt, ag.reciprocal, ag.sigmoid, ag.exp, ag.sin, ag.cbrt):
+            function(x * 1e38)
+        (x / 0.0, x // 0.0, x % 0.0, x * np.inf, x**-1.5, ag.acosh(x), ag.sum(x * 3e38))
+        integers = ag.tensor([1, 2, -3])
+        np.testing.assert_array_equal((integers // 0).numpy(), [0, 0, 0])
+        np.testing.assert_array_equal((integers % 0).numpy(), [0, 0, 0])
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        np.divide(1.0, 0.0)
+
+
+def test_settings_of_numpy_are_silent_in_every_thread() -> None:
+    found: list[Any] = []
+
+    def work() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found.append((ag.ones(2) / 0.0).numpy().tolist())
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [[np.inf, np.inf]] * 3
+
+
+def test_a_row_may_compute_while_another_does() -> None:
+    def inner(x: np.ndarray) -> np.ndarray:
+        return (ag.from_numpy(x) / 0.0).numpy()
+
+    np.testing.assert_array_equal(silently(inner, np.ones(2)), [np.inf, np.inf])
+    np.testing.assert_array_equal(_run_silently(inner, np.ones(2)), [np.inf, np.inf])
+
+
+def test_errors_tell_operation_shapes_and_line() -> None:
+    with pytest.raises(ag.ShapeError) as raised:
+        ag.add(ag.ones((3, 4)), ag.ones((3, 5)))
+    assert "add(float32(3, 4), float32(3, 5))" in str(raised.value)
+    assert __file__ in str(raised.value)
+    with pytest.raises(ag.DTypeError, match=r"floor takes .*float32.*, not complex64"):
+        ag.floor(ag.tensor([1j]))
+    with pytest.raises(TypeError, match="bitwise_and takes"):
+        ag.bitwise_and(ag.ones(2), ag.ones(2))
+    with pytest.raises(ag.DTypeError, match="300 does not fit"):
+        ag.ones(2, dtype="int8") + 300
+    with pytest.raises(ValueError, match="power"):
+        ag.power(ag.tensor([1, 2]), ag.tensor([-1, -1]))
+    with pytest.raises(ag.DTypeError, match="condition must be bool"):
+        ag.where(ag.ones(2), 1.0, 2.0)
+
+
+def test_power_of_constants() -> None:
+    x = ag.tensor([-1.5, 0.0, 2.0])
+    for n in (2, 2.0, 3, 0, 1):
+        np.testing.assert_array_equal((x**n).numpy(), x.numpy() ** n)
+    np.testing.assert_array_equal((ag.tensor([4.0]) ** 0.5).numpy(), [2.0])
+    np.testing.assert_array_equal((ag.tensor([4.0]) ** -1).numpy(), [0.25])
+    assert (ag.tensor([3], dtype="int16") ** 2).dtype == "int16"
+    np.testing.assert_array_equal((2 ** ag.tensor([3.0])).numpy(), [8.0])
+
+
+def test_complex_parts() -> None:
+    z = ag.tensor([3 + 4j, -1j])
+    np.testing.assert_allclose(ag.abs(z).numpy(), [5.0, 1.0])
+    np.testing.assert_allclose(ag.sign(z).numpy(), [0.6 + 0.8j, -1j])
+    assert ag.sign(ag.tensor([0j])).item() == 0
+    x = ag.tensor([-1.0, 2.0])
+    assert ag.real(x) is x and ag.conj(x) is x
+    np.testing.assert_array_equal(ag.imag(x).numpy(), [0, 0])
+    np.testing.assert_allclose(ag.angle(x).numpy(), [np.pi, 0], rtol=1e-6)
+
+
+def test_clip_and_round() -> None:
+    x = ag.tensor([1, 5, 9])
+    np.testing.assert_array_equal(ag.clip(x, 2).numpy(), [2, 5, 9])
+    np.testing.assert_array_equal(ag.clip(x, max=6).numpy(), [1, 5, 6])
+    np.testing.assert_array_equal(ag.clip(x).numpy(), x.numpy())
+    np.testing.assert_allclose(ag.round(ag.tensor([1.25, 2.346]), 2).numpy(), [1.25, 2.35])
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "erfinv", "digamma", "_lgamma"])
+def test_special_functions_without_scipy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mpmath = pytest.importorskip("mpmath")
+    exact = {"_lgamma": "loggamma"}.get(name, name)
+    points = np.linspace(-0.97, 0.97, 23) if name == "erfinv" else np.linspace(0.05, 12, 23)
+    if name == "digamma":
+        points = np.concatenate([points, -points - 0.01])
+    monkeypatch.setattr(special, "_scipy", lambda name: None)
+    found = getattr(ag, name.strip("_"))(ag.from_numpy(points)).numpy()
+    expected = [float(getattr(mpmath, exact)(mpmath.mpf(float(x)))) for x in points]
+    np.testing.assert_allclose(found, expected, 1e-12, 1e-13)
+
+
+def test_special_values_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array([0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan])
+    with_scipy = {n: getattr(ag, n)(ag.from_numpy(x)).numpy() for n in ("lgamma", "digamma")}
+    monkeypatch.setattr(special, "_scipy", lambda name: None)
+    for name, expected in with_scipy.items():
+        np.testing.assert_array_equal(getattr(ag, name)(ag.from_numpy(x)).numpy(), expected)
+    y = ag.erfinv(ag.from_numpy(np.array([-1.0, 1.0, 1.5, 0.0]))).numpy()
+    np.testing.assert_array_equal(y, [-np.inf, np.inf, np.nan, 0.0])
+
+
+def test_a_row_of_ones_own() -> None:
+    row = Elementwise("average", lambda a, b: (a + b) / 2, (lambda g: g * 0.5, lambda g: g * 0.5),
+                      kinds="f", lowered=False)
+    try:
+        average = binary(row)
+        ag.testing.check_op(average, [(np.ones((2, 3)), np.zeros(3))])
+    finally:
+        del TABLE["average"]

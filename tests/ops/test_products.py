@@ -1,0 +1,108 @@
+"""Matrix products, softmax and losses beside NumPy's; errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((3, 4), (4, 5)), ((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)),
+     ((2, 1, 3, 4), (5, 4, 2)), ((2, 3, 4), (4,)), ((4,), (2, 4, 5)), ((0, 3), (3, 2)),
+     ((2, 0), (0, 3))],
+)
+def test_matmul_like_numpy(a: Any, b: Any) -> None:
+    x, y = RANDOM.normal(size=a), RANDOM.normal(size=b)
+    found = ag.matmul(x, y)
+    np.testing.assert_allclose(found.numpy(), x @ y, 1e-12)
+    assert found.shape == (x @ y).shape
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [((), (3,)), ((3,), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3, 5)), ((2, 3), (3, 4))]
+)
+def test_dot_like_numpy(a: Any, b: Any) -> None:
+    x, y = RANDOM.normal(size=a), RANDOM.normal(size=b)
+    np.testing.assert_allclose(ag.dot(x, y).numpy(), np.dot(x, y), 1e-12)
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, ((0, 1), (1, 0)), (1, 0)])
+def test_tensordot_like_numpy(axes: Any) -> None:
+    x, y = RANDOM.normal(size=(3, 3, 3)), RANDOM.normal(size=(3, 3, 3))
+    np.testing.assert_allclose(ag.tensordot(x, y, axes=axes).numpy(), np.tensordot(x, y, axes))
+
+
+def test_float16_products_accumulate_in_float32() -> None:
+    x = ag.ones((1, 4096), dtype="float16")
+    found = ag.matmul(x, ag.ones((4096, 1), dtype="float16"))
+    assert found.dtype == "float16" and found.item() == 4096
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ag.matmul(ag.ones((3, 4)), ag.ones((5, 6))), r"matmul\(float32\(3, 4\), float32\("
+         r"5, 6\)\): inner sizes differ: 4 \(last axis of \(3, 4\)\) and 5 \(axis -2"),
+        (lambda: ag.matmul(ag.ones(3), ag.ones(4)), r"inner sizes differ: 3"),
+        (lambda: ag.matmul(ag.ones(()), ag.ones(4)), r"multiply with \*"),
+        (lambda: ag.tensordot(ag.ones((2, 3)), ag.ones((2, 3)), axes=1), "sizes 3 .* and 2"),
+        (lambda: ag.vecdot(ag.ones(3), ag.ones(4)), "sizes 3 and 4 differ on axis -1"),
+        (lambda: ag.matmul(ag.ones((2, 3, 4)), ag.ones((3, 4, 4))), "do not broadcast"),
+        (lambda: ag.cross_entropy(ag.ones((2, 3)), ag.tensor([1])), "one entry per row"),
+        (lambda: ag.cross_entropy(ag.ones((2, 3)), ag.tensor([1, 1]), reduction="max"), "'mean'"),
+    ],
+)
+def test_errors(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_gradients_of_a_stack_times_a_matrix_make_one_product() -> None:
+    x = ag.tensor(RANDOM.normal(size=(4, 2, 3)), requires_grad=True)
+    w = ag.tensor(RANDOM.normal(size=(3, 5)), requires_grad=True)
+    (x @ w).sum().backward()
+    np.testing.assert_allclose(w.grad.numpy(), np.repeat(x.numpy().sum((0, 1))[:, None], 5, 1))
+
+
+def test_softmax_is_stable() -> None:
+    x = ag.tensor([1000.0, 1000.0, -np.inf])
+    np.testing.assert_allclose(ag.softmax(x).numpy(), [0.5, 0.5, 0.0])
+    assert ag.logsumexp(ag.tensor([-np.inf, -np.inf])).item() == -np.inf
+    assert ag.logsumexp(ag.tensor([np.inf, 0.0])).item() == np.inf
+    assert ag.softmax(ag.tensor([1.0, 2.0], dtype="float16")).dtype == "float16"
+
+
+def test_cross_entropy_forms_agree() -> None:
+    x, labels = RANDOM.normal(size=(6, 4)), np.array([0, 1, 2, 3, 1, 1])
+    weight = np.array([1.0, 2.0, 0.5, 1.0])
+    rows = -np.log(np.exp(x) / np.exp(x).sum(-1, keepdims=True))[np.arange(6), labels]
+    for options, expected in (
+        ({}, rows.mean()), ({"reduction": "sum"}, rows.sum()), ({"reduction": "none"}, rows),
+        ({"weight": weight}, (rows * weight[labels]).sum() / weight[labels].sum()),
+    ):
+        np.testing.assert_allclose(ag.cross_entropy(x, labels, **options).numpy(), expected)
+        logp = ag.log_softmax(x)
+        np.testing.assert_allclose(ag.nll_loss(logp, labels, **options).numpy(), expected)
+    np.testing.assert_allclose(ag.cross_entropy(x, np.eye(4)[labels]).numpy(), rows.mean())
+    sequence = ag.cross_entropy(x.reshape(2, 3, 4), labels.reshape(2, 3)).numpy()
+    np.testing.assert_allclose(sequence, rows.mean())
+
+
+def test_gradient_of_cross_entropy_is_probabilities_less_labels() -> None:
+    x = ag.tensor(RANDOM.normal(size=(3, 4)), requires_grad=True)
+    ag.cross_entropy(x, ag.tensor([0, 3, 1]), reduction="sum").backward()
+    expected = ag.softmax(x.detach()).numpy() - np.eye(4)[[0, 3, 1]]
+    np.testing.assert_allclose(x.grad.numpy(), expected, 1e-12)
+
+
+def test_labels_outside_count_as_nothing() -> None:
+    logp = ag.log_softmax(RANDOM.normal(size=(3, 4)))
+    rows = ag.nll_loss(logp, np.array([0, -1, 4]), reduction="none").numpy()
+    assert rows[0] > 0 and rows[1] == rows[2] == 0

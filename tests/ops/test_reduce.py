@@ -1,0 +1,112 @@
+"""Reductions and scans beside NumPy's; dtypes, NaN, empty axes, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+X = np.random.default_rng(0).normal(size=(3, 4, 5))
+AXES: list[Any] = [None, 0, -1, (0, 2), (), [1]]
+
+
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "max", "min"])
+def test_like_numpy(name: str, axis: Any, keepdims: bool) -> None:
+    found = getattr(ag, name)(X, axis=axis, keepdims=keepdims).numpy()
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    expected = getattr(np, name)(X, axis=axis, keepdims=keepdims)
+    np.testing.assert_allclose(found, expected, 1e-13)
+    assert found.shape == np.shape(expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("bool", "int64"), ("int8", "int64"), ("uint8", "uint64"), ("float16", "float16"),
+     ("float32", "float32"), ("complex64", "complex64")],
+)
+def test_dtype_of_sums(dtype: str, expected: str) -> None:
+    x = ag.ones(3, dtype=dtype)
+    for function in (ag.sum, ag.prod, ag.cumsum, ag.cumprod):
+        assert function(x).dtype == expected
+        assert function(x, dtype="float64").dtype == "float64"
+
+
+def test_float16_accumulates_in_float32() -> None:
+    x = ag.full(4096, 1.0, dtype="float16")
+    assert ag.sum(x).item() == 4096
+    assert ag.mean(ag.full(4096, 60.0, dtype="float16")).item() == 60
+    assert ag.cumsum(x)[-1].item() == 4096
+
+
+def test_nan_wins() -> None:
+    x = ag.tensor([1.0, np.nan, 3.0])
+    assert np.isnan(ag.max(x).item()) and np.isnan(ag.min(x).item())
+    assert ag.argmax(x).item() == 1
+
+
+def test_empty() -> None:
+    x = ag.zeros((0, 3))
+    assert ag.sum(x).item() == 0 and ag.prod(x).item() == 1
+    assert np.isnan(ag.mean(x).item())
+    assert ag.max(x, axis=1).shape == (0,)
+    assert ag.all(x).item() and not ag.any(x).item()
+    assert ag.logsumexp(ag.zeros((2, 3)), axis=()).shape == (2, 3)
+    with pytest.raises(ag.ShapeError, match="no elements, so there is no max; give it"):
+        ag.max(x, axis=0)
+    with pytest.raises(ag.ShapeError, match=r"argmin.*axis 0 of shape"):
+        ag.argmin(x, axis=0)
+
+
+def test_errors() -> None:
+    with pytest.raises(IndexError, match=r"sum.*axis 2 is out of range for 2 dimensions"):
+        ag.sum(ag.ones((2, 3)), axis=2)
+    with pytest.raises(ValueError, match="names an axis twice"):
+        ag.sum(ag.ones((2, 3)), axis=(0, 0))
+    with pytest.raises(ag.DTypeError, match="complex numbers have no order"):
+        ag.max(ag.tensor([1j]))
+
+
+def test_correction() -> None:
+    for correction in (1, 0.5, 60):
+        with np.errstate(all="ignore"):
+            expected = np.square(X - X.mean()).sum() / max(X.size - correction, 0)
+        np.testing.assert_allclose(ag.var(X, correction=correction).numpy(), expected)
+
+
+def test_bool_extremes() -> None:
+    x = ag.tensor([[True, False], [True, True]])
+    assert ag.max(x, axis=1).tolist() == [True, True]
+    assert ag.min(x, axis=1).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 0.5, np.inf, -np.inf])
+def test_norm_like_numpy(order: float) -> None:
+    expected = np.linalg.norm(X, order, axis=(1,)[0])
+    np.testing.assert_allclose(ag.norm(X, order, axis=1).numpy(), expected)
+    z = X[0, 0] + 1j * X[0, 1]
+    np.testing.assert_allclose(ag.norm(z, order).numpy(), np.linalg.norm(z, order))
+
+
+def test_argmax_of_all_keeps_dimensions() -> None:
+    assert ag.argmax(X, keepdims=True).shape == (1, 1, 1)
+    assert ag.argmax(X).item() == X.argmax()
+    np.testing.assert_array_equal(ag.argmin(X, axis=1).numpy(), X.argmin(1))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_scans_like_numpy(axis: int | None) -> None:
+    np.testing.assert_allclose(ag.cumsum(X, axis).numpy(), np.cumsum(X, axis))
+    np.testing.assert_allclose(ag.cumprod(X, axis).numpy(), np.cumprod(X, axis))
+
+
+def test_long_scans_have_gradients() -> None:
+    x = np.random.default_rng(1).uniform(0.5, 1.5, (20, 12))
+    ag.testing.check_grads(lambda x: ag.cumprod(x, axis=0), [x], order=1, rtol=1e-4)
+    x = ag.ones(2000, dtype="float64", requires_grad=True)
+    ag.cumprod(x)[-1].backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.ones(2000))
