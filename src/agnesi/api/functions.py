@@ -54,12 +54,10 @@ from agnesi.ops.composite import isclose as isclose
 from agnesi.ops.composite import lerp as lerp
 from agnesi.ops.composite import masked_fill as masked_fill
 from agnesi.ops.composite import nan_to_num as nan_to_num
-from agnesi.ops.conv import borders as borders
 from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d
 from agnesi.ops.conv import conv_transpose as conv_transpose
-from agnesi.ops.conv import per_axis as per_axis
 from agnesi.ops.creation import alloc as alloc
 from agnesi.ops.creation import arange as arange
 from agnesi.ops.creation import asarray as asarray
@@ -82,6 +80,7 @@ from agnesi.ops.diagonal import diagonal as diagonal
 from agnesi.ops.diagonal import trace as trace
 from agnesi.ops.diagonal import tril as tril
 from agnesi.ops.diagonal import triu as triu
+from agnesi.ops.einsum import einsum as einsum
 from agnesi.ops.explog import exp as exp
 from agnesi.ops.explog import exp2 as exp2
 from agnesi.ops.explog import expm1 as expm1
@@ -102,6 +101,7 @@ from agnesi.ops.hyperbolic import tanh as tanh
 from agnesi.ops.index import gather as gather
 from agnesi.ops.index import narrow as narrow
 from agnesi.ops.index import nonzero as nonzero
+from agnesi.ops.index import plain as plain
 from agnesi.ops.index import select as select
 from agnesi.ops.index import take as take
 from agnesi.ops.index import take_along_axis as take_along_axis
@@ -115,6 +115,7 @@ from agnesi.ops.join import split as split
 from agnesi.ops.join import stack as stack
 from agnesi.ops.join import unstack as unstack
 from agnesi.ops.join import vstack as vstack
+from agnesi.ops.linear import linear as linear
 from agnesi.ops.matmul import dot as dot
 from agnesi.ops.matmul import matmul as matmul
 from agnesi.ops.matmul import outer as outer
@@ -160,6 +161,8 @@ from agnesi.ops.replicate import tile as tile
 from agnesi.ops.replicate import unfold as unfold
 from agnesi.ops.scans import cumprod as cumprod
 from agnesi.ops.scans import cumsum as cumsum
+from agnesi.ops.scans import cumulative_prod as cumulative_prod
+from agnesi.ops.scans import cumulative_sum as cumulative_sum
 from agnesi.ops.scatter import inc_subtensor as inc_subtensor
 from agnesi.ops.scatter import index_add as index_add
 from agnesi.ops.scatter import index_put as index_put
@@ -223,8 +226,6 @@ cat = concat
 clamp = clip
 concatenate = concat
 conjugate = conj
-cumulative_prod = cumprod
-cumulative_sum = cumsum
 div = divide
 eq = equal
 fabs = abs

@@ -33,7 +33,7 @@ SAME = """
     abs acos acosh addcdiv addcmul all allclose amax amin any arccos arccosh arcsin arcsinh
     arctan arctan2 arctanh argmax argmin argsort asin asinh atan atan2 atanh bitwise_and
     bitwise_or bitwise_xor broadcast_to ceil chunk clamp clip conj cos cosh count_nonzero cross
-    cumprod cumsum diag diagonal diff dimshuffle dist divide dot equal erf erfc exp exp2
+    cumprod cumsum diag diagonal diff dimshuffle dist divide dot einsum equal erf erfc exp exp2
     expand_dims expm1 flip floor floor_divide fmod gather greater greater_equal index_add
     index_put inner isclose isfinite isinf isnan lerp less less_equal lgamma log log10 log1p
     log2 log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp
