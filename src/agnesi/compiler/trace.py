@@ -41,7 +41,7 @@ class Trace:
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
-        self.watched: list[tuple[Any, str, Any]] = []
+        self.watched: dict[tuple[int, str], tuple[Any, str, Any]] = {}
 
     # -- values ---------------------------------------------------------------------------
     def node_of(self, x: Tensor) -> Node:
@@ -94,7 +94,7 @@ class Trace:
 
     def watch(self, owner: Any, slot: str) -> None:
         """Note that the trace depends on what a slot of an object holds now."""
-        self.watched.append((owner, slot, getattr(owner, slot)))
+        self.watched.setdefault((id(owner), slot), (owner, slot, getattr(owner, slot)))
 
     # -- gradients ------------------------------------------------------------------------
     def _record(self, t: Tensor) -> GradRecord:

@@ -55,7 +55,7 @@ class Version:
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = self.plain and _is_flat(tree)
         self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, _ in trace.leaves.values()]
-        self.watched = trace.watched
+        self.watched = list(trace.watched.values())
         graph = _closed(inputs, nodes)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(

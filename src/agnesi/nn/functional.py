@@ -1,0 +1,80 @@
+"""Layers and losses as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.op import public, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import rsqrt, square, subtract
+from agnesi.ops.conv import conv1d as conv1d
+from agnesi.ops.conv import conv2d as conv2d
+from agnesi.ops.conv import conv3d as conv3d
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.explog import sigmoid as sigmoid
+from agnesi.ops.explog import softplus as softplus
+from agnesi.ops.hyperbolic import tanh as tanh
+from agnesi.ops.linear import linear as linear
+from agnesi.ops.pool import avg_pool as avg_pool
+from agnesi.ops.pool import max_pool as max_pool
+from agnesi.ops.random import Generator, dropout_mask
+from agnesi.ops.reduce import mean
+from agnesi.ops.select import relu as relu
+from agnesi.ops.softmax import cross_entropy as cross_entropy
+from agnesi.ops.softmax import log_softmax as log_softmax
+from agnesi.ops.softmax import nll_loss as nll_loss
+from agnesi.ops.softmax import reduced_loss
+from agnesi.ops.softmax import softmax as softmax
+
+
+@public
+def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Tensor:
+    """Squared differences: their mean, their sum, or each.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.mse_loss(ag.zeros(2), ag.tensor([1.0, 3.0]))
+    tensor(5.)
+    """
+    return reduced_loss(square(subtract(x, target)), reduction)
+
+
+@public
+def dropout(x: Any, p: float = 0.5, training: bool = True, *,
+            generator: Generator | None = None) -> Tensor:
+    """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.dropout(ag.ones(2), 0.9, training=False)
+    tensor([1., 1.])
+    """
+    x = as_tensor(x)
+    if not training or p == 0:
+        return x
+    return x * dropout_mask(x.shape, p, dtype=x.dtype, generator=generator)  # type: ignore[operator, no-any-return]
+
+
+@public
+def layer_norm(x: Any, normalized_shape: tuple[int, ...], weight: Any = None, bias: Any = None,
+               eps: float = 1e-5) -> Tensor:
+    """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.layer_norm(ag.tensor([1.0, 3.0]), (2,), eps=0.0)
+    tensor([-1.,  1.])
+    """
+    x: Any = as_tensor(x)
+    n = len(normalized_shape)
+    if x.shape[x.ndim - n:] != tuple(normalized_shape):
+        raise ValueError(f"the last axes of {typed(x)} are not {tuple(normalized_shape)}")
+    axes = tuple(range(-n, 0))
+    off: Any = x - mean(x, axes, keepdims=True)
+    y = off * rsqrt(mean(square(off), axes, keepdims=True) + eps)
+    y = y if weight is None else y * weight
+    result: Tensor = y if bias is None else y + bias
+    return result

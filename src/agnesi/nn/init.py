@@ -1,0 +1,111 @@
+"""Initial values of parameters, written in place."""
+
+from __future__ import annotations
+
+import math
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.random import Generator, normal, uniform
+
+
+def fans(t: Tensor) -> tuple[int, int]:
+    """How many inputs an output depends on, and how many outputs an input reaches.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.fans(ag.zeros((8, 3, 5, 5)))
+    (75, 200)
+    """
+    if t.ndim < 2:
+        raise ValueError(at(f"{typed(t)} has no inputs and outputs: it needs 2 axes or more"))
+    taps = math.prod(t.shape[2:])
+    return t.shape[1] * taps, t.shape[0] * taps
+
+
+def _filled(t: Tensor, value: Tensor) -> Tensor:
+    with no_grad():
+        t.copy_(value)  # type: ignore[attr-defined]
+    return t
+
+
+def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
+             generator: Generator | None = None) -> Tensor:
+    """Fill with uniform numbers in [low, high).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.uniform_(ag.zeros(100), -1, 1)
+    >>> bool((w >= -1).all()), bool((w < 1).all())
+    (True, True)
+    """
+    return _filled(t, uniform(t.shape, low, high, dtype=t.dtype, generator=generator))
+
+
+def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
+            generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.normal_(ag.zeros(3), 5.0, 0.0)
+    tensor([5., 5., 5.])
+    """
+    return _filled(t, normal(t.shape, mean, std, dtype=t.dtype, generator=generator))
+
+
+def constant_(t: Tensor, value: float) -> Tensor:
+    """Fill with one number.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.constant_(ag.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    with no_grad():
+        t.fill_(value)  # type: ignore[attr-defined]
+    return t
+
+
+def zeros_(t: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return constant_(t, 0)
+
+
+def ones_(t: Tensor) -> Tensor:
+    """Fill with ones."""
+    return constant_(t, 1)
+
+
+def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Glorot's range: variances stay the same forwards and backwards on average.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.xavier_uniform_(ag.zeros((3, 3)))
+    >>> bool((abs(w) <= 1).all())
+    True
+    """
+    bound = gain * math.sqrt(6 / sum(fans(t)))
+    return uniform_(t, -bound, bound, generator=generator)
+
+
+def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None = None) -> Tensor:
+    """He's range, for a leaky ReLU of slope ``a``; layers take ``a = sqrt(5)``, as in PyTorch.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.kaiming_uniform_(ag.zeros((3, 6)))
+    >>> bool((abs(w) <= 1).all())
+    True
+    """
+    bound = math.sqrt(6 / ((1 + a * a) * fans(t)[0]))
+    return uniform_(t, -bound, bound, generator=generator)

@@ -1,0 +1,266 @@
+"""Layers without weights of their own shape: containers, activations, pooling, regularisation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.module import Module
+from agnesi.ops.creation import ones, zeros
+from agnesi.ops.explog import sigmoid
+from agnesi.ops.hyperbolic import tanh
+from agnesi.ops.movement import flatten
+from agnesi.ops.pool import avg_pool, max_pool
+from agnesi.ops.random import Generator
+from agnesi.ops.select import relu
+
+
+class Sequential(Module):
+    """Modules applied one after another.
+
+    Parameters
+    ----------
+    *layers : Module
+        The modules; their parameters are named by their places, as in PyTorch.
+
+    Examples
+    --------
+    >>> from agnesi import nn
+    >>> nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+    Sequential()            58
+      (0): Linear(4, 8)     40
+      (1): Tanh()
+      (2): Linear(8, 2)     18
+    """
+
+    def __init__(self, *layers: Module) -> None:
+        self.layers = layers
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        return ((str(i), layer) for i, layer in enumerate(self.layers))
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self.layers)
+
+    def __getitem__(self, i: int) -> Module:
+        return self.layers[i]
+
+
+class Tanh(Module):
+    """Hyperbolic tangent.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Tanh()(ag.zeros(1))
+    tensor([0.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return tanh(x)
+
+
+class ReLU(Module):
+    """Zero for negative elements, the others as they are.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReLU()(ag.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return relu(x)
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(-x))``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Sigmoid()(ag.zeros(1))
+    tensor([0.5])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return sigmoid(x)
+
+
+class Flatten(Module):
+    """Everything but the batch in one axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Flatten()(ag.zeros((2, 3, 4))).shape
+    (2, 12)
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return flatten(x, 1)
+
+
+class MaxPool2d(Module):
+    """The greatest element of each window of an image.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride, padding
+        As for :func:`agnesi.max_pool`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MaxPool2d(2)(ag.zeros((1, 1, 4, 6))).shape
+    (1, 1, 2, 3)
+    """
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, x: Tensor) -> Tensor:
+        return max_pool(x, self.kernel_size, stride=self.stride, padding=self.padding)
+
+    def extra_repr(self) -> str:
+        return str(self.kernel_size)
+
+
+class AvgPool2d(MaxPool2d):
+    """The mean of each window of an image; parameters as for :class:`MaxPool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AvgPool2d(2)(ag.ones((1, 1, 2, 2)))
+    tensor([[[[1.]]]])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return avg_pool(x, self.kernel_size, stride=self.stride, padding=self.padding)
+
+
+class Dropout(Module):
+    """In training, zeros in random places and the rest scaled up; nothing otherwise.
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> drop = ag.nn.Dropout(0.5)
+    >>> sorted(set(drop(ag.ones(99)).tolist()))
+    [0.0, 2.0]
+    >>> drop.eval()(ag.ones(2))
+    tensor([1., 1.])
+    """
+
+    def __init__(self, p: float = 0.5, *, generator: Generator | None = None) -> None:
+        if not 0 <= p <= 1:
+            raise ValueError(f"Dropout: p is a share between 0 and 1, not {p}")
+        self.p = p
+        self.generator = generator
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.dropout(x, self.p, self.training, generator=self.generator)
+
+    def extra_repr(self) -> str:
+        return f"{self.p}"
+
+
+class LayerNorm(Module):
+    """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
+
+    Parameters
+    ----------
+    normalized_shape : int or tuple of int
+        Sizes of the axes to normalise over.
+    eps : float
+        Added to the variance.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LayerNorm(2, eps=0.0)(ag.tensor([[1.0, 3.0]])).tolist()
+    [[-1.0, 1.0]]
+    """
+
+    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5, *,
+                 dtype: Any = None) -> None:
+        single = isinstance(normalized_shape, int)
+        self.normalized_shape = (normalized_shape,) if single else tuple(normalized_shape)  # type: ignore[arg-type]
+        self.eps = eps
+        self.weight = ones(self.normalized_shape, dtype=dtype, requires_grad=True)
+        self.bias = zeros(self.normalized_shape, dtype=dtype, requires_grad=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return ", ".join(map(str, self.normalized_shape))
+
+
+class CrossEntropyLoss(Module):
+    """Cross-entropy between the softmax of scores and labels or probabilities.
+
+    Parameters
+    ----------
+    weight, reduction
+        As for :func:`agnesi.cross_entropy`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CrossEntropyLoss()(ag.zeros((1, 2)), ag.tensor([0]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
+        self.weight, self.reduction = weight, reduction
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        return functional.cross_entropy(
+            logits, target, weight=self.weight, reduction=self.reduction
+        )
+
+
+class MSELoss(Module):
+    """Mean squared difference.
+
+    Parameters
+    ----------
+    reduction : {"mean", "sum", "none"}
+        What becomes of the squares.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MSELoss()(ag.zeros(2), ag.tensor([1.0, 3.0]))
+    tensor(5.)
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduction = reduction
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        return functional.mse_loss(x, target, reduction=self.reduction)

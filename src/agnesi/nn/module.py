@@ -1,0 +1,264 @@
+"""Modules: objects that own parameters, and functions of a batch at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import assign, touch
+from agnesi.core.errors import TraceError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.nn.tree import entries, table
+from agnesi.ops.convert import cast
+
+
+class Module:
+    """Base of layers and models: an object with tensors, and a ``forward``.
+
+    Attributes are plain: a tensor that requires grad is a parameter, any other tensor a buffer;
+    modules and tensors are also found in lists, tuples and dicts.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         self.factor = ag.tensor([2.0], requires_grad=True)
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> scale = Scale()
+    >>> scale(ag.ones(1))
+    tensor([2.], requires_grad=True)
+    >>> [name for name, _ in scale.named_parameters()]
+    ['factor']
+    """
+
+    # Slots are what compiled code can watch: see `training` and `__setattr__`.
+    __slots__ = ("__dict__", "__weakref__", "_binding", "_training")
+
+    _training: bool
+    _binding: object
+
+    forward: Callable[..., Any]
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
+        self = super().__new__(cls)
+        self._training = True
+        self._binding = object()
+        return self
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run ``forward``."""
+        if STATE.trace is not None:
+            STATE.trace.watch(self, "_binding")
+        return self.forward(*args, **keywords)
+
+    # -- attributes -----------------------------------------------------------------------
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training mode; compiled functions follow a change."""
+        if STATE.trace is not None:
+            STATE.trace.watch(self, "_training")
+        return self._training
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_training", "_binding"):
+            object.__setattr__(self, name, value)
+            return
+        if STATE.trace is not None and isinstance(value, Tensor) and value.data is None:
+            self._assign_traced(name, value)
+            return
+        before = self.__dict__.get(name, self)
+        object.__setattr__(self, name, value)
+        if STATE.trace is None and before is not self and not _same(before, value):
+            object.__setattr__(self, "_binding", object())
+
+    def _assign_traced(self, name: str, value: Tensor) -> None:
+        """What is assigned inside a compiled function becomes the new value of the buffer."""
+        held = self.__dict__.get(name)
+        if isinstance(held, Tensor) and held.data is not None and held.shape == value.shape:
+            assign(held, cast(value, held.dtype))
+            return
+        what = typed(held) if isinstance(held, Tensor) else "no tensor"
+        raise TraceError(
+            at(
+                f"{type(self).__name__}.{name} is assigned {typed(value)} inside a jit-compiled "
+                f"function, but it holds {what}: the value would not exist outside. Create "
+                f"self.{name} in __init__ with this shape, or return the value"
+            )
+        )
+
+    # -- what it owns ---------------------------------------------------------------------
+    def children(self) -> Iterator[Module]:
+        """Modules directly inside."""
+        return (v for _, v in self._entries() if isinstance(v, Module))
+
+    def modules(self) -> Iterator[Module]:
+        """The module itself and all modules inside, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_modules(self) -> Iterator[tuple[str, Module]]:
+        """The module itself (named ``""``) and all modules inside, with dotted names, each once."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Module]] = [("", self)]
+        while stack:
+            name, module = stack.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield name, module
+            inside = [(n, v) for n, v in module._entries() if isinstance(v, Module)]
+            stack.extend((_dotted(name, n), v) for n, v in reversed(inside))
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        """Tensors and modules that the attributes hold, with their names."""
+        for name, value in vars(self).items():
+            yield from entries(name, value, Module)
+
+    def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Every tensor by each of its names; those of a module before those of its children."""
+        for prefix, module in self.named_modules():
+            for name, value in module._entries():
+                if isinstance(value, Tensor):
+                    yield _dotted(prefix, name), value
+
+    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        """Tensors that require grad, with dotted names; a shared one once, by its first name."""
+        return _once((n, t) for n, t in self._named_tensors() if t.requires_grad)
+
+    def parameters(self) -> Iterator[Tensor]:
+        """Tensors that require grad, of this module and all inside.
+
+        Examples
+        --------
+        >>> from agnesi import nn
+        >>> [tuple(p.shape) for p in nn.Linear(3, 2).parameters()]
+        [(2, 3), (2,)]
+        """
+        return (t for _, t in self.named_parameters())
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """Tensors that do not require grad, with dotted names."""
+        return _once((n, t) for n, t in self._named_tensors() if not t.requires_grad)
+
+    def buffers(self) -> Iterator[Tensor]:
+        """Tensors that do not require grad, running statistics for example."""
+        return (t for _, t in self.named_buffers())
+
+    # -- saving ---------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Tensor]:
+        """Copies of all parameters and buffers by name, with PyTorch's names and layouts.
+
+        Examples
+        --------
+        >>> from agnesi import nn
+        >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
+        ['0.weight', '0.bias']
+        """
+        return {name: wrap(np.array(t.data)) for name, t in self._named_tensors()}
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+        """Copy values into the parameters and buffers, in place.
+
+        Parameters
+        ----------
+        state : mapping of str to array_like
+            Values by name, as :meth:`state_dict` (or PyTorch's) gives them.
+        strict : bool
+            Whether the names must be exactly those of this module.
+
+        Raises
+        ------
+        KeyError
+            If names are missing or unknown, and ``strict``.
+        ValueError
+            If shapes differ; nothing is changed then.
+        """
+        mine = dict(self._named_tensors())
+        missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
+        if strict and (missing or unknown):
+            raise KeyError(
+                f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
+                "strict=False loads what fits"
+            )
+        arrays = {name: np.asarray(state[name]) for name in mine if name in state}
+        for name, array in arrays.items():
+            if array.shape != mine[name].shape:
+                raise ValueError(
+                    f"{name} has shape {mine[name].shape}, the state has {array.shape}"
+                )
+        for name, array in arrays.items():
+            np.copyto(mine[name].data, array, casting="same_kind")  # type: ignore[arg-type]
+            touch(mine[name])
+
+    # -- changing all at once -------------------------------------------------------------
+    def train(self, mode: bool = True) -> Self:
+        """Switch training mode on (or off) here and in all modules inside."""
+        for module in self.modules():
+            module._training = bool(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Switch training mode off: no dropout, fixed statistics."""
+        return self.train(False)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for p in self.parameters():
+            p.grad = None
+
+    def apply(self, function: Callable[[Module], Any]) -> Self:
+        """Call ``function`` with every module inside, children first, and with this one."""
+        for module in reversed(list(self.modules())):
+            function(module)
+        return self
+
+    def to(self, dtype: Any) -> Self:
+        """Convert all float parameters and buffers to another float dtype; gradients are dropped.
+
+        Examples
+        --------
+        >>> from agnesi import nn
+        >>> nn.Linear(3, 2).to("float64").weight.dtype
+        dtype('float64')
+        """
+        kind = dtypes.as_dtype(dtype)
+        if kind.kind != "f":
+            raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
+        for _, t in self._named_tensors():
+            if t.dtype.kind == "f" and t.dtype != kind:
+                t.data, t.node, t._grad = t.data.astype(kind), None, None  # type: ignore[union-attr]
+        return self
+
+    # -- printing -------------------------------------------------------------------------
+    def extra_repr(self) -> str:
+        """The settings to show behind the name of the class."""
+        return ""
+
+    def __repr__(self) -> str:
+        return table(self)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether code that was compiled for one value serves for the other."""
+    if a is b:
+        return True
+    return type(a) is type(b) and type(a) in (bool, int, float, str) and a == b
+
+
+def _dotted(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _once(named: Iterator[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
+    seen: set[int] = set()
+    for name, t in named:
+        if id(t) not in seen:
+            seen.add(id(t))
+            yield name, t

@@ -1,0 +1,37 @@
+"""The tree that modules form: its walk, and its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agnesi.core.dims import product
+from agnesi.core.tensor import Tensor
+
+
+def entries(name: str, value: Any, module: type) -> Iterator[tuple[str, Any]]:
+    """Tensors and modules in the value of an attribute; lists, tuples and dicts are opened."""
+    if isinstance(value, (Tensor, module)):
+        yield name, value
+    elif isinstance(value, (list, tuple)):
+        for i, inner in enumerate(value):
+            yield from entries(f"{name}.{i}", inner, module)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from entries(f"{name}.{key}", inner, module)
+
+
+def table(module: Any) -> str:
+    """The tree with the number of parameters of each module at the right."""
+    lines = list(_lines(module, "", ""))
+    width = max(len(text) for text, _ in lines) + 2
+    return "\n".join(f"{text:<{width}}{count:,}" if count else text for text, count in lines)
+
+
+def _lines(module: Any, name: str, indent: str) -> Iterator[tuple[str, int]]:
+    count = sum(product(p.shape) for p in module.parameters())
+    head = f"{indent}({name}): " if name else indent
+    yield f"{head}{type(module).__name__}({module.extra_repr()})", count
+    for inner, child in module._entries():
+        if not isinstance(child, Tensor):
+            yield from _lines(child, inner, indent + "  ")

@@ -1,0 +1,109 @@
+"""The affine map of a neural network's layer, as one operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dims import product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op, public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import add
+from agnesi.ops.convert import common
+from agnesi.ops.elementwise import silently
+from agnesi.ops.expand import sum_to
+from agnesi.ops.matmul import matmul, product_of
+from agnesi.ops.movement import matrix_transpose, reshape
+
+
+@record
+class Linear(Op):
+    """``x @ weight.T + bias`` for rows x; its own rule gives weight's gradient in weight's layout."""
+
+    name = "linear"
+    keep_inputs = (0, 1)
+
+    def infer(self, x: Any, weight: Any, bias: Any) -> Any:
+        if len(x.shape) != 2 or len(weight.shape) != 2 or len(bias.shape) != 1:
+            raise ShapeError(
+                f"x {x.shape} needs 2 axes, weight {weight.shape} 2 and bias {bias.shape} 1"
+            )
+        if not x.dtype == weight.dtype == bias.dtype:
+            raise DTypeError(f"dtypes {x.dtype}, {weight.dtype} and {bias.dtype} must agree")
+        _same("features", x.shape, -1, "x", weight.shape, 1, "weight")
+        _same("outputs", bias.shape, 0, "bias", weight.shape, 0, "weight")
+        return (x.shape[0], weight.shape[0]), x.dtype
+
+    def perform(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        if x.dtype == np.float16:
+            wide = self.perform(*(v.astype(np.float32) for v in (x, weight, bias)))
+            return silently(wide.astype, x.dtype)
+        y = silently(np.dot, x, weight.T)
+        return silently(np.add, y, bias, y)
+
+    def decompose(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return add(product_of(x, matrix_transpose(weight)), bias)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Any, ...]:
+        return (
+            product_of(g, weight) if x.requires_grad else None,
+            product_of(matrix_transpose(g), x) if weight.requires_grad else None,
+            sum_to(g, bias.shape) if bias.requires_grad else None,
+        )
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Any:
+        total = None if ts[0] is None else product_of(ts[0], matrix_transpose(weight))
+        if ts[1] is not None:
+            part = product_of(x, matrix_transpose(ts[1]))
+            total = part if total is None else add(total, part)
+        if ts[2] is None:
+            return total
+        return add(y * 0 if total is None else total, ts[2])
+
+
+LINEAR = Linear()
+
+
+def _same(what: str, a: Any, i: int, a_name: str, b: Any, j: int, b_name: str) -> None:
+    m, n = a[i], b[j]
+    if type(m) is int and type(n) is int and m != n:
+        raise ShapeError(
+            f"{what} differ: {m} (axis {i} of {a_name} {a}) and {n} (axis {j} of {b_name} {b})"
+        )
+
+
+@public
+def linear(x: Any, weight: Any, bias: Any = None, /) -> Tensor:
+    """``x @ weight.T + bias``: a fully connected layer over the last axis of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Inputs, of shape (..., features).
+    weight : array_like
+        Weights, of shape (outputs, features).
+    bias : array_like, optional
+        Bias, of shape (outputs,).
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., outputs).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.linear(ag.tensor([[1.0, 2.0]]), ag.tensor([[3.0, 4.0]]), ag.tensor([0.5]))
+    tensor([[11.5]])
+    """
+    if bias is None:
+        return matmul(x, matrix_transpose(weight))
+    x, weight, bias = common(x, weight, bias)
+    if len(x.shape) == 2:
+        return apply(LINEAR, x, weight, bias)
+    rows = reshape(x, (product(x.shape[:-1]), x.shape[-1]))
+    return reshape(apply(LINEAR, rows, weight, bias), (*x.shape[:-1], weight.shape[0]))

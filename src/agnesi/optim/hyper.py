@@ -1,0 +1,54 @@
+"""Numbers that steer an optimizer and may change between steps without a new compilation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import ALIAS
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import touch
+from agnesi.core.errors import TraceError, at
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol, wrap
+
+
+class Hyper:
+    """A float attribute that compiled steps read at run time.
+
+    Users read and write a Python float; a traced step reads a weak scalar, which leaves float32
+    parameters float32 as a Python float does.  An ``optional`` one that was 0 at first leaves its
+    term out for good, so that nobody pays for it.
+    """
+
+    def __init__(self, optional: bool = False) -> None:
+        self.optional = optional
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.slot = name, f"_{name}"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        cell: Tensor = getattr(instance, self.slot)
+        if STATE.trace is None:
+            return cell.data.item()  # type: ignore[union-attr]
+        source = STATE.trace.node_of(cell)
+        return symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
+
+    def __set__(self, instance: Any, value: float) -> None:
+        number = np.float64(value)
+        cell = vars(instance).get(self.slot)
+        if cell is None:
+            setattr(instance, self.slot, wrap(np.array(number)))
+            return
+        if STATE.trace is not None:
+            raise TraceError(at(f"set {self.name} outside of the compiled function"))
+        if self.optional and (number == 0) != (cell.data == 0):
+            raise ValueError(
+                at(f"{self.name} was {cell.data} when this {type(instance).__name__} was made, and "
+                   f"cannot become {value}: make another one")
+            )
+        cell.data[()] = number
+        touch(cell)

@@ -1,0 +1,68 @@
+"""Learning rates that change from epoch to epoch."""
+
+from __future__ import annotations
+
+import math
+
+from agnesi.optim.optimizer import Optimizer
+
+
+class Scheduler:
+    """Base of schedulers: sets the optimizer's ``lr`` for each epoch."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.base_lr: float = optimizer.lr
+        self.epoch = 0
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch."""
+        raise NotImplementedError
+
+    def step(self) -> None:
+        """Begin the next epoch."""
+        self.epoch += 1
+        self.optimizer.lr = self.rate(self.epoch)
+
+
+class StepLR(Scheduler):
+    """``lr`` times ``gamma`` every ``step_size`` epochs.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
+        super().__init__(optimizer)
+        self.step_size, self.gamma = step_size, gamma
+
+    def rate(self, epoch: int) -> float:
+        return float(self.base_lr * self.gamma ** (epoch // self.step_size))
+
+
+class CosineAnnealingLR(Scheduler):
+    """Half a cosine from ``lr`` down to ``eta_min`` in ``T_max`` epochs.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.CosineAnnealingLR(optimizer, 2)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:
+        super().__init__(optimizer)
+        self.T_max, self.eta_min = T_max, eta_min
+
+    def rate(self, epoch: int) -> float:
+        share = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+        return self.eta_min + (self.base_lr - self.eta_min) * share

@@ -1,0 +1,145 @@
+"""What all optimizers share: parameters, their slots, and the step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.compiler.jit import Jit, jit
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import touch
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.optim.hyper import Hyper
+
+#: Parameters of this many elements are updated by compiled code in eager programs too: one pass
+#: over memory, where NumPy would make several.
+COMPILED_FROM = 1 << 15
+
+
+class Optimizer:
+    """Base of optimizers: a subclass says in :meth:`update` what happens to one parameter.
+
+    Attributes
+    ----------
+    lr : float
+        Learning rate; may be set between steps, also of compiled ones.
+    parameters : list of Tensor
+        What is optimised.
+    slots : dict of str to list of Tensor
+        What is remembered for each parameter, by name.
+    """
+
+    lr = Hyper()
+    #: Names of the tensors that are kept for each parameter, of its shape and dtype.
+    slot_names: tuple[str, ...] = ()
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float) -> None:
+        self.parameters = list(parameters)
+        for p in self.parameters:
+            if not isinstance(p, Tensor) or p.data is None or not p.requires_grad:
+                raise TypeError(
+                    at(f"{typed(p)} cannot be optimised: parameters are tensors with a value that "
+                       "require grad")
+                )
+        if not self.parameters:
+            raise ValueError(at("there are no parameters to optimise"))
+        self.lr = lr
+        self.slots = {
+            name: [wrap(np.zeros_like(p.data)) for p in self.parameters]
+            for name in self.slot_names
+        }
+        self._compiled: dict[Any, Jit] = {}
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        """Change one parameter in place, for its gradient; nothing is recorded meanwhile.
+
+        ``rest`` are the parameter's slots, changed in place as well, and what :meth:`begin` gave.
+        """
+        raise NotImplementedError
+
+    def begin(self) -> tuple[Any, ...]:
+        """What the updates of one step have in common, computed once for all parameters."""
+        return ()
+
+    @no_grad()
+    def step(self) -> None:
+        """Update all parameters that have a gradient."""
+        shared = self.begin()
+        for i, p in enumerate(self.parameters):
+            g = p.grad
+            if g is not None:
+                self._rule(p)(p, g, *(slot[i] for slot in self.slots.values()), *shared)
+
+    def _rule(self, p: Tensor) -> Any:
+        """The update, compiled for large parameters outside of compiled steps."""
+        if STATE.trace is not None or p.data.size < COMPILED_FROM:  # type: ignore[union-attr]
+            return self.update
+        key = (p.shape, p.dtype)
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._compiled[key] = jit(self.update)
+        touch(p)
+        return found
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients, or set them to zero."""
+        for p in self.parameters:
+            if set_to_none or p.grad is None:
+                p.grad = None
+            else:
+                p.grad.zero_()  # type: ignore[attr-defined]
+
+    # -- saving ---------------------------------------------------------------------------
+    def _cells(self) -> dict[str, Tensor]:
+        """Everything that a step reads or changes besides parameters and gradients."""
+        cells = {name[1:]: t for name, t in vars(self).items() if isinstance(t, Tensor)}
+        for name, tensors in self.slots.items():
+            cells.update((f"{name}.{i}", t) for i, t in enumerate(tensors))
+        return cells
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Copies of all slots, counters and hyper-parameters, by name.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> w = ag.zeros(2, requires_grad=True)
+        >>> ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()["momentum.0"]
+        array([0., 0.], dtype=float32)
+        """
+        return {name: np.array(t.data) for name, t in self._cells().items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`state_dict` gave, in place.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If names or shapes differ; nothing is changed then.
+        """
+        cells = self._cells()
+        if cells.keys() != state.keys():
+            differ = sorted(cells.keys() ^ state.keys())
+            raise KeyError(f"the state is not one of this {type(self).__name__}: {differ} differ")
+        arrays = {name: np.asarray(state[name]) for name in cells}
+        for name, array in arrays.items():
+            if array.shape != cells[name].shape:
+                raise ValueError(
+                    f"{name} has shape {cells[name].shape}, the state has {array.shape}"
+                )
+        for name, array in arrays.items():
+            if isinstance(getattr(type(self), name, None), Hyper):
+                setattr(self, name, float(array))
+            else:
+                np.copyto(cells[name].data, array, casting="same_kind")  # type: ignore[arg-type]
+                touch(cells[name])
+
+    def __repr__(self) -> str:
+        names = [n for n in dir(type(self)) if isinstance(getattr(type(self), n), Hyper)]
+        values = ", ".join(f"{n}={getattr(self, n)}" for n in names)
+        return f"{type(self).__name__}({len(self.parameters)} parameters, {values})"
