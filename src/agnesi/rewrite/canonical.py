@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,18 @@ def broadcast_nothing(node: Node) -> Node | None:
     (source,) = node.inputs
     if source.shape == node.shape:
         return source
-    if type(source.op) is BroadcastTo:
-        return Node(node.op, source.inputs, node.shape, node.dtype)
-    return None
+    smaller = _before_broadcast(source)
+    return None if smaller is source else Node(node.op, (smaller,), node.shape, node.dtype)
+
+
+def _before_broadcast(node: Node) -> Node:
+    """What is broadcast; a scalar for a constant of one element."""
+    if type(node.op) is BroadcastTo:
+        return node.inputs[0]
+    if node.op is None and node.shape and all(n == 1 for n in node.shape):
+        value = scalar(node)
+        return node if value is None else constant(np.asarray(value), node.where)
+    return node
 
 
 @rewriter("canonicalize")
@@ -87,9 +97,9 @@ def broadcast_later(node: Node) -> Tensor | Node | None:
     """Elementwise operations broadcast by themselves, and work on few elements before it."""
     if not isinstance(node.op, Elementwise) and type(node.op) is not Cast:
         return None
-    if not any(type(n.op) is BroadcastTo for n in node.inputs):
+    small = [_before_broadcast(n) for n in node.inputs]
+    if all(map(operator.is_, small, node.inputs)):
         return None
-    small = [n.inputs[0] if type(n.op) is BroadcastTo else n for n in node.inputs]
     try:
         shape = shapes.broadcast(*(n.shape for n in small))
     except ShapeError:
@@ -163,7 +173,8 @@ rule(a + (-b), a - b, name="add_negative", stage="canonicalize")
 rule(a - (-b), a + b, name="subtract_negative", stage="canonicalize")
 rule(-(a - b), b - a, name="negative_difference", stage="canonicalize")
 rule((-a) - b, -(a + b), name="negative_minus", stage="canonicalize")
-rule(abs_(-x), abs_(x), name="abs_of_negative", stage="canonicalize")
+rule(abs_(-x), abs_(x), name="abs_of_negative", stage="canonicalize",
+     when=lambda x: x.dtype.kind != "u")
 rule(square(-x), square(x), name="square_of_negative", stage="canonicalize")
 rule(square(abs_(x)), square(x), name="square_of_abs", stage="canonicalize",
      when=lambda x: x.dtype == real_of(x.dtype))
@@ -178,12 +189,16 @@ def negative_number(node: Node) -> Tensor | None:
     first, second = product.inputs
     left, right = scalar(first), scalar(second)
     if left is not None:
-        made = Node(product.op, (constant(np.asarray(-left)), second), product.shape, product.dtype)
+        made = Node(product.op, (_negated(left), second), product.shape, product.dtype)
     elif right is not None:
-        made = Node(product.op, (first, constant(np.asarray(-right))), product.shape, product.dtype)
+        made = Node(product.op, (first, _negated(right)), product.shape, product.dtype)
     else:
         return None
     return symbol(made)
+
+
+def _negated(value: Any) -> Node:
+    return constant(np.negative(np.asarray(value)))
 
 
 # -- the same twice ---------------------------------------------------------------------------

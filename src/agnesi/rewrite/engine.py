@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,6 +55,12 @@ class Report:
         return "\n".join(lines)
 
 
+@functools.lru_cache(maxsize=32)
+def _index(rules: tuple[Rule, ...]) -> dict[tuple[str, ...], tuple[Rule, ...]]:
+    """A place for which of the rules may fire where, filled as operations are met."""
+    return {}
+
+
 class Settler:
     """Brings nodes to the form in which no rule of a stage applies, operands first.
 
@@ -67,7 +74,7 @@ class Settler:
         self.report = report
         self.settled: dict[Node, Node] = {}
         self.became: dict[Node, Node] = {}
-        self._by_heads: dict[tuple[str, ...], tuple[Rule, ...]] = {}
+        self._by_heads = _index(tuple(rules))
         self._left = 0
         self.stopped = False
 

@@ -170,12 +170,12 @@ def filled(pattern: Pattern, bound: Mapping[str, Node], root: Node) -> Node | No
     dtype = next((n.dtype for n in values if n is not None), root.dtype)
     if dtype.kind not in getattr(op, "kinds", "biufc"):
         return None
-    nodes = tuple(
-        constant(np.asarray(a.value, dtype), root.where) if n is None else n
-        for n, a in zip(inputs, pattern.args, strict=True)
-    )
     try:
+        nodes = tuple(
+            constant(np.asarray(a.value, dtype), root.where) if n is None else n
+            for n, a in zip(inputs, pattern.args, strict=True)
+        )
         shape, result = op.infer(*(symbol(n) for n in nodes))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return Node(op, nodes, shape, result, where=root.where)

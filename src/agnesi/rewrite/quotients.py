@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from agnesi.core.dispatch import graph_node
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
@@ -125,7 +127,8 @@ def _reshaped(node: Node) -> Node | None:
 
 def written(product: Product, node: Node) -> Tensor | None:
     """The product as operations of the node's dtype; None if its number does not fit."""
-    n = float(node.dtype.type(product.number))
+    with np.errstate(over="ignore", under="ignore"):
+        n = float(np.asarray(product.number).astype(node.dtype))
     if not math.isfinite(n) or (n == 0 and product.numbers == 0):
         return None
     first = _quotient(product.first)

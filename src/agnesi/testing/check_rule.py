@@ -19,7 +19,8 @@ from agnesi.rewrite.pattern import Pattern, filled
 from agnesi.rewrite.rules import PatternRule, Rule
 
 _DTYPES = (
-    dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int32, dtypes.bool_, dtypes.complex128
+    dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int32, dtypes.uint8, dtypes.bool_,
+    dtypes.complex128,
 )
 _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (((3, 4),), ((3, 1), (4,), (1, 1)), ((),))
 _TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-11, "complex128": 1e-11}
