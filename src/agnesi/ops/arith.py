@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core import dtypes, loops
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.elementwise import Elementwise, binary, call, flat, into, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, call, flat, into, unary
 from agnesi.ops.expand import broadcast_to
 
 
@@ -46,8 +46,8 @@ SAFE_DIVIDE = Elementwise(
     (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
     kinds="fc", expand=_guarded("divide"),
 )
-safe_multiply = binary(SAFE_MULTIPLY)
-safe_divide = binary(SAFE_DIVIDE)
+safe_multiply: Function = binary(SAFE_MULTIPLY)
+safe_divide: Function = binary(SAFE_DIVIDE)
 
 # -- rows ---------------------------------------------------------------------------------------
 ADD = Elementwise("add", np.add, (lambda g: g, lambda g: g))
@@ -109,7 +109,7 @@ add = binary(ADD)
 subtract = binary(SUBTRACT)
 multiply = binary(MULTIPLY)
 divide = binary(DIVIDE)
-floor_divide = binary(FLOOR_DIVIDE)
+floor_divide: Function = binary(FLOOR_DIVIDE)
 remainder = binary(REMAINDER)
 fmod = binary(FMOD)
 negative = unary(NEGATIVE)

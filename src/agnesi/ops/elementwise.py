@@ -28,6 +28,8 @@ _OPERANDS = ("a", "b", "c")
 _ndarray = np.ndarray
 
 Rule = Callable[..., Any]
+#: The public function of a row.
+Function = Callable[..., Tensor]
 
 
 def _run_silently(function: Callable[..., Any], *xs: Any) -> Any:
@@ -213,7 +215,7 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(typed(x) for x in operands)}")
 
 
-def unary(op: Elementwise) -> Callable[..., Tensor]:
+def unary(op: Elementwise) -> Function:
     """The public function of a row with one operand."""
     kinds, compute, flows = op.kinds, op.function, op.differentiable
 
@@ -234,7 +236,7 @@ def unary(op: Elementwise) -> Callable[..., Tensor]:
     return _named(function, op.name)
 
 
-def binary(op: Elementwise) -> Callable[..., Tensor]:
+def binary(op: Elementwise) -> Function:
     """The public function of a row with two operands."""
     kinds, compute, flows = op.kinds, op.function, op.differentiable
 

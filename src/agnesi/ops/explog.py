@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core import loops
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide
-from agnesi.ops.elementwise import Elementwise, binary, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, unary
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
@@ -54,7 +54,7 @@ log = unary(LOG)
 log2 = unary(LOG2)
 log10 = unary(LOG10)
 log1p = unary(LOG1P)
-sigmoid = unary(SIGMOID)
+sigmoid: Function = unary(SIGMOID)
 softplus = unary(SOFTPLUS)
 logaddexp = binary(LOGADDEXP)
 

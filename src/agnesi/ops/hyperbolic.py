@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.ops.arith import safe_divide, sqrt
-from agnesi.ops.elementwise import Elementwise, unary
+from agnesi.ops.elementwise import Elementwise, Function, unary
 
 SINH = Elementwise("sinh", np.sinh, (lambda g, x: g * cosh(x),), kinds="fc")
 COSH = Elementwise("cosh", np.cosh, (lambda g, x: g * sinh(x),), kinds="fc")
@@ -16,8 +16,8 @@ ACOSH = Elementwise(
 )
 ATANH = Elementwise("atanh", np.arctanh, (lambda g, x: safe_divide(g, 1 - x * x),), kinds="fc")
 
-sinh = unary(SINH)
-cosh = unary(COSH)
+sinh: Function = unary(SINH)
+cosh: Function = unary(COSH)
 tanh = unary(TANH)
 asinh = unary(ASINH)
 acosh = unary(ACOSH)

@@ -73,7 +73,7 @@ class Reduce(Op):
     def spread(self, v: Tensor, shape: Any) -> Tensor:
         """A value of the result's shape along the axes that were reduced."""
         if not self.keepdims and self.axes:
-            v = v.reshape(shapes.reduced(shape, self.axes, True))  # type: ignore[attr-defined]
+            v = v.reshape(shapes.reduced(shape, self.axes, True))
         return broadcast_to(v, shape)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ class Reduce(Op):
     def share(self, g: Tensor, y: Tensor, x: Tensor) -> Tensor:
         """``g`` divided among the elements that are the extreme."""
         chosen = x == self.spread(y, x.shape)
-        count = apply(reducer("add", self.axes, True), cast(chosen, x.dtype))  # type: ignore[arg-type]
+        count = apply(reducer("add", self.axes, True), cast(chosen, x.dtype))
         return select.where(chosen, g / count, 0)
 
     def others(self, x: Tensor) -> Tensor:
@@ -229,7 +229,7 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     """
     x = _floating(x)
     axes = shapes.axes_of(axis, x.ndim)
-    off = x - _mean(x, axes, True)  # type: ignore[operator]
+    off = x - _mean(x, axes, True)
     squares = arith.square(off) if x.dtype.kind == "f" else arith.real(off * arith.conj(off))
     return _mean(squares, axes, keepdims, correction)
 
@@ -321,8 +321,8 @@ def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
     x = as_tensor(x)
     if axis is not None:
         return apply(ArgReduce(kind, shapes.axis_of(axis, x.ndim), keepdims), x)
-    found = apply(ArgReduce(kind, 0), x.reshape((product(x.shape),)))  # type: ignore[attr-defined]
-    return found.reshape((1,) * x.ndim) if keepdims else found  # type: ignore[attr-defined]
+    found = apply(ArgReduce(kind, 0), x.reshape((product(x.shape),)))
+    return found.reshape((1,) * x.ndim) if keepdims else found
 
 
 @public
@@ -413,7 +413,7 @@ def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False
     if ord == -math.inf:
         return _reduce("minimum", size, axes, keepdims)
     if ord == 0:
-        return _reduce("add", cast(x != 0, size.dtype), axes, keepdims)  # type: ignore[arg-type]
+        return _reduce("add", cast(x != 0, size.dtype), axes, keepdims)
     if ord == 1:
         return _reduce("add", size, axes, keepdims)
     if ord == 2:

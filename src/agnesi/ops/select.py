@@ -15,7 +15,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.compare import isnan
 from agnesi.ops.convert import as_tensor, cast, common, constant
-from agnesi.ops.elementwise import Elementwise, Rule, binary, call, flat, into, unary
+from agnesi.ops.elementwise import Elementwise, Function, Rule, binary, call, flat, into, unary
 
 # -- where --------------------------------------------------------------------------------------
 WHERE = Elementwise(
@@ -186,4 +186,4 @@ def round(x: Any, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
 COPYSIGN = Elementwise(
     "copysign", np.copysign, (lambda g, a, b: g * (sign(a) * copysign(1.0, b)), flat), kinds="f"
 )
-copysign = binary(COPYSIGN)
+copysign: Function = binary(COPYSIGN)

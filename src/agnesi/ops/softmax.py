@@ -68,7 +68,8 @@ class LogSumExp(Op):
     def _compute(self, x: np.ndarray) -> np.ndarray:
         wide = _wide(x)
         top = _numpy_peak(wide, self.axes)
-        total = np.add.reduce(np.exp(wide - top), axis=self.axes, keepdims=self.keepdims)
+        add: Any = np.add.reduce
+        total = add(np.exp(wide - top), axis=self.axes, keepdims=self.keepdims)
         y = np.log(total) + (top if self.keepdims else top.reshape(np.shape(total)))
         return np.asarray(y, x.dtype)
 
@@ -312,7 +313,8 @@ class LabelLoss(Op):
     def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
         if ts[0] is None:
             return None
-        return _total(arith.multiply(ts[0], apply(SoftmaxLessLabel(), x, labels)), (len(x.shape) - 1,), False)
+        part = arith.multiply(ts[0], apply(SoftmaxLessLabel(), x, labels))
+        return _total(part, (len(x.shape) - 1,), False)
 
 
 def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
-from agnesi.ops.elementwise import Elementwise, binary, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, unary
 from agnesi.ops.explog import exp
 
 Numeric = Callable[..., np.ndarray]
@@ -115,7 +115,7 @@ _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 def _bell(x: Tensor) -> Tensor:
     """The derivative of erf."""
-    return exp(-square(x)) * _TWO_OVER_ROOT_PI  # type: ignore[operator]
+    return exp(-square(x)) * _TWO_OVER_ROOT_PI
 
 
 ERF = Elementwise(
@@ -149,5 +149,5 @@ erf = unary(ERF)
 erfc = unary(ERFC)
 erfinv = unary(ERFINV)
 lgamma = unary(LGAMMA)
-digamma = unary(DIGAMMA)
-polygamma = binary(POLYGAMMA)
+digamma: Function = unary(DIGAMMA)
+polygamma: Function = binary(POLYGAMMA)

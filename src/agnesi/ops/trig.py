@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.ops.arith import safe_divide, sqrt
-from agnesi.ops.elementwise import Elementwise, binary, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, unary
 
 SIN = Elementwise("sin", np.sin, (lambda g, x: g * cos(x),), kinds="fc")
 COS = Elementwise("cos", np.cos, (lambda g, x: -g * sin(x),), kinds="fc")
@@ -26,11 +26,11 @@ HYPOT = Elementwise(
     (lambda g, a, y: safe_divide(g * a, y), lambda g, b, y: safe_divide(g * b, y)), kinds="f",
 )
 
-sin = unary(SIN)
-cos = unary(COS)
+sin: Function = unary(SIN)
+cos: Function = unary(COS)
 tan = unary(TAN)
 asin = unary(ASIN)
 acos = unary(ACOS)
 atan = unary(ATAN)
 atan2 = binary(ATAN2)
-hypot = binary(HYPOT)
+hypot: Function = binary(HYPOT)

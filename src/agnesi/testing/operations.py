@@ -8,25 +8,26 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.compiler.interpret import interpret
+from agnesi.compiler.jit import jit
 from agnesi.core import dtypes
 from agnesi.core.dims import Dim
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.compiler.interpret import interpret
 from agnesi.testing.gradients import check_grads
 
 Function = Callable[..., Tensor]
 
 
 def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int = 2,
-             grads: bool = True) -> None:
+             grads: bool = True, compiled: bool = True) -> None:
     """Check that what an operation says about itself is consistent, on sample operands.
 
     For each sample: the types that a symbolic call infers are those of the eager result; the
     graph evaluates to the eager result, for known and for unknown sizes, and after its
-    operations are replaced by simpler ones where they say how; derivatives agree with finite
-    differences in both modes up to ``order``.
+    operations are replaced by simpler ones where they say how; so does the compiled function;
+    derivatives agree with finite differences in both modes up to ``order``.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         Operands of each call.  Gradients are checked where all floats are double precision.
     order : int
         How many times to differentiate.
-    grads : bool
-        Whether to check derivatives.
+    grads, compiled : bool
+        Whether to check derivatives, and the compiled function.
 
     Examples
     --------
@@ -49,6 +50,9 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         with no_grad():
             eager = function(*[wrap(a) for a in arrays])
         check_graph(function, arrays, eager)
+        if compiled:
+            value = jit(function)(*[wrap(a) for a in arrays])
+            close(value.data, eager.data, "compiled function")
         doubles = all(a.dtype.kind not in "fc" or a.dtype.itemsize >= 8 for a in arrays)
         if grads and doubles and dtypes.is_inexact(eager.dtype):
             check_grads(function, arrays, order=order)

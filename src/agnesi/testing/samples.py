@@ -95,10 +95,10 @@ def _reductions() -> Iterator[tuple[str, Case]]:
         samples = full if name in ("mean", "var", "std", "max", "min", "logsumexp") else plain
         yield name, Case(function, samples)
         yield f"{name} over axes", Case(
-            lambda x, f=function: f(x, axis=(0, -1), keepdims=True), full  # type: ignore[misc]
+            lambda x, f=function: f(x, axis=(0, -1), keepdims=True), full
         )
         yield f"{name} over one axis", Case(
-            lambda x, f=function: f(x, axis=-1), ((np.zeros((0, 3)),), *full)  # type: ignore[misc]
+            lambda x, f=function: f(x, axis=-1), ((np.zeros((0, 3)),), *full)
         )
     yield "prod beside zeros", Case(lambda x: reduce.prod(x, axis=1), ((_ZEROS,),))
     yield "sum of integers", Case(reduce.sum, ((np.arange(6, dtype=np.int8),), (_X > 0,)))
@@ -108,21 +108,21 @@ def _reductions() -> Iterator[tuple[str, Case]]:
     for name in ("argmax", "argmin"):
         function = getattr(reduce, name)
         yield name, Case(function, (*full, (np.array([1.0, np.nan, 2.0]),)))
-        yield f"{name} over an axis", Case(lambda x, f=function: f(x, axis=1), full)  # type: ignore[misc]
+        yield f"{name} over an axis", Case(lambda x, f=function: f(x, axis=1), full)
     for order in (0, 1, 3, np.inf, -np.inf):
-        yield f"norm {order}", Case(lambda x, p=order: reduce.norm(x, p, axis=1), full)  # type: ignore[misc]
+        yield f"norm {order}", Case(lambda x, p=order: reduce.norm(x, p, axis=1), full)
 
 
 def _running() -> Iterator[tuple[str, Case]]:
     for name in ("cumsum", "cumprod"):
         function: Any = getattr(scans, name)
-        yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,), (np.zeros((2, 0)),)))  # type: ignore[misc]
-        yield f"{name} beside zeros", Case(lambda x, f=function: f(x, axis=-1), ((_ZEROS,),))  # type: ignore[misc]
+        yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,), (np.zeros((2, 0)),)))
+        yield f"{name} beside zeros", Case(lambda x, f=function: f(x, axis=-1), ((_ZEROS,),))
         yield f"{name} of all", Case(function, ((_ZEROS,), (np.arange(5, dtype=np.int16),)))
     for name in ("cumulative_sum", "cumulative_prod"):
         function = getattr(scans, name)
         yield name, Case(
-            lambda x, f=function: f(x, axis=0, include_initial=True), ((_ZEROS,),)  # type: ignore[misc]
+            lambda x, f=function: f(x, axis=0, include_initial=True), ((_ZEROS,),)
         )
 
 
@@ -154,7 +154,7 @@ def _sums_of_products() -> Iterator[tuple[str, Case]]:
             for part in text.partition("->")[0].split(",")
         ]
         xs = tuple(_uniform(i, tuple(s), (-1, 1)) for i, s in enumerate(shapes))
-        yield f"einsum {text}", Case(lambda *a, t=text: einsum(t, *a), (xs,))  # type: ignore[misc]
+        yield f"einsum {text}", Case(lambda *a, t=text: einsum(t, *a), (xs,))
     stack = _uniform(1, (2, 1, 3, 4), (-1, 1)), _uniform(2, (5, 4, 2), (-1, 1))
     yield "einsum of stacks", Case(lambda a, b: einsum("...ij,...jk->...ik", a, b), (stack,))
 
@@ -165,7 +165,7 @@ def _softmaxes() -> Iterator[tuple[str, Case]]:
     for name in ("softmax", "log_softmax"):
         function: Any = getattr(softmax, name)
         yield name, Case(function, ((x,), (_X,), (x.T,), (x * 300,)))
-        yield f"{name} over axes", Case(lambda x, f=function: f(x, axis=(0, 1)), ((_X,),))  # type: ignore[misc]
+        yield f"{name} over axes", Case(lambda x, f=function: f(x, axis=(0, 1)), ((_X,),))
     yield "cross_entropy", Case(softmax.cross_entropy, ((x, labels), (x, p)))
     yield "cross_entropy, weighted", Case(
         lambda x, y: softmax.cross_entropy(x, y, weight=np.arange(4.0) + 1), ((x, labels), (x, p))
