@@ -15,6 +15,7 @@ from agnesi.api import methods
 from agnesi.core import tensor
 
 _HEAD = '''"""Typing surface of core/tensor.py, written by tools/tensor_stub.py."""
+# ruff: noqa: E501, N802
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence

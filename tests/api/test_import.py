@@ -30,3 +30,10 @@ def test_nothing_heavy_is_imported():
 def test_rooms_load_at_first_use():
     code = "import agnesi, sys; assert 'agnesi.nn' not in sys.modules; agnesi.nn; agnesi.symbolic"
     _run(code)
+
+
+def test_every_late_name_is_there():
+    import agnesi
+
+    assert [n for n in agnesi._LATE if getattr(agnesi, n, None) is None] == []
+    assert set(agnesi._LATE) <= set(dir(agnesi))

@@ -11,6 +11,7 @@ from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros_like
@@ -135,6 +136,6 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 def tangent_for(x: Tensor, tangent: Any) -> Tensor:
     """A checked tangent of ``x``'s type."""
     t = as_tensor(tangent, x.dtype)
-    if t.shape != x.shape:
+    if not fits(t.shape, x.shape):
         raise GradientError(at(f"the tangent has shape {t.shape}, but the value is {typed(x)}"))
     return t

@@ -10,6 +10,7 @@ from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at, location
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.convert import as_tensor, number
 from agnesi.ops.expand import broadcast_to
@@ -142,7 +143,7 @@ def seed(y: Tensor, g: Any = None) -> Tensor:
         one = number(1, y.dtype)
         return broadcast_to(one, y.shape) if y.shape else one
     g = as_tensor(g, y.dtype)
-    if g.shape != y.shape:
+    if not fits(g.shape, y.shape):
         raise GradientError(
             at(f"the cotangent has shape {g.shape}, but the result has shape {y.shape}")
         )

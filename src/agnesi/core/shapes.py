@@ -35,6 +35,13 @@ def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Si
     return result
 
 
+def fits(a: Shape, b: Shape) -> bool:
+    """Whether two shapes are or may turn out to be the same: unknown sizes fit any."""
+    return len(a) == len(b) and all(
+        m == n or isinstance(m, Dim) or isinstance(n, Dim) for m, n in zip(a, b, strict=True)
+    )
+
+
 def axis_of(axis: Any, ndim: int) -> int:
     """A valid axis as a number in [0, ndim)."""
     try:

@@ -1,4 +1,5 @@
 """Typing surface of core/tensor.py, written by tools/tensor_stub.py."""
+# ruff: noqa: E501, N802
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
