@@ -131,3 +131,12 @@ def test_sigmoid_and_its_gradient_equal_the_operation(var, values):
     _, (a, b, ga, gb) = values(outputs, {"x": np.asarray([-1000.0, 0.3, 800.0])})
     np.testing.assert_allclose(a, b, rtol=1e-14)
     np.testing.assert_allclose(ga, gb, rtol=1e-14)
+
+
+def test_unknown_sizes_do_not_hinder(rewritten):
+    x, y = T.variable("x", "float64", (None,)), T.variable("y", "float64", (None,))
+    z = ag.matmul(T.variable("X", "float64", (None, 3)), T.variable("w", "float64", (3,)))
+    assert rewritten(-y * ag.log(1 / (1 + ag.exp(-x)))) == (
+        "multiply(softplus(negative(x)), y)"
+    )
+    assert "softplus" in rewritten((-y * ag.log(1 / (1 + ag.exp(-z)))).mean())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.dims import Dim, Shape
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
@@ -109,7 +110,7 @@ def conformed(new: Node, old: Node, rule: str) -> Node:
     """The replacement at the type of what it replaces: broadcast if that is all that lacks."""
     if new.dtype != old.dtype:
         raise _changed(rule, old, new)
-    if new.shape == old.shape:
+    if new.shape == old.shape or _may_agree(new.shape, old.shape):
         return new
     try:
         fits = shapes.broadcast(new.shape, old.shape) == old.shape
@@ -118,6 +119,13 @@ def conformed(new: Node, old: Node, rule: str) -> Node:
     if not fits:
         raise _changed(rule, old, new)
     return Node(BroadcastTo(old.shape), (new,), old.shape, old.dtype, where=old.where)
+
+
+def _may_agree(new: Shape, old: Shape) -> bool:
+    """Whether shapes differ in sizes only that are not known yet."""
+    return len(new) == len(old) and all(
+        m == n or (isinstance(n, Dim) and m != 1) for m, n in zip(new, old, strict=True)
+    )
 
 
 def _changed(rule: str, old: Node, new: Node) -> Any:
