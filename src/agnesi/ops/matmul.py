@@ -28,6 +28,7 @@ class MatMul(Op):
     """Matrix product over the last two axes; the axes before them broadcast."""
 
     name = "matmul"
+    bilinear = True
     template = "matmul"
 
     def infer(self, a: Any, b: Any) -> Any:
@@ -66,7 +67,7 @@ class MatMul(Op):
         narrow = a.dtype == "float16"
 
         def term(k: Any) -> Any:
-            values = a.broadcast((*batch, i, k)), b.broadcast((*batch, k, j))
+            values: Any = (a.broadcast((*batch, i, k)), b.broadcast((*batch, k, j)))
             if narrow:
                 values = tuple(loops.cast(v, "float32") for v in values)
             return loops.call("multiply", *values)
