@@ -77,7 +77,7 @@ SHAPING = """
     add astype expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
     squeeze t tile to transpose type_as view
 """
-_FOREIGN = (type(None), str, bytes, dict, set)
+_FOREIGN = frozenset((type(None), str, bytes, dict, set))
 
 
 def _operator(function: Method) -> Method:

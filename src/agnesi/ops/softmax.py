@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.dims import product
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, public, typed
@@ -289,32 +290,42 @@ class SoftmaxLessLabel(Op):
 
 @record
 class LabelLoss(Op):
-    """Cross-entropy of softmax along the last axis with labels, row by row."""
+    """Cross-entropy of softmax along the last axis with labels: row by row, or its mean."""
 
+    mean: bool = False
     name = "cross_entropy"
 
     def infer(self, x: Any, labels: Any) -> Any:
-        return Pick().infer(x, labels)
+        rows, dtype = Pick().infer(x, labels)
+        return () if self.mean else rows, dtype
 
     def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return silently(self._compute, x, labels)
 
     def _compute(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         off = _below_peak(x, -1)
-        total = np.log(np.add.reduce(np.exp(off), axis=-1))
-        return np.asarray(total - Pick().perform(off, labels), x.dtype)
+        rows = np.log(np.add.reduce(np.exp(off), axis=-1)) - Pick().perform(off, labels)
+        if self.mean:
+            rows = np.divide(np.add.reduce(rows, axis=None), rows.size)
+        return np.asarray(rows, x.dtype)
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
-        return arith.negative(apply(Pick(), apply(LogSoftmax((len(x.shape) - 1,)), x), labels))
+        rows = arith.negative(apply(Pick(), apply(LogSoftmax((len(x.shape) - 1,)), x), labels))
+        return mean_of(rows) if self.mean else rows
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
-        return arith.multiply(expand_dims(g, -1), apply(SoftmaxLessLabel(), x, labels)), None
+        if self.mean:
+            g = arith.divide(g, product(labels.shape))
+        else:
+            g = expand_dims(g, -1)
+        return arith.multiply(g, apply(SoftmaxLessLabel(), x, labels)), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
         if ts[0] is None:
             return None
         part = arith.multiply(ts[0], apply(SoftmaxLessLabel(), x, labels))
-        return _total(part, (len(x.shape) - 1,), False)
+        rows = _total(part, (len(x.shape) - 1,), False)
+        return mean_of(rows) if self.mean else rows
 
 
 def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:
@@ -375,6 +386,8 @@ def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None,
     x, target = _floats(logits), as_tensor(target)
     if target.dtype.kind in "iub":
         labels = _labels(target, x)
+        if reduction == "mean" and weight is None:
+            return apply(LabelLoss(mean=True), x, labels)
         losses = apply(LabelLoss(), x, labels)
         return reduced_loss(losses, reduction, _row_weights(labels, weight, x))
     shapes.broadcast(x.shape, target.shape)
