@@ -99,15 +99,17 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store]) -> Axis | None:
     """The axis of the nest for the lanes, or None where reductions should have them instead."""
     if not axes:
         return None
-    scores = {a: 0 for a in axes}
+    # A store of fewer axes happens once, outside of the loops that it does not depend on.
+    narrow = {a for s in stores if not s.offset.free.issuperset(axes) for a in s.offset.free}
+    scores = {a: 0 for a in axes if a not in narrow}
     for s in stores:
-        for a in axes:
+        for a in scores:
             scores[a] += 2 * (s.offset.terms.get(a, 0) == 1)
     for value in walk([s.value for s in stores]):
         if value.op == "load":
-            for a in axes:
+            for a in scores:
                 scores[a] += value.param[1].terms.get(a, 0) == 1
-    best = max(reversed(axes), key=lambda a: scores[a])
+    best = max(reversed(scores), key=lambda a: scores[a])
     reductions = [v for v in walk([s.value for s in stores]) if v.op == "reduce" and best in v.free]
     for r in reductions:
         along, across = _strides(r, best)
