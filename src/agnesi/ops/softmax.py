@@ -314,10 +314,7 @@ class LabelLoss(Op):
         return mean_of(rows) if self.mean else rows
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
-        if self.mean:
-            g = arith.divide(g, product(labels.shape))
-        else:
-            g = expand_dims(g, -1)
+        g = arith.divide(g, product(labels.shape)) if self.mean else expand_dims(g, -1)
         return arith.multiply(g, apply(SoftmaxLessLabel(), x, labels)), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
