@@ -12,7 +12,16 @@ from agnesi.core.op import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
 from agnesi.ops.arith import add, multiply, subtract
-from agnesi.ops.compare import equal, isfinite, isinf, isnan, less_equal, logical_and, logical_or
+from agnesi.ops.compare import (
+    equal,
+    greater,
+    isfinite,
+    isinf,
+    isnan,
+    less_equal,
+    logical_and,
+    logical_or,
+)
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.join import stack
 from agnesi.ops.matmul import tensordot
@@ -150,7 +159,8 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
     limits = np.finfo(x.dtype)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
-    return where(isnan(x), nan, where(isinf(x), where(x > 0, high, low).astype(x.dtype), x))
+    infinite = where(greater(x, 0), as_tensor(high, x.dtype), as_tensor(low, x.dtype))
+    return where(isnan(x), nan, where(isinf(x), infinite, x))
 
 
 @public

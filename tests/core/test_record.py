@@ -1,0 +1,47 @@
+"""Frozen records: construction, defaults, equality, hashing, pickles."""
+
+import pickle
+
+import pytest
+
+from agnesi.core.record import record, replace
+
+
+@record
+class Slice:
+    start: int
+    stop: int = 3
+    name = "slice"
+
+
+@record
+class Nothing:
+    pass
+
+
+@record
+class Checked:
+    x: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "twice", 2 * self.x)
+
+
+def test_construction():
+    assert (Slice(1).stop, Slice(1, 2).stop, Slice(start=1, stop=5).stop) == (3, 2, 5)
+    assert repr(Slice(1)) == "Slice(start=1, stop=3)" and Checked(4).twice == 8
+    with pytest.raises(TypeError, match="start"):
+        Slice()
+
+
+def test_values_are_compared():
+    assert Slice(1) == Slice(1, 3) != Slice(2) and hash(Slice(1)) == hash(Slice(1, 3))
+    assert Nothing() == Nothing() and hash(Nothing()) == hash(Nothing())
+    assert Slice(1) != Nothing() and len({Slice(1), Slice(1), Slice(2)}) == 2
+
+
+def test_records_do_not_change():
+    with pytest.raises(AttributeError, match="immutable"):
+        Slice(1).start = 2
+    assert replace(Slice(1), stop=9) == Slice(1, 9)
+    assert pickle.loads(pickle.dumps(Slice(1, 7))) == Slice(1, 7)
