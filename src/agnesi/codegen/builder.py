@@ -101,6 +101,7 @@ class Module:
         self._functions: dict[str, str] = {}
         self._declarations: dict[str, str] = {}
         self._globals: dict[str, str] = {}
+        self._metadata: dict[str, str] = {}
 
     def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
         """Declare an external function once."""
@@ -113,6 +114,10 @@ class Module:
         name = self._globals.setdefault(text, f"@.t{len(self._globals)}")
         return Value(name, "ptr")
 
+    def metadata(self, name: str, text: str) -> None:
+        """Define ``!name``."""
+        self._metadata[name] = text
+
     def add(self, name: str, text: str) -> None:
         self._functions[name] = text
 
@@ -123,6 +128,7 @@ class Module:
         parts = [f"{name} = {text}" for text, name in self._globals.items()]
         parts.extend(t for n, t in self._declarations.items() if n not in self._functions)
         parts.extend(self._functions.values())
+        parts.extend(f"!{name} = {text}" for name, text in self._metadata.items())
         return "\n".join(parts) + "\n"
 
 
@@ -167,6 +173,7 @@ class Builder:
         )
         self.parameters = [Value(f"%{label}", type_.split()[0]) for type_, label in parameters]
         self.block = ""
+        self.streamed = False
         self.open_block("entry")
 
     # -- blocks ---------------------------------------------------------------------------
@@ -195,6 +202,8 @@ class Builder:
         self.emit(f"br i1 {condition.ref}, label %{yes}, label %{no}")
 
     def ret(self, value: Value | None = None) -> None:
+        if self.streamed:  # such stores are seen by other threads only behind a full fence
+            self.emit("fence seq_cst")
         self.emit("ret void" if value is None else f"ret {value}")
 
     def phi(self, type_: str, incoming: Sequence[tuple[Value, str]]) -> Value:
@@ -371,6 +380,12 @@ class Builder:
     def store(self, value: Value, pointer: Value, align: int | None = None) -> None:
         tail = f", align {align}" if align else ""
         self.emit(f"store {value}, {pointer}{tail}")
+
+    def stream(self, value: Value, pointer: Value) -> None:
+        """Store past the caches; the address is a multiple of 64."""
+        self.module.metadata("0", "!{i32 1}")
+        self.streamed = True
+        self.emit(f"store {value}, {pointer}, align 64, !nontemporal !0")
 
     def masked_load(self, type_: str, pointer: Value, mask: Value, align: int, other: Value) -> Value:
         """Load the lanes where ``mask`` is set; the rest take ``other``."""

@@ -15,6 +15,8 @@ from agnesi.codegen.builder import Builder, Value, const, i64, lanes, scalar, ve
 from agnesi.core.kernels import Buffer
 from agnesi.core.loops import Affine, Axis, Expr
 
+#: Size from which results are written past the caches: more than they hold.
+STREAM_BYTES = 16 << 20
 _MEMORY = {"bool": "i8"}
 _ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4,
          "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
@@ -229,8 +231,21 @@ class Scope:
         address = self._address(dtype, buffer, at)
         if varies and self.mask is not None:
             self.b.masked_store(result, address, self.mask, _ITEM[dtype])
+        elif varies and self._streams(buffer, at):
+            self.b.stream(result, address)
         else:
             self.b.store(result, address, _ITEM[dtype])
+
+    def _streams(self, buffer: Buffer, at: Affine) -> bool:
+        """Whether a store should go past the caches: a big result, every vector aligned."""
+        bytes_ = self.lanes * _ITEM[buffer.dtype.name]
+        return (
+            buffer.role == "output" and buffer.nbytes >= STREAM_BYTES
+            and bytes_ % 64 == 0
+            and all(c * _ITEM[buffer.dtype.name] % 64 == 0 for a, c in at.terms.items()
+                    if a is not self.along)
+            and at.const * _ITEM[buffer.dtype.name] % 64 == 0
+        )
 
     # -- reductions -----------------------------------------------------------------------
     def _reduce(self, value: Expr) -> Value:

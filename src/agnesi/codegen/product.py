@@ -35,9 +35,9 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
     at_batch, at_i, at_j = product.axes
     axes = {a for a in product.axes if a is not None}
     root = Scope(b, pointer, {})
-    values = [s.value for s in product.body]
-    root.hoist(values, axes, root)
     key = load(product.total, product.total.dtype.name, product.total.place(_at(product)))
+    if key.free:  # else nothing tells what waits for the sum from what does not
+        root.hoist([s.value for s in product.body], axes, root)
 
     def epilogue(b: Builder, total: Value, batch: Value, i: Value, j: Value, lanes: int,
                  mask: Value | None, along: str) -> None:

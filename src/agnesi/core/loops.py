@@ -312,7 +312,7 @@ class Substitution:
         return result
 
     def __call__(self, value: Expr) -> Expr:
-        if not (value.free & self.axes.keys()) and value.op != "reduce":
+        if not value.args and not value.free & self.axes.keys():
             return value
         found = self._done.get(value)
         if found is None:

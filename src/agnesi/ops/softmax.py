@@ -138,7 +138,7 @@ class Softmax(Op):
 
     def decompose(self, x: Tensor) -> Tensor:
         e = exp(arith.subtract(x, _peak(x, self.axes)))
-        return arith.divide(e, _total(e, self.axes))
+        return arith.multiply(e, arith.reciprocal(_total(e, self.axes)))
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (self.jvp((g,), y, x),)

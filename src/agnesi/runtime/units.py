@@ -33,12 +33,13 @@ def split(text: str) -> list[Unit]:
     others = _others(outside)
     if others is None:
         return [Unit("", text)]
+    metadata = [line for line in outside.splitlines() if line.startswith("!")]
     units: dict[str, Unit] = {}
     names: dict[str, str] = {}
     declared: list[str] = []
     rest: list[str] = []
     for function in functions:
-        found = _unit(function, others) if len(function) >= LARGE else None
+        found = _unit(function, others, metadata) if len(function) >= LARGE else None
         if found is None:
             rest.append(function)
             continue
@@ -88,10 +89,10 @@ def _functions(text: str) -> tuple[list[str], str]:
 
 
 def _others(text: str) -> dict[str, str] | None:
-    """Declarations and private constants by name; None if there is anything else."""
+    """Declarations and private constants by name; None if there is anything but metadata beside."""
     found = {}
     for line in text.splitlines():
-        if not line or line.startswith(";"):
+        if not line or line[0] in ";!":
             continue
         name = _NAME.search(line)
         constant = name is not None and line.startswith(
@@ -108,7 +109,9 @@ def _label(function: str) -> str:
     return match[1] if match else ""
 
 
-def _unit(function: str, others: Mapping[str, str]) -> tuple[str, Unit] | None:
+def _unit(
+    function: str, others: Mapping[str, str], metadata: Sequence[str]
+) -> tuple[str, Unit] | None:
     """The function's label and its unit, if it can stand alone."""
     label, header = _label(function), function[: function.index("\n")]
     used = dict.fromkeys(_NAME.findall(function))
@@ -120,6 +123,8 @@ def _unit(function: str, others: Mapping[str, str]) -> tuple[str, Unit] | None:
     ):
         return None
     lines = [others[name] for name in used]
+    if ", !" in function:
+        lines += metadata
     constants = [name for name in used if not others[name].startswith("declare ")]
     names = {name: f".c{i}" for i, name in enumerate(constants)}
     body = "define " + function[len(_PREFIX) :]
