@@ -202,6 +202,8 @@ def _plain(value: Any) -> Any:
     if type(value) is float:
         return value
     array = np.asarray(_memory(value))
+    if array.flags.carray and array.dtype.isnative:
+        return array
     return np.require(array, array.dtype.newbyteorder("="), ["C", "A", "W"])
 
 

@@ -17,12 +17,12 @@ from agnesi.ops.convert import common
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import sum_to
 from agnesi.ops.matmul import matmul, product_of
-from agnesi.ops.movement import matrix_transpose, reshape
+from agnesi.ops.movement import Permute, matrix_transpose, reshape
 
 
 @record
 class Linear(Op):
-    """``x @ weight.T + bias`` for rows x; its own rule gives weight's gradient in weight's layout."""
+    """``x @ weight.T + bias`` for rows x; gives the gradient of weight in its layout."""
 
     name = "linear"
     keep_inputs = (0, 1)
@@ -51,7 +51,7 @@ class Linear(Op):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Any, ...]:
         return (
             product_of(g, weight) if x.requires_grad else None,
-            product_of(matrix_transpose(g), x) if weight.requires_grad else None,
+            product_of(apply(SWAP, g), x) if weight.requires_grad else None,
             sum_to(g, bias.shape) if bias.requires_grad else None,
         )
 
@@ -66,6 +66,7 @@ class Linear(Op):
 
 
 LINEAR = Linear()
+SWAP = Permute((1, 0))
 
 
 def _same(what: str, a: Any, i: int, a_name: str, b: Any, j: int, b_name: str) -> None:
@@ -102,7 +103,9 @@ def linear(x: Any, weight: Any, bias: Any = None, /) -> Tensor:
     """
     if bias is None:
         return matmul(x, matrix_transpose(weight))
-    x, weight, bias = common(x, weight, bias)
+    if not (type(x) is type(weight) is type(bias) is Tensor
+            and x.dtype is weight.dtype is bias.dtype):
+        x, weight, bias = common(x, weight, bias)
     if len(x.shape) == 2:
         return apply(LINEAR, x, weight, bias)
     rows = reshape(x, (product(x.shape[:-1]), x.shape[-1]))

@@ -37,7 +37,7 @@ class Adam(Optimizer):
     >>> (w * w).sum().backward()
     >>> optimizer.step()
     >>> w
-    tensor([0.5], requires_grad=True)
+    tensor([0.5...], requires_grad=True)
     """
 
     slot_names = ("mean", "mean_square")
@@ -88,7 +88,7 @@ class AdamW(Adam):
     >>> (w * w).sum().backward()
     >>> optimizer.step()
     >>> w
-    tensor([0.5], requires_grad=True)
+    tensor([0.5...], requires_grad=True)
     """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,

@@ -53,7 +53,7 @@ class Optimizer:
             name: [wrap(np.zeros_like(p.data)) for p in self.parameters]
             for name in self.slot_names
         }
-        self._compiled: dict[Any, Jit] = {}
+        self._compiled: dict[int, Jit] = {}
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         """Change one parameter in place, for its gradient; nothing is recorded meanwhile.
@@ -72,17 +72,27 @@ class Optimizer:
         shared = self.begin()
         for i, p in enumerate(self.parameters):
             g = p.grad
-            if g is not None:
-                self._rule(p)(p, g, *(slot[i] for slot in self.slots.values()), *shared)
+            if g is None:
+                continue
+            if STATE.trace is None and p.data.size >= COMPILED_FROM:  # type: ignore[union-attr]
+                self._compiled_update(i)(g, *shared)
+            else:
+                self.update(p, g, *self._slots_of(i), *shared)
 
-    def _rule(self, p: Tensor) -> Any:
-        """The update, compiled for large parameters outside of compiled steps."""
-        if STATE.trace is not None or p.data.size < COMPILED_FROM:  # type: ignore[union-attr]
-            return self.update
-        key = (p.shape, p.dtype)
-        found = self._compiled.get(key)
+    def _slots_of(self, i: int) -> list[Tensor]:
+        return [tensors[i] for tensors in self.slots.values()]
+
+    def _compiled_update(self, i: int) -> Jit:
+        """The update of one parameter as compiled code; equal parameters have equal code."""
+        p = self.parameters[i]
+        found = self._compiled.get(i)
         if found is None:
-            found = self._compiled[key] = jit(self.update)
+            slots = self._slots_of(i)
+
+            def update(g: Tensor, *shared: Tensor) -> None:
+                self.update(p, g, *slots, *shared)
+
+            found = self._compiled[i] = jit(update)
         touch(p)
         return found
 
