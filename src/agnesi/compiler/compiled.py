@@ -50,9 +50,9 @@ def _can_compile() -> bool:
 class Compiled:
     """A function for one set of types and sizes.
 
-    ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry was
-    told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the place
-    of an input, with the place of its new value among the outputs.
+    ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry
+    was told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the
+    place of an input, with the place of its new value among the outputs.
     """
 
     arguments: Sequence[Any]
@@ -64,7 +64,7 @@ class Compiled:
     settings: Settings
     name: str = "compiled"
     guards: Sequence[Any] = ()
-    donated: Sequence[Node] = ()
+    donated: Sequence[int] = ()
     slow: Callable[..., Any] = print
     report: Report = field(default_factory=Report)
     executable: Executable | None = None
@@ -94,10 +94,18 @@ class Compiled:
         self.executable = compile_graph(
             self.optimised, self.arguments, self.returned, updates,
             result=self.result, wrap=self.wrap, slow=self.slow, guards=self.guards,
-            donated=self.donated, name=self.name,
+            donated=[self.optimised.inputs[i] for i in self.donated], name=self.name,
         )
         self.seconds.update(self.executable.seconds)
-        self.run = self.executable.native
+        self.run = self._in_place if self.executable.reused else self.executable.native
+
+    def _in_place(self, *args: Any) -> Any:
+        """Run where some results are written over arguments; those are the results then."""
+        assert self.executable is not None
+        reused = self.executable.reused
+        made = iter(self.executable.native(*args) or ())
+        results = tuple(args[reused[i]] if i in reused else next(made) for i in range(self.returned))
+        return results[0] if self.result == "single" else results
 
     def _state_leaf(self, t: Tensor) -> Node:
         """The leaf of a changed tensor; one that is only written has none in the graph yet."""

@@ -98,7 +98,7 @@ class Function(Direct, Inspectable):
             found.bind()
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
-        if found.executable is not None:
+        if found.executable is not None and not found.executable.reused:
             self.call_directly(found.run)
         return found.run(*arrays)
 
@@ -111,8 +111,9 @@ class Function(Direct, Inspectable):
         array = value.data if isinstance(value, Tensor) else value
         if not isinstance(array, np.ndarray):
             array = np.asarray(array)
-            if array.dtype != dtype and isinstance(value, (float, list, tuple)):
-                array = array.astype(dtype) if np.can_cast(array.dtype, dtype, "same_kind") else array
+            python = isinstance(value, (float, list, tuple))
+            if array.dtype != dtype and python and np.can_cast(array.dtype, dtype, "same_kind"):
+                array = array.astype(dtype)
         if array.dtype != dtype:
             if not np.can_cast(array.dtype, dtype, "safe"):
                 raise DTypeError(
@@ -142,6 +143,7 @@ class Function(Direct, Inspectable):
             self._updates,
             result="none" if not self._returned else "single" if self._single else "tuple",
             wrap=[False] * self._returned, settings=self.settings, name=self.name,
+            donated=[i for i, mutable in enumerate(self._mutable) if mutable],
             slow=self.dispatch,
         )
         self._note(made, ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays))

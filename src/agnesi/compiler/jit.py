@@ -18,7 +18,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.tree import Tree, flatten
 
 
-
 class Jit(Direct, Inspectable):
     """A function that runs as native code; made by :func:`agnesi.jit`.
 

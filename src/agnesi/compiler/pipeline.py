@@ -33,6 +33,7 @@ class Executable:
     states: list[Any]
     steps: list[Any] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    reused: dict[int, int] = field(default_factory=dict)
 
 
 def leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
@@ -103,15 +104,15 @@ def compile_graph(
     callbacks = [_callback(k, layout) for k in layout.kernels if isinstance(k, Callback)]
     back = Callbacks(callbacks) if callbacks else None
     states = [_state(b) for b in layout.table if b.role == "state"]
+    reused = _reused(program.outputs[:returned], layout, graph)
     spec = entry.EntrySpec(
         arguments=tuple(arguments),
         outputs=tuple(
-            entry.Out(b.node.dtype.name, _shape(node), w)
-            for b, node, w in zip(
-                program.outputs[:returned], graph.outputs[:returned], wrap, strict=True
-            )
+            entry.Out(node.dtype.name, _shape(node), w)
+            for i, (node, w) in enumerate(zip(graph.outputs[:returned], wrap, strict=True))
+            if i not in reused
         ),
-        result=result,  # type: ignore[arg-type]
+        result="tuple" if reused else result,  # type: ignore[arg-type]
         arena_bytes=layout.arena_bytes,
         release_gil=_is_long(layout),
     )
@@ -122,12 +123,23 @@ def compile_graph(
         constants=[np.ascontiguousarray(constant_value(b.node))  # type: ignore[arg-type]
                    for b in layout.table if b.role == "constant"],
         guards=guards,
-        wrapper=WRAPPER(entry),
+        wrapper=_wrapper(entry),
         callback=back,
         name=name,
     )
     clock.mark("entry")
-    return Executable(graph, layout, native, code, states, steps, clock.seconds)
+    return Executable(graph, layout, native, code, states, steps, clock.seconds, reused)
+
+
+def _reused(results: Sequence[Buffer], layout: Layout, graph: FunctionGraph) -> dict[int, int]:
+    """Results that take over the memory of an argument: which argument, by position."""
+    arguments = {id(n): i for i, n in enumerate(graph.inputs)}
+    found = {}
+    for i, buffer in enumerate(results):
+        owner = layout.shared.get(buffer)
+        if owner is not None and owner.role == "argument":
+            found[i] = arguments[id(owner.node)]
+    return found
 
 
 class _Clock:
@@ -141,7 +153,7 @@ class _Clock:
         self._last = now
 
 
-def WRAPPER(entry: Any) -> Any:
+def _wrapper(entry: Any) -> Any:
     """How native code reads tensors and makes new ones."""
     return entry.Wrapper(
         Tensor, "data", required={"requires_grad": False},

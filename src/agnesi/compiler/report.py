@@ -37,7 +37,9 @@ class Inspectable:
         found: list[Specialisation] = self.__dict__.setdefault("_specialisations", [])
         return found
 
-    def _note(self, compiled: Compiled, signature: str, cause: str = "", traced: float = 0.0) -> None:
+    def _note(
+        self, compiled: Compiled, signature: str, cause: str = "", traced: float = 0.0
+    ) -> None:
         known = self.specialisations
         cause = cause or ("it was the first call" if not known else "the shapes were new")
         known.append(Specialisation(compiled, signature, cause, traced))

@@ -143,7 +143,8 @@ class _Fuser:
                 buffer = self._buffer(node)
                 return loops.load(buffer, node.dtype.name, buffer.place(at))
             base = flat_source(node)
-            if base is not node and (base.op is None or (id(base) in self.plan.root and id(base) not in inside)):
+            stored = id(base) in self.plan.root and id(base) not in inside
+            if base is not node and (base.op is None or stored):
                 buffer = self._buffer(base)
                 if buffer.contiguous and _uniform(base) is None:
                     return loops.load(buffer, node.dtype.name, loops.ravel(at, shape))
@@ -265,7 +266,8 @@ class _Fuser:
             at = _at(axes)
             buffer = self._buffer(root)
             value = self._read(root, frozenset({id(root)}))(*at)
-            self.program.kernels.append(Nest([root], axes, [Store(buffer, buffer.place(at), value)]))
+            store = Store(buffer, buffer.place(at), value)
+            self.program.kernels.append(Nest([root], axes, [store]))
 
 
 class _Identity:

@@ -54,8 +54,9 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
             result.role = "temporary"
     for result in program.outputs:
         _reuse_donated(kernels, result, donated, shared)
+    used = {b for kernel in kernels for b in kernel.reads()}
     table = [b for b in (*program.leaves.values(), *program.outputs)
-             if b.role != "temporary" and b not in shared]
+             if b.role != "temporary" and b not in shared and (b.role != "constant" or b in used)]
     table = sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
     for slot, buffer in enumerate(table):
         buffer.slot = slot
@@ -84,7 +85,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     stores = [s for s in kernel.stores() if s.buffer is target]
     if len(stores) != 1 or not isinstance(kernel, (Nest, Product)):
         return False
-    if source.dtype != target.dtype or source.strides != target.strides or source.shape != target.shape:
+    if (source.dtype, source.strides, source.shape) != (target.dtype, target.strides, target.shape):
         return False
     if isinstance(kernel, Product) and source in (kernel.a.buffer, kernel.b.buffer):
         return False
@@ -93,9 +94,10 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
         for value in walk([store.value]):
             if value.op == "reduce" and source in buffers_of([value]):
                 return False
-            if value.op == "load" and value.param[0] is source:
-                if value.param[1] != place or store.offset.free != place.free:
-                    return False
+            if value.op != "load" or value.param[0] is not source:
+                continue
+            if value.param[1] != place or store.offset.free != place.free:
+                return False
     return True
 
 
@@ -123,9 +125,10 @@ class _Index:
         if len(writers) != 1 or not state.contiguous:
             return False
         (writer,) = writers
-        if not overwrites_safely(self.kernels[writer], state, result):
-            if state in self.kernels[writer].reads() or not _same(state, result):
-                return False
+        if not overwrites_safely(self.kernels[writer], state, result) and (
+            state in self.kernels[writer].reads() or not _same(state, result)
+        ):
+            return False
         others = {r for r in self.readers.get(state, ()) if r != writer}
         if any(self._depends(r, writer, after) for r in others):
             return False

@@ -15,7 +15,10 @@ from agnesi.core.loops import Affine, Axis, ravel, unravel
 from agnesi.core.node import Node
 
 _CHEAP = frozenset(
-    ["astype", "broadcast_to", "reshape", "permute_dims", "slice", "flip", "full", "arange", "size", "add", "subtract", "multiply", "negative", "abs", "sign", "maximum", "minimum", "where", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "square", "relu", "positive"]
+    "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
+    "negative abs sign maximum minimum where equal not_equal less less_equal greater "
+    "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
+    "bitwise_xor bitwise_invert square relu positive".split()
 )
 _DEPTH = 48
 #: Sizes from which a reduction to one number is worth a kernel of its own.
@@ -133,10 +136,7 @@ class Plan:
             return
         depth = self._depth.pop(id(node), 0) + 1
         if self._needs_memory(node, users, depth):
-            cluster = Cluster(node, users)
-            self.clusters.append(cluster)
-            self.root[id(node)] = cluster
-            users, depth = {cluster}, 0
+            users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
         users = {c.now() for c in users}
         if node.op.reduction(*node.inputs) and lowerable(node) and not is_product(node):
             for cluster in users:
@@ -145,6 +145,29 @@ class Plan:
         for operand in node.inputs:
             self._users.setdefault(id(operand), set()).update(users)
             self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
+
+    def _opened(self, node: Node, users: set[Cluster]) -> Cluster:
+        cluster = Cluster(node, users)
+        self.clusters.append(cluster)
+        self.root[id(node)] = cluster
+        return cluster
+
+    def _joined(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:
+        """A kernel that uses this root at every point of its own can fill it on the way."""
+        if not lowerable(node) or node.op.template or node.op.reduction(*node.inputs):
+            return None
+        for cluster in users:
+            if (
+                cluster.foreign or cluster.product is not None or cluster.reduces
+                or depth > _DEPTH or any(r.shape != node.shape for r in cluster.roots)
+                or any(_reaches(other, cluster) for other in users if other is not cluster)
+            ):
+                continue
+            cluster.roots.append(node)
+            cluster.users |= users - {cluster}
+            self.root[id(node)] = cluster
+            return cluster
+        return None
 
     def _demand(self, node: Node) -> None:
         """Operands that must have memory because of what ``node`` is."""
@@ -199,7 +222,9 @@ class Plan:
             if not outer:
                 if _numel(operand) >= (_BIG if _numel(root) == 1 else _LITTLE):
                     return False
-            elif _numel(root) != _numel(node) and not (trailing and _sizes(root)[: len(outer)] == outer):
+            elif _numel(root) != _numel(node) and not (
+                trailing and _sizes(root)[: len(outer)] == outer
+            ):
                 return False
         return True
 
