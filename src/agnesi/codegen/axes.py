@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from agnesi.core.kernels import Store, walk
@@ -82,7 +83,7 @@ def _mergeable(axes: tuple[Axis, ...], stores: list[Store]) -> tuple[Axis, Axis]
     containers = _containers(axes, stores)
     indices = _indices(stores)
     for group in containers:
-        for outer, inner in zip(group, group[1:], strict=False):
+        for outer, inner in pairwise(group):
             together = all(
                 (outer not in g and inner not in g)
                 or (outer in g and inner in g and g.index(inner) == g.index(outer) + 1)

@@ -275,7 +275,7 @@ class Scope:
 
     # -- hoisting -------------------------------------------------------------------------
     def hoist(self, values: Iterable[Expr], axes: Iterable[Axis], inner: Scope) -> None:
-        """Evaluate here what does not change in a loop over ``axes`` that ``inner`` is the body of."""
+        """Evaluate here what does not change in a loop over ``axes`` whose body is ``inner``."""
         loop = frozenset(axes)
         seen: set[tuple[int, frozenset[Axis]]] = set()
         stack = [(v, loop) for v in values]

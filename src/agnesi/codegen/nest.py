@@ -274,9 +274,10 @@ def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list
     """Reductions that can be computed now: nothing in them waits for another one."""
     found: dict[Expr, None] = {}
     for value in walk(list(values)):
-        if value.op == "reduce" and not scope.has(value) and value.free <= scope.axes.keys():
-            if not (value.free & inside) and not _waits(scope, value):
-                found[value] = None
+        if value.op != "reduce" or scope.has(value) or not value.free <= scope.axes.keys():
+            continue
+        if not (value.free & inside) and not _waits(scope, value):
+            found[value] = None
     return list(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.errors import TraceError, at
@@ -21,7 +21,9 @@ class Dim:
 
     __slots__ = ("args", "key", "op")
 
-    def __init__(self, name: str | None = None, *, op: str = "", args: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, name: str | None = None, *, op: str = "", args: tuple[Any, ...] = ()
+    ) -> None:
         self.op = op
         self.args = args if op else (name or f"d{next(_counter)}",)
         self.key = (op, *self.args)
@@ -85,10 +87,12 @@ class Dim:
         return combine("%", self, other)
 
 
+#: A number, or a size that is not known yet.
 Size = int | Dim
-Shape = tuple[Size, ...]
+#: Sizes of all axes.  Their type is Any: what only ever runs on known sizes takes them as numbers.
+Shape = tuple[Any, ...]
 
-_EVALUATE = {
+_EVALUATE: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,

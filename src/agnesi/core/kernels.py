@@ -113,7 +113,7 @@ class Nest(Kernel):
 
 @dataclass
 class Matrix:
-    """An operand of a product: a buffer with a base offset and strides over (batch, row, column)."""
+    """An operand of a product: a buffer, a base offset, strides over (batch, row, column)."""
 
     buffer: Buffer
     offset: int
@@ -122,7 +122,7 @@ class Matrix:
 
 @dataclass
 class Product(Kernel):
-    """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over axes (b, i, j)."""
+    """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over (b, i, j)."""
 
     sizes: tuple[int, int, int, int] = (1, 1, 1, 1)  # batch, m, n, k
     a: Matrix = None  # type: ignore[assignment]

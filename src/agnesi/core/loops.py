@@ -11,12 +11,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 BOOL_RESULTS = frozenset(
-    ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "signbit"]
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
+    "logical_not isnan isinf isfinite signbit".split()
 )
 
 
@@ -24,7 +25,9 @@ class Axis:
     """A loop variable that runs over [0, extent).  ``slot`` tells loops of one nest apart."""
 
     __slots__ = ("__weakref__", "extent", "slot")
-    _known: weakref.WeakValueDictionary[tuple[int, int], Axis] = weakref.WeakValueDictionary()
+    _known: ClassVar[weakref.WeakValueDictionary[tuple[int, int], Axis]] = (
+        weakref.WeakValueDictionary()
+    )
 
     extent: int
     slot: int
@@ -188,11 +191,8 @@ class _Bits(float):
 
 def call(name: str, *args: Expr) -> Expr:
     """A scalar operation by its name in the elementwise table; operands share one dtype."""
-    if name in BOOL_RESULTS:
-        dtype = "bool"
-    else:
-        dtype = args[1].dtype if name == "where" else args[0].dtype
-    return make(name, args, dtype)
+    operand = args[1] if name == "where" else args[0]
+    return make(name, args, "bool" if name in BOOL_RESULTS else operand.dtype)
 
 
 def where(condition: Expr, a: Expr, b: Expr) -> Expr:

@@ -16,11 +16,12 @@ Type = tuple[Shape, np.dtype]
 
 
 class Op:
-    """Base of all operations.  Operations are immutable; their parameters are the fields of a ``record``.
+    """Base of all operations.
 
+    Operations are immutable; their parameters are the fields of a ``record``.
     A subclass gives ``infer`` and ``perform``, and the rules that make sense for it:
 
-    - ``infer(*xs) -> (shape, dtype)``: xs have ``shape`` and ``dtype``; raises ShapeError/DTypeError.
+    - ``infer(*xs) -> (shape, dtype)``: xs have both; raises ShapeError or DTypeError.
     - ``perform(*arrays) -> ndarray``: the reference, in NumPy.
     - ``vjp(g, y, *xs) -> tuple``: cotangents of the inputs (Tensors or None), in public operations.
     - ``jvp(ts, y, *xs) -> Tensor``: tangent of the output; ts holds Tensors or None.

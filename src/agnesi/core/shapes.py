@@ -17,7 +17,8 @@ def broadcast(*shapes: Shape) -> Shape:
         return first
     ndim = max(map(len, shapes))
     padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
-    return tuple(_common(sizes, axis - ndim, shapes) for axis, sizes in enumerate(zip(*padded, strict=True)))
+    columns = enumerate(zip(*padded, strict=True))
+    return tuple(_common(sizes, axis - ndim, shapes) for axis, sizes in columns)
 
 
 def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Size:
@@ -25,7 +26,7 @@ def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Si
     for n in sizes:
         if n == 1 and not isinstance(n, Dim):
             continue
-        if (result == 1 and not isinstance(result, Dim)) or (isinstance(result, Dim) and not isinstance(n, Dim)):
+        if result == 1 or (isinstance(result, Dim) and not isinstance(n, Dim)):
             result = n
         elif not isinstance(n, Dim) and n != result:
             raise ShapeError(

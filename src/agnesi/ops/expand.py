@@ -24,9 +24,11 @@ class BroadcastTo(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
-        if len(x.shape) > len(self.shape) or shapes.broadcast(x.shape, self.shape) != self.shape:
-            if not any(isinstance(n, Dim) for n in (*x.shape, *self.shape)):
-                raise ShapeError(f"shape {x.shape} does not broadcast to {self.shape}")
+        fits = len(x.shape) <= len(self.shape) and (
+            shapes.broadcast(x.shape, self.shape) == self.shape
+        )
+        if not fits and not any(isinstance(n, Dim) for n in (*x.shape, *self.shape)):
+            raise ShapeError(f"shape {x.shape} does not broadcast to {self.shape}")
         return self.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
@@ -88,7 +90,7 @@ class SumTo(Op):
 
 
 def lower_reduce(kind: str, at: Any, axes: tuple[int, ...], x: Any) -> Any:
-    """Reduction of operand ``x`` over ``axes``; ``at`` has an entry, of any value, for each axis."""
+    """Reduction of ``x`` over ``axes``; ``at`` has an entry, of any value, for each axis."""
     if not axes:
         return x(*at)
     avoid = frozenset().union(*(a.free for i, a in enumerate(at) if i not in axes))
