@@ -207,7 +207,8 @@ class Builder:
         self.emit("ret void" if value is None else f"ret {value}")
 
     def phi(self, type_: str, incoming: Sequence[tuple[Value, str]]) -> Value:
-        return self.value(type_, f"phi {type_} " + ", ".join(f"[{v.ref}, %{b}]" for v, b in incoming))
+        edges = ", ".join(f"[{v.ref}, %{b}]" for v, b in incoming)
+        return self.value(type_, f"phi {type_} {edges}")
 
     def text(self) -> str:
         """The function as it stands."""
@@ -329,7 +330,7 @@ class Builder:
         return self.value(type_, f"{name} {value} to {type_}")
 
     def intrinsic(self, name: str, *args: Value, result: str | None = None) -> Value:
-        """Call an overloaded intrinsic, e.g. ``intrinsic("fma", a, b, c)``; overload = first type."""
+        """Call an intrinsic overloaded on its first operand, as ``intrinsic("fma", a, b, c)``."""
         return self.call(result or args[0].type, f"llvm.{name}.{suffix(args[0].type)}", *args)
 
     def call(self, result: str, name: str, *args: Value) -> Value:
@@ -387,7 +388,9 @@ class Builder:
         self.streamed = True
         self.emit(f"store {value}, {pointer}, align 64, !nontemporal !0")
 
-    def masked_load(self, type_: str, pointer: Value, mask: Value, align: int, other: Value) -> Value:
+    def masked_load(
+        self, type_: str, pointer: Value, mask: Value, align: int, other: Value
+    ) -> Value:
         """Load the lanes where ``mask`` is set; the rest take ``other``."""
         name = f"llvm.masked.load.{suffix(type_)}.p0"
         return self.call(type_, name, pointer, Value(str(align), "i32"), mask, other)

@@ -37,12 +37,12 @@ def compared(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> An
 
 
 def _values(tensors: list[Tensor]) -> list[np.ndarray]:
-    return [t.data.copy() for t in tensors]  # type: ignore[union-attr]
+    return [t.data.copy() for t in tensors]
 
 
 def _restore(tensors: list[Tensor], values: list[np.ndarray]) -> None:
     for t, value in zip(tensors, values, strict=True):
-        np.copyto(t.data, value)  # type: ignore[arg-type]
+        np.copyto(t.data, value)
 
 
 def _check(what: str, eager: Any, compiled: Any, name: str) -> None:

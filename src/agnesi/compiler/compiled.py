@@ -58,7 +58,7 @@ class Compiled:
     arguments: Sequence[Any]
     graph: FunctionGraph
     returned: int
-    updates: list[tuple[Tensor | int, int]]
+    updates: Sequence[tuple[Tensor | int, int]]
     result: str
     wrap: Sequence[bool]
     settings: Settings
@@ -104,7 +104,9 @@ class Compiled:
         assert self.executable is not None
         reused = self.executable.reused
         made = iter(self.executable.native(*args) or ())
-        results = tuple(args[reused[i]] if i in reused else next(made) for i in range(self.returned))
+        results = tuple(
+            args[reused[i]] if i in reused else next(made) for i in range(self.returned)
+        )
         return results[0] if self.result == "single" else results
 
     def _state_leaf(self, t: Tensor) -> Node:
@@ -132,9 +134,10 @@ class Compiled:
         """The same function on the interpreter."""
         values = [_array(a, spec) for a, spec in zip(args, self.arguments, strict=True)
                   if spec.kind not in ("identity", "ignore")]
-        if any(v is None for v in values) or not self.same_state():
-            return self.slow(*args)  # type: ignore[misc]
-        results = interpret(self.optimised, values)
+        known = [v for v in values if v is not None]
+        if len(known) < len(values) or not self.same_state():
+            return self.slow(*args)
+        results = interpret(self.optimised, known)
         for t, i in self.updates:
             np.copyto(values[t] if isinstance(t, int) else t.data, results[i])  # type: ignore[arg-type]
         outputs = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class Direct:
@@ -13,11 +13,14 @@ class Direct:
     class of an instance holds the native function in use.
     """
 
-    __call__: Any
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **keywords: Any) -> Any: ...
 
     def __new__(cls, *args: Any, **keywords: Any) -> Any:
         return super().__new__(type(cls.__name__, (cls,), {"__doc__": cls.__doc__}))
 
     def call_directly(self, run: Callable[..., Any]) -> None:
         """Let calls go to ``run`` at once."""
-        type(self).__call__ = run
+        own: Any = type(self)
+        own.__call__ = run

@@ -42,7 +42,7 @@ def leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
     for node in graph.inputs:
         t = live_tensor(node)
         assert t is None or node.handle is None
-        buffers[id(node)] = Buffer(node.shape, node.dtype, "argument", node=node)  # type: ignore[arg-type]
+        buffers[id(node)] = Buffer(node.shape, node.dtype, "argument", node=node)
     for node in graph.nodes:
         if node.op is not None or id(node) in buffers:
             continue
@@ -50,7 +50,7 @@ def leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
         if t is not None:
             buffers[id(node)] = _state_buffer(node)
         elif constant_value(node) is not None:
-            buffers[id(node)] = Buffer(node.shape, node.dtype, "constant", node=node)  # type: ignore[arg-type]
+            buffers[id(node)] = Buffer(node.shape, node.dtype, "constant", node=node)
         else:
             raise MissingInputError(f"the input {node.name or 'without a name'} has no value")
     return buffers
@@ -163,7 +163,7 @@ def _wrapper(entry: Any) -> Any:
 
 
 def _shape(node: Node) -> tuple[int, ...]:
-    return tuple(node.shape)  # type: ignore[arg-type]
+    return tuple(node.shape)
 
 
 def _state(buffer: Buffer) -> Any:

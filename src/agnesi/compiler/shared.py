@@ -55,8 +55,8 @@ class Shared(Tensor):
                 )
             )
         new = np.array(array, self.dtype, order="C", copy=None if borrow else True)
-        if new.shape == self.storage.shape and self.storage.data.flags.writeable:  # type: ignore[union-attr]
-            np.copyto(self.storage.data, new)  # type: ignore[arg-type]
+        if new.shape == self.storage.shape and self.storage.data.flags.writeable:
+            np.copyto(self.storage.data, new)
         else:
             self.storage.data = new
         touch(self.storage)

@@ -64,7 +64,7 @@ class Trace:
             node = node_of_type(view.op, (base,), (shape, dtype), user_where(2))
         else:
             node = Node(
-                None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,  # type: ignore[union-attr]
+                None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,
                 handle=lambda: x, name=x._name, where=user_where(2),
             )
         self.leaves[id(x)] = (x, node)

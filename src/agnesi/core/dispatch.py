@@ -328,7 +328,7 @@ class Item(Op):
 
 
 def _item(parent: Node, index: int) -> Node:
-    shape, dtype = parent.outputs[index]  # type: ignore[index]
+    shape, dtype = parent.outputs[index]
     return Node(
         Item(index), (parent,), shape, dtype, where=parent.where,
         requires_grad=parent.requires_grad and dtype.kind in "fc",

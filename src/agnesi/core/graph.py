@@ -405,7 +405,7 @@ def _shape_now(leaf: Node, shapes: Mapping[Node, Sequence[int]]) -> tuple[int, .
     if given is not None:
         return tuple(given)
     t = live_tensor(leaf)
-    return t.shape if t is not None else leaf.shape  # type: ignore[return-value]
+    return t.shape if t is not None else leaf.shape
 
 
 def _unfit(leaf: Node, shape: Shape, known: Mapping[Dim, Size]) -> str:

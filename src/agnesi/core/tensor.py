@@ -52,7 +52,7 @@ class Tensor:
     requires_grad: bool
     _grad: Any
     _view: Any
-    _version: list[int] | None
+    _version: list[Any] | None  # the count of changes, then weak references to views
     _name: str | None
 
     @property

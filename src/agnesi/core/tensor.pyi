@@ -20,7 +20,7 @@ class Tensor:
     name: str | None
     _grad: Any
     _view: Any
-    _version: list[builtins.int] | None
+    _version: list[Any] | None
     _name: str | None
     @property
     def shape(self) -> Shape: ...

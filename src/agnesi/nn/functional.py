@@ -54,7 +54,7 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *,
     x = as_tensor(x)
     if not training or p == 0:
         return x
-    return x * dropout_mask(x.shape, p, dtype=x.dtype, generator=generator)  # type: ignore[operator, no-any-return]
+    return x * dropout_mask(x.shape, p, dtype=x.dtype, generator=generator)
 
 
 @public
@@ -68,7 +68,7 @@ def layer_norm(x: Any, normalized_shape: tuple[int, ...], weight: Any = None, bi
     >>> ag.nn.functional.layer_norm(ag.tensor([1.0, 3.0]), (2,), eps=0.0)
     tensor([-1.,  1.])
     """
-    x: Any = as_tensor(x)
+    x = as_tensor(x)
     n = len(normalized_shape)
     if x.shape[x.ndim - n:] != tuple(normalized_shape):
         raise ValueError(f"the last axes of {typed(x)} are not {tuple(normalized_shape)}")

@@ -28,7 +28,7 @@ def fans(t: Tensor) -> tuple[int, int]:
 
 def _filled(t: Tensor, value: Tensor) -> Tensor:
     with no_grad():
-        t.copy_(value)  # type: ignore[attr-defined]
+        t.copy_(value)
     return t
 
 
@@ -69,7 +69,7 @@ def constant_(t: Tensor, value: float) -> Tensor:
     tensor([3., 3.])
     """
     with no_grad():
-        t.fill_(value)  # type: ignore[attr-defined]
+        t.fill_(value)
     return t
 
 

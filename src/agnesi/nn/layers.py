@@ -207,8 +207,9 @@ class LayerNorm(Module):
 
     def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5, *,
                  dtype: Any = None) -> None:
-        single = isinstance(normalized_shape, int)
-        self.normalized_shape = (normalized_shape,) if single else tuple(normalized_shape)  # type: ignore[arg-type]
+        if isinstance(normalized_shape, int):
+            normalized_shape = (normalized_shape,)
+        self.normalized_shape = tuple(normalized_shape)
         self.eps = eps
         self.weight = ones(self.normalized_shape, dtype=dtype, requires_grad=True)
         self.bias = zeros(self.normalized_shape, dtype=dtype, requires_grad=True)

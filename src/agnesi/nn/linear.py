@@ -154,7 +154,7 @@ class Embedding(Module):
         init.normal_(self.weight)
 
     def forward(self, indices: Tensor) -> Tensor:
-        return self.weight[indices]  # type: ignore[index, no-any-return]
+        return self.weight[indices]
 
     def extra_repr(self) -> str:
         return ", ".join(map(str, self.weight.shape))

@@ -194,7 +194,7 @@ class Module:
                     f"{name} has shape {mine[name].shape}, the state has {array.shape}"
                 )
         for name, array in arrays.items():
-            np.copyto(mine[name].data, array, casting="same_kind")  # type: ignore[arg-type]
+            np.copyto(mine[name].data, array, casting="same_kind")
             touch(mine[name])
 
     # -- changing all at once -------------------------------------------------------------
@@ -233,7 +233,7 @@ class Module:
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
         for _, t in self._named_tensors():
             if t.dtype.kind == "f" and t.dtype != kind:
-                t.data, t.node, t._grad = t.data.astype(kind), None, None  # type: ignore[union-attr]
+                t.data, t.node, t._grad = t.data.astype(kind), None, None
         return self
 
     # -- printing -------------------------------------------------------------------------

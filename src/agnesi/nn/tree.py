@@ -29,7 +29,7 @@ def table(module: Any) -> str:
 
 
 def _lines(module: Any, name: str, indent: str) -> Iterator[tuple[str, int]]:
-    count = sum(product(p.shape) for p in module.parameters())
+    count = sum(int(product(p.shape)) for p in module.parameters())
     head = f"{indent}({name}): " if name else indent
     yield f"{head}{type(module).__name__}({module.extra_repr()})", count
     for inner, child in module._entries():

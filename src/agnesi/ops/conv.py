@@ -209,7 +209,7 @@ class ConvGradW(_Bilinear):
         return self.shape, x.dtype
 
     def perform(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
-        columns = _columns(x, self.windows, self.shape[2:], self.groups)  # type: ignore[arg-type]
+        columns = _columns(x, self.windows, self.shape[2:], self.groups)
         return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
 
     def vjp(self, h: Tensor, y: Tensor, x: Tensor, g: Tensor) -> tuple[Any, ...]:

@@ -140,7 +140,7 @@ _CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
 
 
 def constant(scalar: Any, beside: Any) -> Tensor | None:
-    """A shared tensor for a Python number beside an eager tensor that decides its dtype, or None."""
+    """A shared tensor for a Python number that takes the dtype of the eager tensor ``beside``."""
     if type(beside) is not Tensor or beside.data is None:
         return None
     dtype = beside.data.dtype

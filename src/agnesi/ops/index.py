@@ -207,7 +207,7 @@ def _entry(e: Any) -> Any:
         if t.dtype.kind not in "biu":
             raise IndexError(f"indices must be integers or bools, not {typed(t)}")
         if t.shape == () and t.dtype.kind != "b" and _fixed(t):
-            return int(t.data)  # type: ignore[arg-type]
+            return int(t.data)
         return t
     try:
         return operator.index(e)

@@ -58,7 +58,7 @@ class Reshape(Op):
     def lower(self, at: Any, x: Any) -> Any:
         if product(x.shape) == 0:
             return x(*(loops.Affine(),) * len(x.shape))
-        return x(*remap(at, self.shape, x.shape))  # type: ignore[arg-type]
+        return x(*remap(at, self.shape, x.shape))
 
     def resolve(self, known: Any) -> Op:
         return Reshape(tuple(map(known, self.shape)))

@@ -71,7 +71,7 @@ class MaxPool(Op):
         padded = self.windows.padded(x, _least(x.dtype))
         places = self.windows.sizes(x.shape[2:], self.kernel)
         result: Any = None
-        for _, where in self.windows.taps(self.kernel, places):  # type: ignore[arg-type]
+        for _, where in self.windows.taps(self.kernel, places):
             tap = padded[where]
             result = tap.copy() if result is None else np.maximum(result, tap, out=result)
         return result

@@ -92,7 +92,7 @@ class Slice(Op):
 
     def index(self) -> tuple[Any, ...]:
         """The key as NumPy takes it; with it even a single element is a view."""
-        return (*[e if type(e) is int else slice(*e) for e in self.key], ...)
+        return (*[e if isinstance(e, int) else slice(*e) for e in self.key], ...)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         return x[self.index()]
@@ -216,8 +216,8 @@ class Unslice(Op):
     def parts(self, x: Any) -> list[loops.Part]:
         zero = loops.const(0, x.dtype)
         return [
-            loops.Part.whole(self.shape, lambda at: zero),  # type: ignore[arg-type]
-            slice_part(self.key, self.shape, x),  # type: ignore[arg-type]
+            loops.Part.whole(self.shape, lambda at: zero),
+            slice_part(self.key, self.shape, x),
         ]
 
     def resolve(self, known: Any) -> Op:

@@ -33,7 +33,7 @@ class Hyper:
             return self
         cell: Tensor = getattr(instance, self.slot)
         if STATE.trace is None:
-            return cell.data.item()  # type: ignore[union-attr]
+            return cell.data.item()
         source = STATE.trace.node_of(cell)
         return symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
 

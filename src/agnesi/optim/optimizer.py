@@ -74,7 +74,7 @@ class Optimizer:
             g = p.grad
             if g is None:
                 continue
-            if STATE.trace is None and p.data.size >= COMPILED_FROM:  # type: ignore[union-attr]
+            if STATE.trace is None and p.data.size >= COMPILED_FROM:
                 self._compiled_update(i)(g, *shared)
             else:
                 self.update(p, g, *self._slots_of(i), *shared)
@@ -102,7 +102,7 @@ class Optimizer:
             if set_to_none or p.grad is None:
                 p.grad = None
             else:
-                p.grad.zero_()  # type: ignore[attr-defined]
+                p.grad.zero_()
 
     # -- saving ---------------------------------------------------------------------------
     def _cells(self) -> dict[str, Tensor]:
@@ -146,7 +146,7 @@ class Optimizer:
             if isinstance(getattr(type(self), name, None), Hyper):
                 setattr(self, name, float(array))
             else:
-                np.copyto(cells[name].data, array, casting="same_kind")  # type: ignore[arg-type]
+                np.copyto(cells[name].data, array, casting="same_kind")
                 touch(cells[name])
 
     def __repr__(self) -> str:
