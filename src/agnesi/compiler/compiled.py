@@ -6,18 +6,18 @@ import importlib.util
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.fingerprint import fingerprint, source_stamp
 from agnesi.compiler.interpret import interpret
-from agnesi.compiler.pipeline import Executable, compile_graph
+from agnesi.compiler.pipeline import Bound, Clock, Scheduled
+from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import config
 from agnesi.core.graph import FunctionGraph, live_tensor
-from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.rewrite import Report, rewrite
 
 
 @dataclass
@@ -50,94 +50,136 @@ def _can_compile() -> bool:
 class Compiled:
     """A function for one set of types and sizes.
 
-    ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry
-    was told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the
-    place of an input, with the place of its new value among the outputs.
+    ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry was
+    told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the place
+    of an input, with the place of its new value among the outputs.
     """
 
     arguments: Sequence[Any]
     graph: FunctionGraph
     returned: int
-    updates: Sequence[tuple[Tensor | int, int]]
+    updates: list[tuple[Tensor | int, int]]
     result: str
     wrap: Sequence[bool]
     settings: Settings
+    slow: Callable[..., Any]
     name: str = "compiled"
     guards: Sequence[Any] = ()
     donated: Sequence[int] = ()
-    slow: Callable[..., Any] = print
-    report: Report = field(default_factory=Report)
-    executable: Executable | None = None
+    bound: Bound | None = None
     run: Any = None
+    clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
-        import time
+        tensors = [live_tensor(n) for n in self.graph.live]
+        tensors += [t for t, _ in self.updates if isinstance(t, Tensor)]
+        unique = {id(t): t for t in tensors if t is not None}
+        self.live: list[Tensor] = list(unique.values())
+        self.preset = self.settings.preset
+        if config.compile and _can_compile():
+            self.recipe = self._kept_recipe()
+            self.bind()
+        else:
+            self.run = self._interpreted
 
-        start = time.perf_counter()
-        self.optimised = rewrite(
-            self.graph, self.settings.preset, self.settings.include, self.settings.exclude,
-            self.report,
+    # -- stages ---------------------------------------------------------------------------
+    @cached_property
+    def rewritten(self) -> tuple[FunctionGraph, Any]:
+        """The optimised graph, and the report of its rewriting."""
+        from agnesi.rewrite import Report, rewrite
+
+        report = Report()
+        graph = rewrite(
+            self.graph, self.preset, self.settings.include, self.settings.exclude, report
         )
-        self.seconds = {"rewrite": time.perf_counter() - start}
+        self.clock.mark("rewrite")
+        return graph, report
+
+    @property
+    def optimised(self) -> FunctionGraph:
+        return self.rewritten[0]
+
+    @cached_property
+    def scheduled(self) -> Scheduled:
+        """Kernels, memory plan and code text."""
+        return Scheduled(
+            self.optimised, self.live, self.returned, self.updates, self.donated, self.clock
+        )
+
+    def _kept_recipe(self) -> Recipe:
+        """The recipe from the disk cache, or made now and kept there."""
+        from agnesi.runtime import diskcache
+
+        name = self._cache_name()
+        kept = diskcache.get(name) if name else None
+        if kept is not None:
+            recipe = Recipe.unpacked(kept)
+            self.clock.mark("recall")
+            return recipe
+        recipe = self.scheduled.recipe
+        if name and not recipe.callbacks:
+            diskcache.put(name, recipe.packed())
+        return recipe
+
+    def _cache_name(self) -> str:
+        """The recipe's name in the disk cache; empty where it cannot be kept."""
+        from agnesi.rewrite import custom_rules
+        from agnesi.runtime import diskcache, machine
+
+        text = fingerprint(self.graph, self.live) if config.cache and not custom_rules() else None
+        if text is None:
+            return ""
+        places = {id(t): i for i, t in enumerate(self.live)}
+        updates = [(t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates]
+        rest = (self.returned, updates, list(self.donated), self.preset,
+                list(self.settings.include), list(self.settings.exclude))
+        strides = [t.data.strides for t in self.live]  # type: ignore[union-attr]
+        return diskcache.key(
+            "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)
+        )
+
+    # -- binding --------------------------------------------------------------------------
+    def bind(self) -> None:
+        """(Re)bind to the present memory of the live tensors."""
+        outputs = [
+            (n.dtype.name, tuple(n.shape), w)
+            for n, w in zip(self.graph.outputs[: self.returned], self.wrap, strict=True)
+        ]
+        self.bound = Bound(
+            self.recipe, self.live, self.arguments, outputs, result=self.result, slow=self.slow,  # type: ignore[arg-type]
+            guards=self.guards, name=self.name, clock=self.clock,
+        )
+        self.strides = [t.data.strides for t in self.live]  # type: ignore[union-attr]
+        self.run = self._in_place if self.recipe.reused else self.bound.native
+
+    @property
+    def direct(self) -> bool:
+        """Whether ``run`` is native code."""
+        return self.bound is not None and not self.recipe.reused
+
+    def follow(self) -> None:
+        """Bind anew if a live tensor got other memory."""
+        if self.bound is None or self.bound.present():
+            return
+        if [t.data.strides for t in self.live] != self.strides:  # type: ignore[union-attr]
+            self.__dict__.pop("scheduled", None)
+            self.recipe = self.scheduled.recipe
         self.bind()
 
-    def bind(self) -> None:
-        """(Re)bind to the present memory of the live tensors; code for it may be there already."""
-        self._leaf = {id(live_tensor(n)): n for n in self.optimised.live}
-        if not (config.compile and _can_compile()):
-            self.run = self._interpreted
-            return
-        updates = [
-            (self.optimised.inputs[t] if isinstance(t, int) else self._state_leaf(t), i)
-            for t, i in self.updates
-        ]
-        self.executable = compile_graph(
-            self.optimised, self.arguments, self.returned, updates,
-            result=self.result, wrap=self.wrap, slow=self.slow, guards=self.guards,
-            donated=[self.optimised.inputs[i] for i in self.donated], name=self.name,
-        )
-        self.seconds.update(self.executable.seconds)
-        self.run = self._in_place if self.executable.reused else self.executable.native
-
+    # -- running --------------------------------------------------------------------------
     def _in_place(self, *args: Any) -> Any:
         """Run where some results are written over arguments; those are the results then."""
-        assert self.executable is not None
-        reused = self.executable.reused
-        made = iter(self.executable.native(*args) or ())
-        results = tuple(
-            args[reused[i]] if i in reused else next(made) for i in range(self.returned)
-        )
+        assert self.bound is not None
+        reused = self.recipe.reused
+        made = iter(self.bound.native(*args) or ())
+        results = tuple(args[reused[i]] if i in reused else next(made) for i in range(self.returned))
         return results[0] if self.result == "single" else results
-
-    def _state_leaf(self, t: Tensor) -> Node:
-        """The leaf of a changed tensor; one that is only written has none in the graph yet."""
-        found = self._leaf.get(id(t))
-        if found is None:
-            found = Node(None, (), t.shape, t.dtype, handle=lambda: t, name=t._name)
-            self._leaf[id(t)] = found
-        return found
-
-    def bound_to_present(self) -> bool:
-        """Whether all live tensors have the memory that the native code knows."""
-        return self.executable is None or all(
-            s.owner.data is s.array for s in self.executable.states
-        )
-
-    def same_state(self) -> bool:
-        """Whether the live tensors still have the shapes and dtypes that this was made for."""
-        return all(
-            t.data.shape == n.shape and t.data.dtype == n.dtype
-            for n in self.optimised.live if (t := live_tensor(n)) is not None
-        )
 
     def _interpreted(self, *args: Any) -> Any:
         """The same function on the interpreter."""
         values = [_array(a, spec) for a, spec in zip(args, self.arguments, strict=True)
                   if spec.kind not in ("identity", "ignore")]
-        known = [v for v in values if v is not None]
-        if len(known) < len(values) or not self.same_state():
-            return self.slow(*args)
-        results = interpret(self.optimised, known)
+        results = interpret(self.optimised, values)
         for t, i in self.updates:
             np.copyto(values[t] if isinstance(t, int) else t.data, results[i])  # type: ignore[arg-type]
         outputs = [
@@ -148,11 +190,8 @@ class Compiled:
         return outputs[0] if self.result == "single" else tuple(outputs)
 
 
-def _array(value: Any, spec: Any) -> np.ndarray | None:
-    """An argument as the interpreter wants it, or None where it does not fit."""
+def _array(value: Any, spec: Any) -> np.ndarray:
+    """An argument as the interpreter wants it."""
     if spec.kind != "array":
         return np.asarray(value, {"float": "float64", "int": "int64", "bool": "bool"}[spec.kind])
-    data = value.data if isinstance(value, Tensor) else value
-    if not isinstance(data, np.ndarray) or data.dtype != spec.dtype or data.shape != spec.shape:
-        return None
-    return data
+    return value.data if isinstance(value, Tensor) else value

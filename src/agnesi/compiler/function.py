@@ -94,11 +94,11 @@ class Function(Direct, Inspectable):
         found = self._made.get(key)
         if found is None:
             found = self._made[key] = self._compile(arrays)
-        elif found.executable is not None and not found.bound_to_present():
-            found.bind()
+        else:
+            found.follow()
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
-        if found.executable is not None and not found.executable.reused:
+        if found.direct:
             self.call_directly(found.run)
         return found.run(*arrays)
 

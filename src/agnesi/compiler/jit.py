@@ -47,9 +47,10 @@ class Jit(Direct, Inspectable):
         if self.mode == "compare":
             return compared(self, args, keywords)
         version = self.version(leaves, tree)
+        result = version(leaves)
         if version.direct:
             self.call_directly(version.compiled.run)
-        return version(leaves)
+        return result
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""

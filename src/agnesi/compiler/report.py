@@ -18,7 +18,7 @@ class Specialisation:
         self.compiled = compiled
         self.signature = signature
         self.cause = cause
-        self.seconds = {"trace": traced, **compiled.seconds}
+        self.seconds = {"trace": traced, **compiled.clock.seconds}
 
     def __str__(self) -> str:
         spent = ", ".join(f"{k} {1e3 * v:.1f}" for k, v in self.seconds.items())
@@ -70,6 +70,10 @@ class Inspectable:
         """The optimised graph of the last specialisation; printing it gives its text."""
         return self._last().optimised
 
+    def rewrites(self) -> Any:
+        """What each stage of rewriting did; printing it gives node counts and firings by rule."""
+        return self._last().rewritten[1]
+
     def plan(self) -> MemoryPlan:
         """The memory plan of the last specialisation; printing it gives kernels and buffers."""
         return MemoryPlan(self._last())
@@ -83,10 +87,10 @@ class Inspectable:
         return self._code().asm()
 
     def _code(self) -> Any:
-        executable = self._last().executable
-        if executable is None:
+        bound = self._last().bound
+        if bound is None:
             raise RuntimeError(f"{self.name} runs on the interpreter, so it has no machine code")
-        return executable.code
+        return bound.code
 
 
 class MemoryPlan:
@@ -103,11 +107,10 @@ class MemoryPlan:
     """
 
     def __init__(self, compiled: Compiled) -> None:
-        executable = compiled.executable
-        if executable is None:
+        if compiled.bound is None:
             raise RuntimeError("functions on the interpreter have no memory plan")
-        self.layout = executable.layout
-        self.steps = executable.steps
+        self.layout = compiled.scheduled.layout
+        self.steps = compiled.scheduled.steps
         self.arena_bytes = self.layout.arena_bytes
         self.eager_bytes = sum(_bytes(n) for n in compiled.graph.nodes if n.value is None)
         self.planned_bytes = self.arena_bytes + sum(b.nbytes for b in self.layout.table)

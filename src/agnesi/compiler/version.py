@@ -128,7 +128,7 @@ class Version:
     @property
     def direct(self) -> bool:
         """Whether the native function may be called with the user's arguments as they are."""
-        return self.flat and self.compiled.executable is not None
+        return self.flat and self.compiled.direct
 
     def valid(self) -> bool:
         """Whether what tracing found still holds."""
@@ -145,10 +145,7 @@ class Version:
         """Run on the leaves of the arguments, whatever their memory looks like."""
         for owner in self.consumed:
             owner._grad = CONSUMED
-        if not self.compiled.bound_to_present():
-            self.compiled.bind()
-            if self.direct:
-                self.owner.call_directly(self.compiled.run)
+        self.compiled.follow()
         values = list(self.statics)
         for i in self.arrays:
             values[i] = _plain(leaves[i])

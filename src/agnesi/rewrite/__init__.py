@@ -21,9 +21,10 @@ from agnesi.rewrite.rules import (
 
 __all__ = [
     "PRESETS", "STAGES", "FunctionGraph", "GraphRule", "NodeRule", "PatternRule", "Report", "Rule",
-    "StageReport", "forget_rule", "pattern_rule", "rewrite", "rewrite_rule", "rules", "variables",
+    "StageReport", "custom_rules", "forget_rule", "pattern_rule", "rewrite", "rewrite_rule", "rules", "variables",
 ]
 
+custom_rules = library.custom_rules
 rules = library.rules
 
 

@@ -32,6 +32,11 @@ def rules() -> list[Rule]:
     return [*OWN["first"].rules, *built_in(), *OWN["last"].rules]
 
 
+def custom_rules() -> bool:
+    """Whether a user has registered rules."""
+    return any(book.rules for book in OWN.values())
+
+
 def register(rule: Rule, position: str) -> Rule:
     """Add a rule of a user's."""
     if position not in OWN:

@@ -41,6 +41,11 @@ def lowerable(node: Node) -> bool:
     )
 
 
+def is_empty(node: Node) -> bool:
+    """Whether there is nothing to compute: no elements, and no Python to run."""
+    return 0 in node.shape and (lowerable(node) or (node.op is not None and bool(node.op.parts)))
+
+
 def is_product(node: Node) -> bool:
     """Whether the compiler has a matrix-product template for this node."""
     return (
@@ -81,16 +86,24 @@ def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
 
 
 class Cluster:
-    """Roots that one kernel fills, the kernels that use them, and the product they finish."""
+    """Roots that one kernel fills, the kernels that use them, and the product they finish.
 
-    __slots__ = ("merged", "product", "reduces", "roots", "users")
+    Clusters hash to their number, so that sets of them have the same order in every process: the
+    code of a graph must not depend on where its nodes lie in memory.
+    """
 
-    def __init__(self, root: Node, users: set[Cluster]) -> None:
+    __slots__ = ("merged", "number", "product", "reduces", "roots", "users")
+
+    def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
+        self.number = number
         self.roots = [root]
         self.users = users
         self.product: Node | None = root if is_product(root) else None
         self.reduces = False
         self.merged: Cluster | None = None
+
+    def __hash__(self) -> int:
+        return self.number
 
     def now(self) -> Cluster:
         """The cluster that this one was merged into, or itself."""
@@ -134,6 +147,10 @@ class Plan:
         users = {c.now() for c in self._users.pop(id(node), ())}
         if not users and id(node) not in self._must:
             return
+        if is_empty(node):
+            self.root[id(node)] = cluster = Cluster(len(self.root), node, users)
+            self.clusters.append(cluster)
+            return
         depth = self._depth.pop(id(node), 0) + 1
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
@@ -147,7 +164,7 @@ class Plan:
             self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
 
     def _opened(self, node: Node, users: set[Cluster]) -> Cluster:
-        cluster = Cluster(node, users)
+        cluster = Cluster(len(self.root), node, users)
         self.clusters.append(cluster)
         self.root[id(node)] = cluster
         return cluster

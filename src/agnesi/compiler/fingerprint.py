@@ -1,0 +1,82 @@
+"""Names for graphs: equal text for graphs that compile to the same code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import agnesi
+from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
+from agnesi.core.node import Node, toposort
+from agnesi.core.tensor import Tensor
+from agnesi.ops.elementwise import Elementwise
+
+_PLAIN = (bool, int, float, str, bytes, type(None), np.dtype)
+
+
+@cache
+def source_stamp() -> str:
+    """What the library's own source looks like: another version is another stamp."""
+    root = os.path.dirname(agnesi.__file__)
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [f for f in folders if f != "__pycache__"]
+        for name in files:
+            info = os.stat(os.path.join(folder, name))
+            found.append(f"{name} {info.st_size} {info.st_mtime_ns}")
+    return "\n".join(sorted(found))
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
+
+
+def _is_ours(thing: Any) -> bool:
+    return thing is None or getattr(thing, "__module__", "").startswith("agnesi.")
+
+
+def operation(op: Any) -> str | None:
+    """The text of one of the library's own operations with its parameters; None for others."""
+    kind = type(op)
+    if not _is_ours(kind):
+        return None
+    if isinstance(op, Elementwise):
+        ours = _is_ours(op.expand) and all(map(_is_ours, op.rules))
+        return f"{kind.__qualname__} {op.name}" if ours else None
+    values = vars(op)
+    if not all(map(_is_plain, values.values())):
+        return None
+    return f"{kind.__module__}.{kind.__qualname__} {sorted(values.items())!r}"
+
+
+def _leaf(node: Node, live: Sequence[Tensor]) -> str:
+    t = live_tensor(node)
+    if t is not None:
+        number = next(i for i, x in enumerate(live) if x is t)
+        return f"live {number} {t.data.strides}"  # type: ignore[union-attr]
+    value = constant_value(node)
+    return "input" if value is None else f"constant {value.tobytes().hex()}"
+
+
+def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
+    """The text of a graph whose live leaves are ``live``; None if it holds foreign operations."""
+    numbers: dict[Node, int] = {}
+    lines = []
+    for node in toposort((*graph.inputs, *graph.outputs)):
+        numbers[node] = len(numbers)
+        if node.op is None:
+            what: str | None = _leaf(node, live)
+        else:
+            what = operation(node.op)
+        if what is None:
+            return None
+        inputs = [numbers[n] for n in node.inputs]
+        lines.append(f"{what} {inputs} {node.dtype} {node.shape} {node.outputs}")
+    ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
+    return "\n".join([*lines, repr(ends)])

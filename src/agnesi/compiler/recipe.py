@@ -1,0 +1,65 @@
+"""Everything that a graph compiles to, apart from where its tensors are: can be kept on disk."""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class Recipe:
+    """IR text, and how the entry finds the buffers that its body expects.
+
+    Attributes
+    ----------
+    text : str
+        The module; its body takes arguments, states, constants, results and the arena, in order.
+    states : list of int
+        Places of the states among the function's live tensors.
+    constants : list of numpy.ndarray
+        Values of the constants.
+    results : list of int
+        Places of the outputs that the entry makes.
+    reused : dict
+        Outputs that stand in the memory of an argument: output to argument, by place.
+    arena_bytes : int
+        Scratch memory of a call.
+    long : bool
+        Whether a call is worth releasing the interpreter lock.
+    callbacks : list
+        Functions that the body calls in Python; a recipe with any is not kept on disk.
+    """
+
+    text: str
+    states: list[int]
+    constants: list[np.ndarray]
+    results: list[int]
+    reused: dict[int, int]
+    arena_bytes: int
+    long: bool
+    callbacks: list[Any] = field(default_factory=list)
+
+    def packed(self) -> bytes:
+        """The recipe as bytes."""
+        arrays = io.BytesIO()
+        np.savez(arrays, *self.constants)
+        head = {k: v for k, v in asdict(self).items() if k not in ("constants", "callbacks")}
+        head["reused"] = sorted(self.reused.items())
+        text = json.dumps(head).encode()
+        return zlib.compress(len(text).to_bytes(8, "little") + text + arrays.getvalue(), 1)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Recipe:
+        """The recipe that :meth:`packed` wrote."""
+        raw = zlib.decompress(data)
+        size = int.from_bytes(raw[:8], "little")
+        head = json.loads(raw[8 : 8 + size])
+        head["reused"] = dict(map(tuple, head["reused"]))
+        with np.load(io.BytesIO(raw[8 + size :]), allow_pickle=False) as arrays:
+            constants = [arrays[name] for name in arrays.files]
+        return cls(constants=constants, **head)
