@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dims import Dim, Shape, Size, product
 from agnesi.core.errors import ShapeError
 
 
@@ -71,3 +71,8 @@ def reduced(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
     if keepdims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def count(shape: Shape, axes: Sequence[int]) -> Size:
+    """Number of elements along ``axes``."""
+    return product([shape[a] for a in axes])

@@ -93,10 +93,8 @@ CBRT = Elementwise("cbrt", np.cbrt, (lambda g, y: safe_divide(g, y * y * 3),), k
 
 def _log_of_base(a: Tensor) -> Tensor:
     """log(a), with 0 for a = 0: the derivative of 0**b to b is taken as 0, also at b = 0."""
-    from agnesi.ops.explog import log
-    from agnesi.ops.select import where
-
-    return log(where(a == 0, 1, a))
+    logarithm: Tensor = a.masked_fill(a == 0, 1).log()
+    return logarithm
 
 
 def _abs_rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:

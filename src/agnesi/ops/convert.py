@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
+from agnesi.core import dtypes, loops
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
@@ -51,9 +51,7 @@ class Cast(Op):
         return cast(ts[0], self.dtype) if dtypes.is_inexact(self.dtype) else None
 
     def lower(self, at: Any, x: Any) -> Any:
-        from agnesi.core.loops import cast as convert
-
-        return convert(x(*at), self.dtype.name)
+        return loops.cast(x(*at), self.dtype.name)
 
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
@@ -89,9 +87,7 @@ class Size(Op):
         return Size(known(self.size))
 
     def lower(self, at: Any) -> Any:
-        from agnesi.core.loops import const
-
-        return const(self.size, "int64")
+        return loops.const(self.size, "int64")
 
 
 def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
@@ -134,6 +130,17 @@ def _has_array(x: Any) -> bool:
     while isinstance(x, (list, tuple)) and x:
         x = x[0]
     return isinstance(x, (np.ndarray, np.generic))
+
+
+def accumulator(x: Any, dtype: Any) -> Tensor:
+    """``x`` in the dtype that its sums and products have: small integers become 64 bits wide."""
+    x = as_tensor(x)
+    if dtype is not None:
+        return cast(x, dtypes.as_dtype(dtype))
+    kind = x.dtype.kind
+    if kind in "fc":
+        return x
+    return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
 
 _CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}

@@ -31,10 +31,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 def _share(a: Tensor, b: Tensor) -> Tensor:
     """The part of ``a`` in ``logaddexp(a, b)``; half, where both are the same infinity."""
-    from agnesi.ops.compare import isinf
-    from agnesi.ops.select import where
-
-    return sigmoid(where((a == b) & isinf(a), 0, a - b))
+    return sigmoid((a - b).masked_fill((a == b) & a.isinf(), 0))
 
 
 SIGMOID = Elementwise("sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc")

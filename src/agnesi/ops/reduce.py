@@ -10,16 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
-from agnesi.core.dims import Dim, Size, product
+from agnesi.core.dims import Dim, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, public, typed
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.convert import accumulator, as_tensor, cast
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, lower_reduce
+from agnesi.ops.scans import product_of_others
 
 Axis = int | tuple[int, ...] | None
 
@@ -101,8 +102,6 @@ class Reduce(Op):
 
     def others(self, x: Tensor) -> Tensor:
         """For each element, the product of the others along the axes; exact beside zeros."""
-        from agnesi.ops.scans import product_of_others
-
         return product_of_others(x, self.axes)
 
     def lower(self, at: Any, x: Any) -> Any:
@@ -140,23 +139,7 @@ def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return apply(_reducer_for(kind, axis, len(x.shape), keepdims), x)
 
 
-def count_of(shape: Any, axes: tuple[int, ...]) -> Size:
-    """Number of elements along axes."""
-    return product([shape[a] for a in axes])
-
-
 # -- sums and products --------------------------------------------------------------------------
-def accumulator(x: Any, dtype: Any) -> Tensor:
-    """``x`` in the dtype that its sums and products have: small integers become 64 bits wide."""
-    x = as_tensor(x)
-    if dtype is not None:
-        return cast(x, dtypes.as_dtype(dtype))
-    kind = x.dtype.kind
-    if kind in "fc":
-        return x
-    return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
-
-
 @public
 def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Sum over axes (all by default); integers are summed in 64 bits.
@@ -206,7 +189,7 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> 
     """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
     dtype = x.dtype
     wide = cast(x, dtypes.float32) if dtype == dtypes.float16 else x
-    count: Any = count_of(x.shape, axes)
+    count: Any = shapes.count(x.shape, axes)
     if isinstance(count, Dim):
         count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
         if less:

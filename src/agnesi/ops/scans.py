@@ -13,11 +13,11 @@ from agnesi.core.op import Op, public
 from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
+from agnesi.ops.convert import accumulator
 from agnesi.ops.creation import filled
 from agnesi.ops.elementwise import silently
 from agnesi.ops.join import concat
 from agnesi.ops.movement import permute_dims, reshape
-from agnesi.ops.reduce import accumulator, count_of
 
 
 @record
@@ -178,7 +178,7 @@ def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     lines = permute_dims(x, order)
     shape = lines.shape
     last = len(rest)
-    lines = reshape(lines, (*shape[:last], count_of(x.shape, axes)))
+    lines = reshape(lines, (*shape[:last], shapes.count(x.shape, axes)))
     result = arith.multiply(
         apply(CumProd(last, exclusive=True), lines),
         apply(CumProd(last, reverse=True, exclusive=True), lines),
@@ -190,7 +190,7 @@ def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any) -> Tensor:
     x = accumulator(x, dtype)
     if axis is None:
-        x, axis = reshape(x, (count_of(x.shape, tuple(range(x.ndim))),)), 0
+        x, axis = reshape(x, (shapes.count(x.shape, tuple(range(x.ndim))),)), 0
     return apply(op(shapes.axis_of(axis, x.ndim)), x)
 
 
