@@ -21,7 +21,7 @@ from agnesi.core.kernels import (
 )
 from agnesi.core.loops import Affine, At, Axis, Expr, Read
 from agnesi.core.node import Node, toposort
-from agnesi.schedule.plan import Cluster, Plan, flat_source, lowerable
+from agnesi.schedule.plan import Cluster, Plan, flat_source, is_empty, lowerable
 
 
 class Program:
@@ -69,7 +69,7 @@ class _Fuser:
             base = flat_source(node)
             held = self.taken.get(id(base))
             if held is None or id(held) in used:
-                held = Buffer(node.shape, node.dtype, "output", node=node)  # type: ignore[arg-type]
+                held = Buffer(node.shape, node.dtype, "output", node=node)
                 self.program.buffers.append(held)
                 self._copy(node, held)
             used.add(id(held))
@@ -89,7 +89,7 @@ class _Fuser:
 
     # -- buffers --------------------------------------------------------------------------
     def _new(self, node: Node, role: str) -> Buffer:
-        buffer = Buffer(node.shape, node.dtype, role, node=node)  # type: ignore[arg-type]
+        buffer = Buffer(node.shape, node.dtype, role, node=node)
         self.program.buffers.append(buffer)
         return buffer
 
@@ -158,6 +158,8 @@ class _Fuser:
     def _emit(self, cluster: Cluster) -> None:
         self._reads.clear()
         root = cluster.roots[0]
+        if is_empty(root):
+            return
         if not lowerable(root):
             if root.op.parts is not None and root.dtype.kind != "c":
                 self._parts(root)
@@ -220,7 +222,7 @@ class _Fuser:
         axes = tuple(Axis(d, n) for d, n in enumerate(node.shape))
         a, b = (self._operand(node, i, axes) for i in (0, 1))
         inside = frozenset(id(r) for r in cluster.roots)
-        total = Buffer(node.shape, node.dtype, "sum", node=node)  # type: ignore[arg-type]
+        total = Buffer(node.shape, node.dtype, "sum", node=node)
         at = tuple(Affine(0, {axis: 1}) for axis in axes)
         body = []
         for root in cluster.roots:
@@ -235,7 +237,7 @@ class _Fuser:
                  node.inputs[0].shape[-1])
         places = (axes[0] if batch else None, axes[-2], axes[-1])
         self.program.kernels.append(
-            Product([*dict.fromkeys([node, *cluster.roots])], sizes, a, b, places, total, body)  # type: ignore[arg-type]
+            Product([*dict.fromkeys([node, *cluster.roots])], sizes, a, b, places, total, body)
         )
 
     def _operand(self, node: Node, which: int, axes: tuple[Axis, ...]) -> Matrix | None:
@@ -254,7 +256,7 @@ class _Fuser:
             return None
         buffer, offset = value.param
         strides = tuple(offset.terms.get(a, 0) for a in (batch[0] if batch else None, *pair))
-        return Matrix(buffer, offset.const, strides)  # type: ignore[arg-type]
+        return Matrix(buffer, offset.const, strides)
 
     def _product_as_nest(self, cluster: Cluster, node: Node) -> None:
         """The product as a plain reduction where the template does not fit."""
@@ -292,7 +294,9 @@ def _memoised(function: Any) -> Any:
 
 
 def _uniform(node: Node) -> Any:
-    """The number that a constant of one element holds, or None."""
+    """The number that a constant of one element holds, or None; what has no elements is 0."""
+    if 0 in node.shape:
+        return 0
     if node.op is not None or node.value is None or node.handle is not None:
         return None
     return node.value.reshape(-1)[0].item() if node.value.size == 1 else None

@@ -1,0 +1,360 @@
+"""Random array programs: data that Hypothesis can shrink, run on any pool of tensors.
+
+A step is a name and small numbers; the numbers choose operands and parameters by what fits the
+values that are there, so every list of steps is a program.  *Exact* programs keep to small whole
+numbers, whose results do not depend on the order of operations; *smooth* ones keep to functions
+without jumps, whose results differ by rounding only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import agnesi as ag
+
+#: Whole numbers up to this are added and multiplied exactly in every dtype.
+SMALL = 8
+LIMIT = 40
+MOST = 3000
+
+
+@dataclass
+class Program:
+    """Inputs as (shape, dtype) and steps as (name, numbers)."""
+
+    inputs: list[tuple[tuple[int, ...], str]]
+    steps: list[tuple[str, int, int, int]]
+    smooth: bool = False
+    returned: int = 3
+    seed: int = 0
+
+    def arrays(self) -> list[np.ndarray]:
+        """Values for the inputs."""
+        rng = np.random.default_rng(self.seed)
+        return [self._array(rng, shape, dtype) for shape, dtype in self.inputs]
+
+    def _array(self, rng: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        if self.smooth:
+            return rng.normal(size=shape).astype(dtype)
+        if dtype == "bool":
+            return rng.random(shape) < 0.5
+        return rng.integers(0 if dtype[0] == "u" else -3, 4, shape).astype(dtype)
+
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+        """The last values of the program."""
+        run = Run(list(inputs), self.smooth)
+        for name, i, j, k in self.steps:
+            run.step(name, i, j, k)
+        return tuple(run.pool[-self.returned:])
+
+
+class Run:
+    """A program under way: the values so far, each with a bound of its elements."""
+
+    def __init__(self, pool: list[Any], smooth: bool) -> None:
+        self.pool = pool
+        self.smooth = smooth
+        self.bounds = [SMALL] * len(pool)
+
+    def step(self, name: str, i: int, j: int, k: int) -> None:
+        x, bound = self.pool[i % len(self.pool)], self.bounds[i % len(self.pool)]
+        found = getattr(self, "_" + name)(x, bound, j, k)
+        if found is None:
+            return
+        y, bound = found
+        if math.prod(y.shape) > MOST:
+            return
+        self.pool.append(y)
+        self.bounds.append(bound)
+        if not self.smooth:
+            self._small(len(self.pool) - 1, LIMIT)
+
+    def _small(self, place: int, limit: float) -> Any:
+        """The value, made small where its elements might not be."""
+        x = self.pool[place]
+        if x.dtype.kind != "b" and self.bounds[place] > limit:
+            x = self.pool[place] = ag.clip(x, -SMALL if x.dtype.kind != "u" else 0, SMALL)
+            self.bounds[place] = SMALL
+        return x
+
+    def _other(self, j: int) -> tuple[Any, float]:
+        return self.pool[j % len(self.pool)], self.bounds[j % len(self.pool)]
+
+    def _fitting(self, x: Any, j: int) -> tuple[Any, float]:
+        """Another value, cut or squeezed until it broadcasts with ``x``."""
+        y, bound = self._other(j)
+        for axis in range(y.ndim):
+            n = y.shape[axis]
+            at = x.ndim - y.ndim + axis
+            m = x.shape[at] if at >= 0 else n
+            if n != m and 1 not in (n, m):
+                key = (slice(None),) * axis
+                y = y[(*key, slice(0, 1))] if n and m else y[(*key, slice(0, min(n, m)))]
+        if any(0 in (n, m) and n != m and 1 not in (n, m)
+               for n, m in zip(y.shape[::-1], x.shape[::-1], strict=False)):
+            return x, bound
+        return y, bound
+
+    # -- elementwise ------------------------------------------------------------------------
+    def _unary(self, x: Any, bound: float, j: int, k: int) -> Any:
+        wrap = math.inf if x.dtype.kind == "u" else bound
+        if self.smooth:
+            return _SMOOTH[j % len(_SMOOTH)](x), 1
+        if x.dtype.kind == "b":
+            return [ag.logical_not, lambda v: v][j % 2](x), 1
+        choice = j % (8 if x.dtype.kind in "iu" else 7)
+        value = [
+            lambda: -x, lambda: ag.abs(x), lambda: ag.sign(x), lambda: ag.relu(x),
+            lambda: ag.square(x), lambda: x // 2, lambda: x % 3, lambda: ~x,
+        ][choice]()
+        return value, (bound * bound if choice == 4 else wrap + 1 if choice in (0, 7) else bound + 1)
+
+    def _number(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if x.dtype.kind == "b":
+            return None
+        number = 0.5 * j - 1 if self.smooth else j % 4
+        y = [lambda: x + number, lambda: number - x, lambda: x * number][k % 3]()
+        return y, math.inf if x.dtype.kind == "u" else bound * 4 + 4
+
+    def _binary(self, x: Any, bound: float, j: int, k: int) -> Any:
+        y, other = self._fitting(x, j)
+        if self.smooth:
+            return [
+                lambda: x + y, lambda: x * y, lambda: x - y, lambda: x / (1 + y * y),
+                lambda: ag.tanh(x) * y,
+            ][k % 5](), 1
+        either = x.dtype.kind + y.dtype.kind
+        if "b" in either:
+            return [ag.logical_and, ag.logical_or, ag.logical_xor][k % 3](x != 0, y != 0), 1
+        wrap = math.inf if "u" in either else 0
+        return [
+            lambda: (x + y, bound + other), lambda: (x * y, bound * other),
+            lambda: (x - y, bound + other + wrap), lambda: (ag.maximum(x, y), max(bound, other)),
+            lambda: (ag.minimum(x, y), max(bound, other)), lambda: (x < y, 1),
+            lambda: (x == y, 1), lambda: (ag.where(x > y, x, y * 2), bound + 2 * other),
+        ][k % 8]()
+
+    def _where(self, x: Any, bound: float, j: int, k: int) -> Any:
+        y, other = self._fitting(x, j)
+        z, _ = self._fitting(x, k)
+        if self.smooth:
+            return ag.where(ag.arange(x.shape[-1] if x.ndim else 1) % 2 == 0, x, -x), bound
+        if y.ndim > x.ndim or z.ndim > x.ndim:
+            return None
+        return ag.where(z > 0 if z.dtype.kind != "b" else z, x, y), max(bound, other)
+
+    def _cast(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if self.smooth:
+            return x.astype(["float32", "float64"][j % 2]), bound
+        dtype = DTYPES[j % len(DTYPES)]
+        wraps = dtype[0] == "u" and x.dtype.kind not in "bu"
+        if wraps and x.dtype.kind == "f":
+            x = ag.abs(x)  # a negative float has no unsigned value
+        return x.astype(dtype), math.inf if wraps else bound
+
+    # -- movement -----------------------------------------------------------------------------
+    def _reshape(self, x: Any, bound: float, j: int, k: int) -> Any:
+        n = math.prod(x.shape)
+        if n == 0:
+            return x.reshape((*x.shape, 1)), bound
+        a = [d for d in range(1, n + 1) if n % d == 0][j % sum(n % d == 0 for d in range(1, n + 1))]
+        b = n // a
+        c = next(d for d in range(min(b, 2 + k % 3), 0, -1) if b % d == 0)
+        return x.reshape([(n,), (a, b), (a, c, b // c), (a, -1), (c, a, b // c)][k % 5]), bound
+
+    def _permute(self, x: Any, bound: float, j: int, k: int) -> Any:
+        order = list(range(x.ndim))
+        for a in range(x.ndim - 1):
+            b = a + (j >> (2 * a)) % (x.ndim - a)
+            order[a], order[b] = order[b], order[a]
+        return ag.permute_dims(x, order), bound
+
+    def _slice(self, x: Any, bound: float, j: int, k: int) -> Any:
+        return x[self._key(x, j, k)], bound
+
+    def _key(self, x: Any, j: int, k: int) -> tuple[Any, ...]:
+        keys = []
+        for axis, n in enumerate(x.shape):
+            turn = (j >> (3 * axis)) % 8
+            keys.append([
+                slice(None), slice(None), slice(None), slice(None, None, -1), slice(k % (n + 1), None),
+                slice(None, -(k % 3) or None, 2), slice(n, 0, -2), (k % n) if n else slice(0),
+            ][turn])
+        return tuple(keys)
+
+    def _flip(self, x: Any, bound: float, j: int, k: int) -> Any:
+        return (ag.flip(x, j % x.ndim) if x.ndim else x), bound
+
+    def _axes(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if k % 2:
+            return ag.squeeze(x), bound
+        return (ag.expand_dims(x, j % (x.ndim + 1)), bound) if x.ndim < 5 else None
+
+    def _broadcast(self, x: Any, bound: float, j: int, k: int) -> Any:
+        shape = tuple(2 + j % 3 if n == 1 else n for n in x.shape)
+        return ag.broadcast_to(x, (1 + k % 3, *shape) if k % 2 and x.ndim < 5 else shape), bound
+
+    def _pad(self, x: Any, bound: float, j: int, k: int) -> Any:
+        widths = [((j >> a) % 2, (k >> a) % 3) for a in range(x.ndim)]
+        return (ag.pad(x, widths) if x.ndim else x), bound
+
+    def _concat(self, x: Any, bound: float, j: int, k: int) -> Any:
+        y, other = self._other(j)
+        if y.shape != x.shape or y.dtype != x.dtype or not x.ndim:
+            y, other = x[::-1] if x.ndim else x, bound
+        join = ag.concat if k % 3 and x.ndim else ag.stack
+        return join([x, y], k % max(x.ndim, 1)), max(bound, other)
+
+    def _roll(self, x: Any, bound: float, j: int, k: int) -> Any:
+        return (ag.roll(x, k, j % x.ndim) if x.ndim else x), bound
+
+    def _tile(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if x.ndim == 0:
+            return None
+        return [lambda: ag.tile(x, 1 + k % 3), lambda: ag.repeat(x, 1 + k % 3, j % x.ndim)][j % 2](), bound
+
+    def _triangle(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if x.ndim < 2:
+            return None
+        return [ag.tril, ag.triu, ag.diagonal][j % 3](x, k % 3 - 1), bound
+
+    def _take(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if not x.ndim or not all(x.shape):
+            return None
+        n = x.shape[0]
+        return [lambda: x[[j % n, -1, k % n]], lambda: ag.take(x, [k % n, j % n], 0)][j % 2](), bound
+
+    # -- reductions -----------------------------------------------------------------------------
+    def _over(self, x: Any, j: int) -> tuple[int, ...]:
+        return tuple(a for a in range(x.ndim) if (j >> a) % 2) or tuple(range(x.ndim))
+
+    def _sum(self, x: Any, bound: float, j: int, k: int) -> Any:
+        axes = self._over(x, j)
+        n = math.prod(x.shape[a] for a in axes)
+        total = ag.mean if self.smooth and n else ag.sum
+        return total(x, axis=axes, keepdims=bool(k % 2)), bound * max(n, 1)
+
+    def _extreme(self, x: Any, bound: float, j: int, k: int) -> Any:
+        axes = self._over(x, j)
+        if not all(x.shape):
+            return None
+        if self.smooth:
+            return ag.logsumexp(x, axis=axes, keepdims=bool(k % 2)), 1
+        if x.dtype.kind == "b":
+            return [ag.any, ag.all][k % 2](x, axis=axes), 1
+        return [ag.max, ag.min][k // 2 % 2](x, axis=axes, keepdims=bool(k % 2)), bound
+
+    def _arg(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if not all(x.shape) or not x.ndim or self.smooth:
+            return None
+        return [ag.argmax, ag.argmin][k % 2](x, axis=j % x.ndim), 2 * LIMIT
+
+    def _prod(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if not x.ndim or x.dtype.kind == "b":
+            return None
+        x = ag.tanh(x) if self.smooth else ag.clip(x, 0 if x.dtype.kind == "u" else -1, 1)
+        return ag.prod(x, axis=j % x.ndim, keepdims=bool(k % 2)), 1
+
+    def _scan(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if not x.ndim or x.dtype.kind == "b":
+            return None
+        return ag.cumsum(x, axis=j % x.ndim), bound * max(x.shape[j % x.ndim], 1)
+
+    # -- rows and products --------------------------------------------------------------------------
+    def _row(self, x: Any, bound: float, j: int, k: int) -> Any:
+        if not x.ndim or not all(x.shape) or x.dtype.kind == "b":
+            return None
+        axis = j % x.ndim
+        if not self.smooth:
+            top = ag.max(x, axis=axis, keepdims=True)
+            return ag.where(x == top, ag.sum(x, axis=axis, keepdims=True), x), bound * x.shape[axis]
+        centred = x - ag.mean(x, axis=axis, keepdims=True)
+        return [
+            lambda: ag.softmax(x, axis=axis), lambda: ag.log_softmax(x, axis=axis),
+            lambda: centred / ag.sqrt(ag.mean(centred**2, axis=axis, keepdims=True) + 0.1),
+            lambda: ag.exp(ag.tanh(x)) / ag.exp(ag.tanh(x)).sum(axis, keepdims=True),
+        ][k % 4](), 1
+
+    def _matmul(self, x: Any, bound: float, j: int, k: int) -> Any:
+        x = x if x.ndim else x.reshape((1, 1))
+        x = x if x.ndim > 1 else x[None]
+        if x.dtype.kind == "b":
+            x = x.astype("float32")
+        y, other = self._other(j)
+        y = y if y.ndim > 1 and y.dtype.kind != "b" else x
+        n = x.shape[-1]
+        if y.shape[-2] != n:
+            y = ag.permute_dims(y, (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2))
+        lead = zip(y.shape[-3::-1], x.shape[-3::-1], strict=False)
+        if y.shape[-2] != n or any(a != b and 1 not in (a, b) for a, b in lead):
+            y, other = ag.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)), bound
+        if self.smooth:
+            return (x @ y) / math.sqrt(max(n, 1)), 1
+        return x @ y, bound * other * max(n, 1)
+
+    # -- changes in place -----------------------------------------------------------------------
+    def _change(self, x: Any, bound: float, j: int, k: int) -> Any:
+        """A copy of a value, changed in part; or the value itself, views of it included."""
+        place = next(p for p, v in enumerate(self.pool) if v is x)
+        if k % 4 == 0 and not self.smooth and _own(x):
+            self.bounds = [b + 1 for b in self.bounds]
+            x += 1
+            return None
+        y = x * 1 if x.dtype.kind != "b" else x.clone()
+        key = self._key(y, j, k)
+        if k % 3 == 0:
+            y[key] = 0
+        elif x.dtype.kind == "b":
+            y[key] = True
+        elif k % 3 == 1:
+            y[key] += self.pool[place][key]
+        else:
+            part = y[key]
+            part *= 2
+            return y + 0 * y, 2 * bound
+        return y, 2 * bound
+
+
+def _own(x: Any) -> bool:
+    """Whether the value may be changed in place: no leaf that wants a gradient, not 0 strides."""
+    return x.dtype.kind in "if" and not x.requires_grad
+
+
+_SMOOTH = [
+    ag.tanh, ag.sigmoid, ag.sin, ag.softplus, ag.erf, lambda x: ag.exp(ag.sin(x)),
+    lambda x: ag.log(1 + x * x), lambda x: ag.sqrt(1 + x * x), lambda x: 1 / (1 + ag.exp(-x)),
+    lambda x: x**3 / (1 + x * x), lambda x: x * 0.5, ag.negative, lambda x: ag.log1p(x * x),
+]
+DTYPES = ["float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16",
+          "uint32", "uint64", "bool"]
+STEPS = [name[1:] for name in vars(Run) if name[0] == "_" and name[1] != "_"
+         and name not in ("_small", "_other", "_fitting", "_key", "_over")]
+
+
+def cost_of(program: Program) -> Any:
+    """A number that depends on the results of a program."""
+
+    def cost(*inputs: Any) -> Any:
+        total = (inputs[0] * 0).sum().astype("float64")
+        for y in program(*inputs):
+            if y.dtype.kind == "f":
+                weight = ag.arange(y.shape[-1], dtype=y.dtype) + 1 if y.ndim else 1
+                total = total + ag.sum((y * weight).astype("float64"))
+        return total
+
+    return cost
+
+
+def close(value: np.ndarray, expected: np.ndarray, smooth: bool) -> None:
+    """Equal types; values equal, or equal but for rounding in smooth programs."""
+    assert (value.shape, value.dtype) == (expected.shape, expected.dtype)
+    if not smooth:
+        np.testing.assert_array_equal(value, expected)
+        return
+    tolerance = 2e-4 if expected.dtype == "float32" else 1e-9
+    scale = np.abs(expected).max(initial=1)
+    np.testing.assert_allclose(value, expected, tolerance, tolerance * scale)

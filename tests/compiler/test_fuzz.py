@@ -1,0 +1,92 @@
+"""Random programs mean the same eagerly, compiled, and on the interpreter.
+
+``AGNESI_FUZZ=3000 pytest tests/compiler/test_fuzz.py`` tries that many programs per test.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import agnesi as ag
+from tests.compiler.programs import DTYPES, STEPS, Program, close, cost_of
+
+COUNT = int(os.environ.get("AGNESI_FUZZ", "60"))
+SIZES = st.one_of(st.integers(1, 5), st.integers(0, 9), st.sampled_from([16, 17, 33]))
+SHAPES = st.lists(SIZES, max_size=3).map(tuple)
+STEP = st.tuples(
+    st.sampled_from(STEPS), st.integers(0, 30), st.integers(0, 63), st.integers(0, 11)
+)
+fuzz = settings(
+    max_examples=COUNT, deadline=None, derandomize="AGNESI_FUZZ" not in os.environ, database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def programs(dtypes: Any, smooth: bool = False, first: str | None = None) -> Any:
+    inputs = st.lists(st.tuples(SHAPES, st.sampled_from(dtypes)), min_size=1, max_size=3)
+    if first is not None:
+        inputs = inputs.map(lambda found: [(found[0][0], first), *found[1:]])
+    return st.builds(
+        Program, inputs=inputs, steps=st.lists(STEP, min_size=1, max_size=12),
+        smooth=st.just(smooth), returned=st.integers(1, 4), seed=st.integers(0, 9),
+    )
+
+
+def check(program: Program, function: Any, optimizer: str | None = None) -> None:
+    """Three ways to run a function of the program's inputs: equal results, equal side effects."""
+    runs = []
+    for way in ("eager", "compiled", "interpreted"):
+        inputs = [ag.tensor(a) for a in program.arrays()]
+        run = function if way == "eager" else ag.jit(function, optimizer=optimizer)
+        with ag.config(compile=way != "interpreted"):
+            results = run(*inputs)
+        results = results if isinstance(results, (list, tuple)) else [results]
+        runs.append([t.data.copy() for t in (*results, *inputs)])
+    for other in runs[1:]:
+        assert len(other) == len(runs[0])
+        for value, expected in zip(other, runs[0], strict=True):
+            close(value, expected, program.smooth)
+
+
+@fuzz
+@given(programs(DTYPES), st.sampled_from([None, None, "fast_compile", "None"]))
+def test_whole_numbers(program, optimizer):
+    check(program, program.__call__, optimizer)
+
+
+@fuzz
+@given(programs(["float32", "float64"], smooth=True))
+def test_smooth(program):
+    check(program, program.__call__)
+
+
+def differentiated(program: Program) -> Any:
+    return ag.grad(cost_of(program), argnums=0)
+
+
+def has_gradient(program: Program) -> bool:
+    try:
+        differentiated(program)(*map(ag.tensor, program.arrays()))
+    except ag.GradientError:  # it changed a value that the gradient needs
+        return False
+    return True
+
+
+@fuzz
+@given(programs(["float64"], smooth=True, first="float64"))
+def test_gradients_of_smooth_programs(program):
+    assume(has_gradient(program))
+    check(program, differentiated(program))
+
+
+@fuzz
+@given(programs(["float64", "int32", "bool", "float32"], first="float64"))
+def test_gradients_with_whole_numbers(program):
+    assume(has_gradient(program))
+    check(program, differentiated(program))
+
+
