@@ -135,7 +135,7 @@ def main(epochs: int = 40, path: str = "report-digits.html") -> list[Run]:
     for run in (eager, jitted):
         print(f"{run.name:9} test accuracy {run.accuracies[-1]:7.2%}   {run.rate:8,.0f} steps/s")
     print(f"the compiled steps are {jitted.rate / eager.rate:.1f} times as fast; "
-          f"the first one took {jitted.first:.2f} s to compile")
+          f"the first one took {jitted.first:.2f} s, compilation included")
 
     report.write(path, source, [eager, jitted], *test_set, predictions(model, test_set[0]), step)
     print(f"\nwritten: {path}")

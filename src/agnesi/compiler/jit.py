@@ -17,6 +17,10 @@ from agnesi.core.config import STATE, config
 from agnesi.core.tensor import Tensor
 from agnesi.core.tree import Tree, flatten
 
+#: Versions for one signature: they differ in the state that they were traced for, such as the
+#: mode of a module.
+_KEPT = 4
+
 
 class Jit(Direct, Inspectable):
     """A function that runs as native code; made by :func:`agnesi.jit`.
@@ -32,7 +36,7 @@ class Jit(Direct, Inspectable):
         self.mode = mode
         self.settings = settings
         self.name = getattr(function, "__name__", type(function).__name__)
-        self._made: dict[Any, Version] = {}
+        self._made: dict[Any, list[Version]] = {}
         functools.update_wrapper(self, function)
         self.call_directly(self.dispatch)
 
@@ -55,11 +59,13 @@ class Jit(Direct, Inspectable):
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""
         key = (tree, tuple(map(kind_of, leaves)), STATE.recording, config.default_float)
-        found = self._made.get(key)
-        if found is not None and found.valid():
-            return found
-        cause = self._cause(key, found is not None)
-        made = self._made[key] = Version(self, leaves, tree)
+        known = self._made.get(key, [])
+        for found in reversed(known):
+            if found.valid():
+                return found
+        cause = self._cause(key, bool(known))
+        made = Version(self, leaves, tree)
+        self._made[key] = [*known[1 - _KEPT :], made]
         signature = ", ".join(_told(kind_of(v)) for v in leaves)
         self._note(made.compiled, signature, cause, made.seconds)
         return made
@@ -69,7 +75,8 @@ class Jit(Direct, Inspectable):
         if not self._made:
             return "it was the first call"
         if stale:
-            return "tensors that it uses changed shape, dtype, requires_grad or gradient"
+            return ("tensors that it uses changed shape, dtype, requires_grad or gradient, "
+                    "or modules a setting")
         tree, kinds, recording, default = key
         known_tree, known, known_recording, known_default = next(reversed(self._made))
         if known_tree != tree:

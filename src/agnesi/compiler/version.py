@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
 from agnesi.core import dtypes
+from agnesi.core.config import config
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.tensor import CONSUMED, Tensor
@@ -92,6 +93,7 @@ class Version:
                    if owner not in self.consumed]
         guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
         guards += [Guard(owner, slot, value) for owner, slot, value in self.watched]
+        guards.append(Guard(config, "float_dtype", config.float_dtype))
         guards.append(Guard(TRACES, "running", 0))
         return guards
 

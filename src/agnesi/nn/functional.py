@@ -69,10 +69,13 @@ def layer_norm(x: Any, normalized_shape: tuple[int, ...], weight: Any = None, bi
     tensor([-1.,  1.])
     """
     x = as_tensor(x)
-    n = len(normalized_shape)
-    if x.shape[x.ndim - n:] != tuple(normalized_shape):
-        raise ValueError(f"the last axes of {typed(x)} are not {tuple(normalized_shape)}")
-    axes = tuple(range(-n, 0))
+    sizes = tuple(normalized_shape)
+    last = x.shape[max(x.ndim - len(sizes), 0):]
+    if len(last) != len(sizes) or any(
+        m != n for m, n in zip(last, sizes, strict=True) if isinstance(m, int)
+    ):
+        raise ValueError(f"the last axes of {typed(x)} are not {sizes}")
+    axes = tuple(range(-len(sizes), 0))
     off: Any = x - mean(x, axes, keepdims=True)
     y = off * rsqrt(mean(square(off), axes, keepdims=True) + eps)
     y = y if weight is None else y * weight

@@ -43,6 +43,8 @@ class Linear(Op):
             wide = self.perform(*(v.astype(np.float32) for v in (x, weight, bias)))
             return silently(wide.astype, x.dtype)
         y = silently(np.dot, x, weight.T)
+        if bias.shape != y.shape[1:]:
+            raise ShapeError("bias would broadcast")  # infer tells the shapes
         return silently(np.add, y, bias, y)
 
     def decompose(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

@@ -1,0 +1,111 @@
+"""Layers against their formulas, and the rules of the linear operation."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+from agnesi.nn import functional as F  # noqa: N812
+from agnesi.testing import check_op
+
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return RNG.normal(size=shape)
+
+
+def test_linear_rules():
+    check_op(F.linear, [
+        (normal(5, 3), normal(4, 3), normal(4)),
+        (normal(1, 3), normal(4, 3), normal(4)),
+        (normal(2, 5, 3), normal(4, 3), normal(4)),
+        (normal(3), normal(4, 3), normal(4)),
+        (normal(5, 3), normal(4, 3)),
+    ])
+    check_op(F.linear, [[a.astype("float16") for a in (normal(2, 3), normal(4, 3), normal(4))]])
+
+
+def test_linear_takes_other_operands_and_dtypes():
+    assert F.linear([1, 2], [[3, 4]], [0.5]).tolist() == [11.5]
+    mixed = F.linear(ag.ones((1, 2)), np.ones((3, 2)), np.ones(3))
+    assert mixed.dtype == np.float64
+
+
+@pytest.mark.parametrize("shapes, words", [
+    (((2, 3), (4, 5), (4,)), r"features differ: 3 .*x \(2, 3\).* and 5 .*weight \(4, 5\)"),
+    (((2, 3), (4, 3), (5,)), r"outputs differ: 5 .*bias \(5,\).* and 4 .*weight \(4, 3\)"),
+    (((2, 3), (4, 3), (1,)), "outputs differ"),
+    (((2, 3), (4,), (4,)), "weight .* 2 "),
+])
+def test_linear_tells_what_differs(shapes, words):
+    with pytest.raises(ag.ShapeError, match=words):
+        F.linear(*map(ag.zeros, shapes))
+
+
+def test_gradients_of_weights_come_in_their_own_layout():
+    layer = nn.Linear(30, 20)
+    layer(ag.ones((5, 30))).sum().backward()
+    assert layer.weight.grad.data.flags.c_contiguous
+    assert layer.weight.grad.data.base is None
+
+
+def test_first_weights_are_in_pytorchs_ranges():
+    ag.manual_seed(0)
+    layer = nn.Linear(400, 300)
+    bound = 1 / np.sqrt(400)
+    for p in (layer.weight, layer.bias):
+        assert 0.95 * bound < np.abs(p.data).max() <= bound
+        assert abs(p.data.mean()) < bound / 10
+    conv = nn.Conv2d(4, 8, 5, groups=2)
+    assert conv.weight.shape == (8, 2, 5, 5)
+    assert np.abs(conv.weight.data).max() <= 1 / np.sqrt(50)
+
+
+def test_images_pass_through():
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.AvgPool2d((2, 1)),
+        nn.Flatten(), nn.Linear(4 * 2 * 4, 10),
+    )
+    assert model(ag.ones((3, 1, 8, 8))).shape == (3, 10)
+    with pytest.raises(ValueError, match="multiples of groups=2"):
+        nn.Conv2d(3, 4, 3, groups=2)
+
+
+def test_layer_norm_is_its_formula():
+    x = normal(4, 3, 5)
+    layer = nn.LayerNorm((3, 5), dtype="float64")
+    layer.weight.data[...] = normal(3, 5)
+    layer.bias.data[...] = normal(3, 5)
+    off = x - x.mean((1, 2), keepdims=True)
+    scaled = off / np.sqrt((off**2).mean((1, 2), keepdims=True) + 1e-5)
+    np.testing.assert_allclose(
+        layer(ag.tensor(x)).data, scaled * layer.weight.data + layer.bias.data
+    )
+    check_op(lambda v: F.layer_norm(v, (3, 5)), [(x,)])
+    with pytest.raises(ValueError, match="last axes"):
+        layer(ag.ones((3, 4)))
+
+
+def test_embedding_adds_up_gradients_of_repeats():
+    table = nn.Embedding(5, 2)
+    table(ag.tensor([1, 3, 1])).sum().backward()
+    assert table.weight.grad.data[:, 0].tolist() == [0, 2, 0, 1, 0]
+
+
+def test_losses_agree_with_their_functions():
+    scores, labels = ag.tensor(normal(4, 3)), ag.tensor([0, 2, 1, 1])
+    weight = ag.tensor([1.0, 2.0, 3.0])
+    loss = nn.CrossEntropyLoss(weight=weight, reduction="sum")
+    expected = F.cross_entropy(scores, labels, weight=weight, reduction="sum")
+    assert float(loss(scores, labels)) == float(expected)
+    assert nn.MSELoss("none")(scores, scores).tolist() == np.zeros((4, 3)).tolist()
+
+
+def test_dropout_keeps_the_mean():
+    ag.manual_seed(0)
+    y = nn.Dropout(0.25)(ag.ones(100_000)).data
+    assert abs((y == 0).mean() - 0.25) < 0.01
+    assert abs(y.mean() - 1) < 0.01
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        nn.Dropout(1.5)

@@ -1,0 +1,138 @@
+"""Modules: what they own, how they are saved, and how they look."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        self.first = nn.Linear(3, 4)
+        self.blocks = [nn.Linear(4, 4), nn.Sequential(nn.Tanh(), nn.Linear(4, 4))]
+        self.heads = {"a": nn.Linear(4, 1, bias=False)}
+        self.scale = ag.ones(4, requires_grad=True)
+        self.seen = ag.zeros(4)
+        self.note = "plain"
+
+    def forward(self, x):
+        x = self.first(x) * self.scale
+        for block in self.blocks:
+            x = block(x)
+        return self.heads["a"](x)
+
+
+def test_names_are_those_of_pytorch():
+    model = Net()
+    assert [n for n, _ in model.named_parameters()] == [
+        "scale", "first.weight", "first.bias", "blocks.0.weight", "blocks.0.bias",
+        "blocks.1.1.weight", "blocks.1.1.bias", "heads.a.weight",
+    ]
+    assert [n for n, _ in model.named_buffers()] == ["seen"]
+    assert model.first.weight.shape == (4, 3)
+    assert len(list(model.modules())) == 7
+    assert [type(m).__name__ for m in model.children()] == [
+        "Linear", "Linear", "Sequential", "Linear"
+    ]
+
+
+def test_a_shared_module_counts_once_and_is_saved_under_each_name():
+    shared = nn.Linear(2, 2)
+    model = nn.Sequential(shared, nn.Tanh(), shared)
+    assert len(list(model.parameters())) == 2
+    assert list(model.state_dict()) == ["0.weight", "0.bias"]
+    tied = Net()
+    tied.blocks[0].weight = tied.blocks[1][1].weight
+    assert sum(1 for _ in tied.parameters()) == 7
+    assert {"blocks.0.weight", "blocks.1.1.weight"} < tied.state_dict().keys()
+
+
+def test_state_goes_over_in_place():
+    ag.manual_seed(0)
+    one, two = Net(), Net()
+    memory = two.first.weight.data
+    x = ag.ones((2, 3))
+    assert not np.array_equal(one(x).data, two(x).data)
+    saved = one.state_dict()
+    two.load_state_dict(saved)
+    assert two.first.weight.data is memory
+    np.testing.assert_array_equal(one(x).data, two(x).data)
+    one.first.bias.data[...] = 7
+    assert (saved["first.bias"].data != 7).all()  # the state is a copy
+
+
+def test_state_that_does_not_fit_changes_nothing():
+    model = Net()
+    before = model.state_dict()
+    with pytest.raises(KeyError, match=r"missing \['seen'\], unknown \['more'\]"):
+        model.load_state_dict({**{k: v for k, v in before.items() if k != "seen"}, "more": 1})
+    wrong = {name: np.zeros(t.shape) for name, t in before.items()}
+    wrong["heads.a.weight"] = np.zeros((2, 4))
+    with pytest.raises(ValueError, match=r"heads.a.weight has shape \(1, 4\).*\(2, 4\)"):
+        model.load_state_dict(wrong)
+    for name, t in model.state_dict().items():
+        np.testing.assert_array_equal(t.data, before[name].data)
+    model.load_state_dict({"scale": np.full(4, 3.0), "more": 1}, strict=False)
+    assert (model.scale.data == 3).all()
+
+
+def test_compiled_functions_see_loaded_state():
+    model = nn.Linear(2, 2)
+    f = ag.jit(model)
+    x = ag.ones((1, 2))
+    f(x)
+    model.load_state_dict({"weight": np.full((2, 2), 2.0), "bias": np.ones(2)})
+    assert f(x).tolist() == [[5.0, 5.0]]
+    assert len(f.specialisations) == 1
+
+
+def test_copies_and_pickles_are_independent():
+    model = Net()
+    x = ag.ones((2, 3))
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model.eval()))):
+        np.testing.assert_array_equal(model(x).data, other(x).data)
+        other.scale.data[...] = 0
+        assert (model.scale.data == 1).all()
+    assert not pickle.loads(pickle.dumps(model)).training
+
+
+def test_modes_and_apply_reach_every_module():
+    model = Net()
+    model.eval()
+    assert not any(m.training for m in model.modules())
+    model.train()
+    assert all(m.training for m in model.modules())
+    order = []
+    model.apply(lambda m: order.append(type(m).__name__))
+    assert order[-1] == "Net" and len(order) == 7
+
+
+def test_conversion_keeps_tensors_and_drops_gradients():
+    model = Net()
+    weight = model.first.weight
+    model(ag.ones((1, 3))).sum().backward()
+    model.to("float64")
+    assert model.first.weight is weight and weight.dtype == np.float64
+    assert weight.grad is None
+    assert model(ag.ones((1, 3), dtype="float64")).dtype == np.float64
+    with pytest.raises(TypeError, match="float dtype"):
+        model.to("int32")
+
+
+def test_zero_grad_forgets():
+    model = Net()
+    model(ag.ones((1, 3))).sum().backward()
+    model.zero_grad()
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_the_picture_is_a_tree_with_counts():
+    assert repr(nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.1))).split("\n") == [
+        "Sequential()         9",
+        "  (0): Linear(2, 3)  9",
+        "  (1): Dropout(0.1)",
+    ]
