@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import agnesi
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor
@@ -21,7 +20,7 @@ _PLAIN = (bool, int, float, str, bytes, type(None), np.dtype)
 @cache
 def source_stamp() -> str:
     """What the library's own source looks like: another version is another stamp."""
-    root = os.path.dirname(agnesi.__file__)
+    root = os.path.dirname(os.path.dirname(__file__))
     found = []
     for folder, folders, files in os.walk(root):
         folders[:] = [f for f in folders if f != "__pycache__"]

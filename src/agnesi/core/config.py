@@ -15,14 +15,23 @@ def _flag(text: str) -> bool:
     return text.lower() not in ("", "0", "false", "no", "off")
 
 
-_FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "default_float": ("AGNESI_DEFAULT_FLOAT", str),
-    "symbolic_float": ("AGNESI_SYMBOLIC_FLOAT", str),
-    "optimizer": ("AGNESI_OPTIMIZER", str),
-    "compile": ("AGNESI_COMPILE", _flag),
-    "cache": ("AGNESI_CACHE", _flag),
-    "cache_dir": ("AGNESI_CACHE_DIR", str),
-}
+def _openmp_bound(text: str) -> int:
+    """``OMP_NUM_THREADS`` may hold a number for each level of nesting; the first counts."""
+    first = text.split(",")[0].strip()
+    return int(first) if first.isdigit() else 0
+
+
+#: Settings, their environment variables and how to read them; a later row wins.
+_VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
+    ("default_float", "AGNESI_DEFAULT_FLOAT", str),
+    ("symbolic_float", "AGNESI_SYMBOLIC_FLOAT", str),
+    ("optimizer", "AGNESI_OPTIMIZER", str),
+    ("compile", "AGNESI_COMPILE", _flag),
+    ("cache", "AGNESI_CACHE", _flag),
+    ("cache_dir", "AGNESI_CACHE_DIR", str),
+    ("threads", "OMP_NUM_THREADS", _openmp_bound),
+    ("threads", "AGNESI_NUM_THREADS", int),
+)
 _DEFAULTS: dict[str, Any] = {
     "default_float": "float32",
     "symbolic_float": "float64",
@@ -30,6 +39,7 @@ _DEFAULTS: dict[str, Any] = {
     "compile": True,
     "cache": True,
     "cache_dir": "",
+    "threads": 0,
 }
 _CHOICES = {
     "default_float": ("float16", "float32", "float64"),
@@ -45,6 +55,8 @@ def _checked(name: str, value: Any) -> Any:
         value = np.dtype(value).name
     if name == "optimizer" and value is None:
         value = "None"
+    if name == "threads" and (not isinstance(value, int) or value < 0):
+        raise ValueError(f"config.threads must be a number of threads or 0, not {value!r}")
     if name in _CHOICES and value not in _CHOICES[name]:
         raise ValueError(f"config.{name} must be one of {_CHOICES[name]}, not {value!r}")
     return value
@@ -65,6 +77,9 @@ class Config:
         False runs every compiled function on the NumPy interpreter.
     cache, cache_dir : bool, str
         Use of the compile cache on disk, and its folder ("" means the platform's cache folder).
+    threads : int
+        The most threads that compiled functions start with; 0 means as many as there are cores.
+        ``ag.set_num_threads`` changes their number later.
 
     Examples
     --------
@@ -74,13 +89,18 @@ class Config:
     float64
     """
 
+    # A slot, because native code compares what it holds.
+    __slots__ = ("__dict__", "float_dtype")
+
+    float_dtype: np.dtype
+
     def __init__(self) -> None:
         values = dict(_DEFAULTS)
-        for name, (variable, parse) in _FIELDS.items():
+        for name, variable, parse in _VARIABLES:
             if variable in os.environ:
                 values[name] = _checked(name, parse(os.environ[variable]))
         self.__dict__["_values"] = values
-        self.__dict__["float_dtype"] = np.dtype(values["default_float"])
+        object.__setattr__(self, "float_dtype", np.dtype(values["default_float"]))
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -92,7 +112,7 @@ class Config:
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__["_values"][name] = _checked(name, value)
-        self.__dict__["float_dtype"] = np.dtype(self.default_float)
+        object.__setattr__(self, "float_dtype", np.dtype(self.default_float))
 
     @contextmanager
     def __call__(self, **settings: Any) -> Iterator[Config]:

@@ -246,17 +246,13 @@ def _cache_sizes() -> tuple[int, int, int]:
     return sizes[1], sizes[2], sizes[3]
 
 
-def cores(bound: str | None = None) -> int:
-    """Cores that this process may use; ``bound`` is the text of ``OMP_NUM_THREADS``."""
+def cores(bound: int = 0) -> int:
+    """Cores that this process may use, at most ``bound`` if that is not 0."""
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
     else:
         count = os.cpu_count() or 1
-    limits = [count, MAX_THREADS, _quota(count)]
-    first = (bound or "").split(",")[0].strip()
-    if first.isdigit() and int(first) > 0:
-        limits.append(int(first))
-    return max(1, min(limits))
+    return max(1, min(count, MAX_THREADS, _quota(count), bound or count))
 
 
 def memory() -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.config import config
 from agnesi.runtime import machine
 
 SUPPORTED = (
@@ -80,7 +81,7 @@ def native() -> machine.Code:
     for index, address in enumerate(_api(code)):
         ctypes.c_void_p.from_address(code.address("api") + 8 * index).value = address
     _call(code, "platform_reset")
-    cores = machine.cores(os.environ.get("OMP_NUM_THREADS"))
+    cores = machine.cores(config.threads)
     ctypes.c_int64.from_address(code.address("thread_count")).value = cores
     ctypes.c_int64.from_address(code.address("pool") + 16).value = machine.memory() // _KEPT_SHARE
     if hasattr(os, "register_at_fork"):
