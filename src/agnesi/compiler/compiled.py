@@ -62,7 +62,7 @@ class Compiled:
     result: str
     wrap: Sequence[bool]
     settings: Settings
-    slow: Callable[..., Any]
+    slow: Callable[..., Any] | None
     name: str = "compiled"
     guards: Sequence[Any] = ()
     donated: Sequence[int] = ()
@@ -146,16 +146,16 @@ class Compiled:
             for n, w in zip(self.graph.outputs[: self.returned], self.wrap, strict=True)
         ]
         self.bound = Bound(
-            self.recipe, self.live, self.arguments, outputs, result=self.result, slow=self.slow,  # type: ignore[arg-type]
+            self.recipe, self.live, self.arguments, outputs, result=self.result, slow=self.slow,
             guards=self.guards, name=self.name, clock=self.clock,
         )
         self.strides = [t.data.strides for t in self.live]  # type: ignore[union-attr]
         self.run = self._in_place if self.recipe.reused else self.bound.native
 
     @property
-    def direct(self) -> bool:
-        """Whether ``run`` is native code."""
-        return self.bound is not None and not self.recipe.reused
+    def direct(self) -> Any:
+        """Native code for the user's own calls; None where Python has to prepare them."""
+        return self.bound.direct if self.bound is not None else None
 
     def follow(self) -> None:
         """Bind anew if a live tensor got other memory."""

@@ -98,8 +98,8 @@ class Function(Direct, Inspectable):
             found.follow()
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
-        if found.direct:
-            self.call_directly(found.run)
+        if found.direct is not None:
+            self.call_directly(found.direct)
         return found.run(*arrays)
 
     def _live(self) -> list[Tensor]:

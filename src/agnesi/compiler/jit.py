@@ -52,8 +52,8 @@ class Jit(Direct, Inspectable):
             return compared(self, args, keywords)
         version = self.version(leaves, tree)
         result = version(leaves)
-        if version.direct:
-            self.call_directly(version.compiled.run)
+        if version.compiled.direct is not None:
+            self.call_directly(version.compiled.direct)
         return result
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:

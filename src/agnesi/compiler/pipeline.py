@@ -159,11 +159,19 @@ def _callback(kernel: Callback) -> Any:
 
 
 class Bound:
-    """Machine code bound to the present memory of its live tensors."""
+    """Machine code bound to the present memory of its live tensors.
+
+    Attributes
+    ----------
+    native : builtin function
+        For arguments that Python has made ready; anything else is an error.
+    direct : builtin function or None
+        For the user's own calls: looks at the guards, and hands what does not fit to ``slow``.
+    """
 
     def __init__(self, recipe: Recipe, live: Sequence[Tensor], arguments: Sequence[Any],
                  outputs: Sequence[tuple[str, tuple[int, ...], bool]], *, result: str,
-                 slow: Callable[..., Any], guards: Sequence[Any], name: str, clock: Clock) -> None:
+                 slow: Callable[..., Any] | None, guards: Sequence[Any], name: str, clock: Clock) -> None:
         from agnesi.runtime import entry, machine
         from agnesi.runtime.callbacks import Callbacks
 
@@ -178,11 +186,15 @@ class Bound:
             arena_bytes=recipe.arena_bytes,
             release_gil=recipe.long,
         )
-        self.native = entry.bind(
-            self.code, spec, slow=slow, failed=back.failed if back else _unexpected,
-            states=self.states, constants=recipe.constants, guards=guards,
-            wrapper=_wrapper(entry), callback=back, name=name,
-        )
+        common: dict[str, Any] = {
+            "failed": back.failed if back else _unexpected, "states": self.states,
+            "constants": recipe.constants, "wrapper": _wrapper(entry), "callback": back,
+            "name": name,
+        }
+        self.native = entry.bind(self.code, spec, slow=_unfit, **common)
+        self.direct = None
+        if slow is not None and not recipe.reused:
+            self.direct = entry.bind(self.code, spec, slow=slow, guards=guards, **common)
         clock.mark("entry")
 
     def present(self) -> bool:
@@ -197,6 +209,10 @@ def _wrapper(entry: Any) -> Any:
         fresh={"node": None, "requires_grad": False, "_grad": None, "_view": None,
                "_version": None, "_name": None},
     )
+
+
+def _unfit(*args: Any) -> Any:
+    raise RuntimeError("compiled code refused arguments that were made ready for it")
 
 
 def _unexpected(code: int) -> Any:

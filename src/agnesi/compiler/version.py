@@ -63,7 +63,7 @@ class Version:
             [_argument(v) for v in leaves], graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(trace),
-            slow=owner.dispatch if self.flat else _unfit,
+            slow=owner.dispatch if self.flat else None,
         )
 
     # -- gradients ------------------------------------------------------------------------
@@ -127,11 +127,6 @@ class Version:
         return self.tree.build(leaves)
 
     # -- calls ----------------------------------------------------------------------------
-    @property
-    def direct(self) -> bool:
-        """Whether the native function may be called with the user's arguments as they are."""
-        return self.flat and self.compiled.direct
-
     def valid(self) -> bool:
         """Whether what tracing found still holds."""
         if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
@@ -210,7 +205,3 @@ def _is_flat(tree: Tree) -> bool:
     """Whether all arguments are positional and none is a container."""
     positional, keywords = tree.children
     return not keywords.children and all(c.kind is None for c in positional.children)
-
-
-def _unfit(*args: Any) -> Any:
-    raise RuntimeError("compiled code refused arguments that were made ready for it")
