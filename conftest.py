@@ -1,0 +1,23 @@
+"""What holds for all tests and examples: a compile cache of their own, and no traces left."""
+
+import sys
+
+import pytest
+
+from agnesi.core.config import config
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    with config(cache=True, cache_dir=str(tmp_path_factory.mktemp("cache") / "agnesi")):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def same_threads():
+    yield
+    threads = sys.modules.get("agnesi.runtime.threads")
+    if threads is not None:
+        from agnesi.runtime import machine
+
+        threads.set_num_threads(machine.cores(config.threads))
