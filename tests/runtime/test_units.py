@@ -71,9 +71,18 @@ def test_what_cannot_stand_alone_stays():
         small.replace("nounwind {", "nounwind alwaysinline {"),
         small.replace("call i64 @llvm.smax.i64(i64 %w", "call i64 @body2(i64 %w")
         + "define internal i64 @body2(i64 %a, i64 %b) {\n  ret i64 %a\n}\n",
-        small + "!0 = !{}\n",
     ):
         assert units.split(text) == [units.Unit("", text)]
+        assert run(machine.load(text)) == 21
+
+
+def test_metadata_goes_with_the_function_that_uses_it():
+    plain = kernel("k0", ".t0")
+    marked = plain.replace("ptr %p\n", "ptr %p, align 8, !nontemporal !0\n")
+    for own in (plain, marked):
+        text = module(own) + "!0 = !{i32 1}\n"
+        unit, _ = units.split(text)
+        assert ("!0 = !{i32 1}" in unit.text) == (own is marked)
         assert run(machine.load(text)) == 21
 
 
