@@ -5,7 +5,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.nn import functional as F  # noqa: N812
+from agnesi.nn import functional as F
 from agnesi.testing import check_op
 
 RNG = np.random.default_rng(0)

@@ -130,7 +130,7 @@ def test_hyper_parameters_are_floats():
     tool.momentum = 0.5
     assert tool.momentum == 0.5 and type(tool.momentum) is float
     assert repr(tool) == "SGD(1 parameters, lr=0.05, momentum=0.5, weight_decay=0.01)"
-    with pytest.raises(ValueError, match="weight_decay was 0.01 .* cannot become 0"):
+    with pytest.raises(ValueError, match=r"weight_decay was 0\.01 .* cannot become 0"):
         tool.weight_decay = 0
 
 
