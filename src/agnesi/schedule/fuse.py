@@ -229,16 +229,28 @@ class _Fuser:
             buffer = self._buffer(root)
             value = self._read(root, inside, (node, total))(*at)
             body.append(Store(buffer, buffer.place(at), value))
+        whole = _identity(body, total, at)
+        nodes = [*dict.fromkeys([node, *cluster.roots])]
+        if not whole:
+            buffer = self._separate(node, cluster)
+            body = [Store(buffer, buffer.place(at), loops.load(total, node.dtype.name, total.place(at)))]
+            nodes = [node]
         batch = len(axes) - 2
-        if a is None or b is None or batch > 1 or not _identity(body, total, at):
-            self._product_as_nest(cluster, node)
+        if a is None or b is None or batch > 1:
+            self._product_as_nest(node, cluster)
             return
         sizes = (axes[0].extent if batch else 1, axes[-2].extent, axes[-1].extent,
                  node.inputs[0].shape[-1])
         places = (axes[0] if batch else None, axes[-2], axes[-1])
-        self.program.kernels.append(
-            Product([*dict.fromkeys([node, *cluster.roots])], sizes, a, b, places, total, body)
-        )
+        self.program.kernels.append(Product(nodes, sizes, a, b, places, total, body))
+        if not whole:
+            self._nest(cluster)
+
+    def _separate(self, node: Node, cluster: Cluster) -> Buffer:
+        """Memory for a product whose kernel cannot finish the roots that it was to finish."""
+        self.plan.root[id(node)] = cluster
+        self._reads.clear()
+        return self._buffer(node)
 
     def _operand(self, node: Node, which: int, axes: tuple[Axis, ...]) -> Matrix | None:
         """An operand as a strided view of a buffer, or None where it is not one."""
@@ -258,18 +270,15 @@ class _Fuser:
         strides = tuple(offset.terms.get(a, 0) for a in (batch[0] if batch else None, *pair))
         return Matrix(buffer, offset.const, strides)
 
-    def _product_as_nest(self, cluster: Cluster, node: Node) -> None:
+    def _product_as_nest(self, node: Node, cluster: Cluster) -> None:
         """The product as a plain reduction where the template does not fit."""
-        extra = [] if node in cluster.roots else [node]
-        for root in (*extra, *cluster.roots):
-            if root is node and extra:
-                self.plan.root[id(node)] = cluster
-            axes = _axes(root.shape)
-            at = _at(axes)
-            buffer = self._buffer(root)
-            value = self._read(root, frozenset({id(root)}))(*at)
-            store = Store(buffer, buffer.place(at), value)
-            self.program.kernels.append(Nest([root], axes, [store]))
+        buffer = self._separate(node, cluster)
+        axes = _axes(node.shape)
+        at = _at(axes)
+        value = self._read(node, frozenset([id(node)]))(*at)
+        self.program.kernels.append(Nest([node], axes, [Store(buffer, buffer.place(at), value)]))
+        if node not in cluster.roots:
+            self._nest(cluster)
 
 
 class _Identity:

@@ -80,7 +80,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     """Whether a kernel may write ``target`` over the memory of ``source`` that it reads.
 
     It may if every element of ``source`` is read only where the same element of ``target`` is
-    written, in the same step of the loops.
+    written, in the same step of the loops, and first read before that.
     """
     stores = [s for s in kernel.stores() if s.buffer is target]
     if len(stores) != 1 or not isinstance(kernel, (Nest, Product)):
@@ -90,6 +90,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     if isinstance(kernel, Product) and source in (kernel.a.buffer, kernel.b.buffer):
         return False
     place = stores[0].offset
+    written = loaded = False
     for store in kernel.stores():
         for value in walk([store.value]):
             if value.op == "reduce" and source in buffers_of([value]):
@@ -98,6 +99,10 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
                 continue
             if value.param[1] != place or store.offset.free != place.free:
                 return False
+            if written and not loaded:
+                return False
+            loaded = True
+        written = written or store is stores[0]
     return True
 
 
