@@ -103,21 +103,36 @@ def _abs_rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return safe_divide(g * x.conj(), as_tensor(y, x.dtype))
 
 
-add = binary(ADD)
-subtract = binary(SUBTRACT)
-multiply = binary(MULTIPLY)
-divide = binary(DIVIDE)
-floor_divide: Function = binary(FLOOR_DIVIDE)
-remainder = binary(REMAINDER)
-fmod = binary(FMOD)
-negative = unary(NEGATIVE)
-positive = unary(POSITIVE)
-abs = unary(ABS)
-square = unary(SQUARE)
-sqrt = unary(SQRT)
-rsqrt = unary(RSQRT)
-reciprocal = unary(RECIPROCAL)
-cbrt = unary(CBRT)
+add = binary(ADD, "Sum of two tensors, element by element.", "[1, 2], [10, 20]", "[11, 22]")
+subtract = binary(
+    SUBTRACT, "Difference of two tensors, element by element.", "[1, 2], [10, 20]", "[ -9, -18]"
+)
+multiply = binary(
+    MULTIPLY, "Product of two tensors, element by element.", "[1, 2], [10, 20]", "[10, 40]"
+)
+divide = binary(
+    DIVIDE, "Quotient of two tensors, element by element; integers are divided as floats.",
+    "[1, 6], [2, 4]", "[0.5, 1.5]",
+)
+floor_divide: Function = binary(
+    FLOOR_DIVIDE, "Quotient rounded down to a whole number.", "[7, -7], 2", "[ 3, -4]"
+)
+remainder = binary(
+    REMAINDER, "What division leaves, with the sign of the divisor, as Python's ``%``.",
+    "[7, -7], 3", "[1, 2]",
+)
+fmod = binary(
+    FMOD, "What division leaves, with the sign of the dividend, as C's ``fmod``.",
+    "[7, -7], 3", "[ 1, -1]",
+)
+negative = unary(NEGATIVE, "Each element with the other sign.", "[1, -2]", "[-1, 2]")
+positive = unary(POSITIVE, "Each element as it is.", "[1, -2]", "[ 1, -2]")
+abs = unary(ABS, "Absolute value; of complex numbers the modulus.", "[1, -2]", "[1, 2]")
+square = unary(SQUARE, "Each element times itself.", "[1, -2, 3]", "[1, 4, 9]")
+sqrt = unary(SQRT, "Square root; NaN for negative numbers.", "[4.0, 9.0]", "[2., 3.]")
+rsqrt = unary(RSQRT, "One over the square root.", "[4.0, 0.25]", "[0.5, 2. ]")
+reciprocal = unary(RECIPROCAL, "One over each element.", "[2.0, 0.25]", "[0.5, 4. ]")
+cbrt = unary(CBRT, "Cube root, also of negative numbers.", "[1.0, -1.0]", "[ 1., -1.]")
 _power = binary(POWER)
 _sign = unary(SIGN)
 

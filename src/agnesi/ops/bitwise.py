@@ -13,12 +13,21 @@ BITWISE_INVERT = Elementwise("bitwise_invert", np.bitwise_not, (None,), kinds="b
 BITWISE_LEFT_SHIFT = Elementwise("bitwise_left_shift", np.left_shift, (None, None), kinds="iu")
 BITWISE_RIGHT_SHIFT = Elementwise("bitwise_right_shift", np.right_shift, (None, None), kinds="iu")
 
-bitwise_and = binary(BITWISE_AND)
-bitwise_or = binary(BITWISE_OR)
-bitwise_xor = binary(BITWISE_XOR)
-bitwise_invert = unary(BITWISE_INVERT)
-bitwise_left_shift = binary(BITWISE_LEFT_SHIFT)
-bitwise_right_shift = binary(BITWISE_RIGHT_SHIFT)
+bitwise_and = binary(BITWISE_AND, "Bits that are set in both operands.", "[6, 5], 3", "[2, 1]")
+bitwise_or = binary(BITWISE_OR, "Bits that are set in one operand or both.", "[6, 5], 3", "[7, 7]")
+bitwise_xor = binary(
+    BITWISE_XOR, "Bits that are set in one operand but not in both.", "[6, 5], 3", "[5, 6]"
+)
+bitwise_invert = unary(
+    BITWISE_INVERT, "All bits the other way round; of bools, the negation.", "[0, 5]", "[-1, -6]"
+)
+bitwise_left_shift = binary(
+    BITWISE_LEFT_SHIFT, "Bits moved to the left: times a power of two.", "[1, 3], 2", "[ 4, 12]"
+)
+bitwise_right_shift = binary(
+    BITWISE_RIGHT_SHIFT, "Bits moved to the right: divided by a power of two, rounded down.",
+    "[16, -3], 1", "[ 8, -2]",
+)
 
 
 def _mulhi(a: np.ndarray, b: np.ndarray) -> np.ndarray:

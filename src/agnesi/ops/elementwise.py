@@ -25,6 +25,21 @@ from agnesi.ops.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.expand import broadcast_to, sum_to
 
 _OPERANDS = ("a", "b", "c")
+_DOC = """{summary}
+
+Parameters
+----------
+{names} : tensor, array or number
+    Operands; shapes are broadcast, dtypes promoted.
+out : Tensor, optional
+    Takes the result.
+
+Examples
+--------
+>>> import agnesi as ag
+>>> ag.{name}({args})
+tensor({result})
+"""
 _ndarray = np.ndarray
 
 Rule = Callable[..., Any]
@@ -73,6 +88,7 @@ def silently(function: Any, *xs: Any) -> Any:
 
 def flat() -> None:
     """The rule of an operand along which the result is piecewise constant."""
+
 
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
@@ -215,8 +231,8 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(typed(x) for x in operands)}")
 
 
-def unary(op: Elementwise) -> Function:
-    """The public function of a row with one operand."""
+def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row with one operand; the texts make its docstring."""
     kinds, compute, flows = op.kinds, op.function, op.differentiable
 
     def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
@@ -233,11 +249,11 @@ def unary(op: Elementwise) -> Function:
                 return t
         return call(op, (x,), out)
 
-    return _named(function, op.name)
+    return _told(function, op, summary, args, result)
 
 
-def binary(op: Elementwise) -> Function:
-    """The public function of a row with two operands."""
+def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row with two operands; the texts make its docstring."""
     kinds, compute, flows = op.kinds, op.function, op.differentiable
 
     def function(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
@@ -262,7 +278,7 @@ def binary(op: Elementwise) -> Function:
                 return t
         return call(op, (x1, x2), out)
 
-    return _named(function, op.name)
+    return _told(function, op, summary, args, result)
 
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
@@ -274,8 +290,14 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
         raise explain(error, op.name, xs) from None
 
 
-def _named(function: Any, name: str) -> Any:
-    function.__name__ = function.__qualname__ = name
+def _told(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
+    """The function with the row's name and a docstring with an example."""
+    function.__name__ = function.__qualname__ = op.name
+    if summary:
+        names = "x" if op.arity == 1 else "x1, x2"
+        function.__doc__ = _DOC.format(
+            summary=summary, names=names, name=op.name, args=args, result=result
+        )
     return function
 
 

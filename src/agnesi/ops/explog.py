@@ -44,16 +44,25 @@ LOGADDEXP = Elementwise(
     (lambda g, a, b: g * _share(a, b), lambda g, a, b: g * _share(b, a)), kinds="f",
 )
 
-exp = unary(EXP)
-exp2 = unary(EXP2)
-expm1 = unary(EXPM1)
-log = unary(LOG)
-log2 = unary(LOG2)
-log10 = unary(LOG10)
-log1p = unary(LOG1P)
-sigmoid: Function = unary(SIGMOID)
-softplus = unary(SOFTPLUS)
-logaddexp = binary(LOGADDEXP)
+exp = unary(EXP, "``e`` to the power of each element.", "[0.0, float('-inf')]", "[1., 0.]")
+exp2 = unary(EXP2, "2 to the power of each element.", "[3.0, -1.0]", "[8. , 0.5]")
+expm1 = unary(
+    EXPM1, "``exp(x) - 1``, exact for small ``x`` too.", "[0.0, 1e-10]", "[0.e+00, 1.e-10]"
+)
+log = unary(LOG, "Natural logarithm; NaN for negative numbers.", "[1.0, 0.0]", "[ 0., -inf]")
+log2 = unary(LOG2, "Logarithm to base 2.", "[8.0, 0.5]", "[ 3., -1.]")
+log10 = unary(LOG10, "Logarithm to base 10.", "[1.0, 0.0]", "[ 0., -inf]")
+log1p = unary(
+    LOG1P, "``log(1 + x)``, exact for small ``x`` too.", "[0.0, 1e-10]", "[0.e+00, 1.e-10]"
+)
+sigmoid: Function = unary(SIGMOID, "``1 / (1 + exp(-x))``.", "[0.0, float('inf')]", "[0.5, 1. ]")
+softplus = unary(
+    SOFTPLUS, "``log(1 + exp(x))``, without overflow.", "[float('-inf'), 1000.0]", "[ 0., 1000.]"
+)
+logaddexp = binary(
+    LOGADDEXP, "``log(exp(x1) + exp(x2))``, without overflow.",
+    "[0.0, 1000.0], [float('-inf'), 0.0]", "[ 0., 1000.]",
+)
 
 
 def _xlogy(a: np.ndarray, b: np.ndarray) -> np.ndarray:

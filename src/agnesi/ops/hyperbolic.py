@@ -16,9 +16,14 @@ ACOSH = Elementwise(
 )
 ATANH = Elementwise("atanh", np.arctanh, (lambda g, x: safe_divide(g, 1 - x * x),), kinds="fc")
 
-sinh: Function = unary(SINH)
-cosh: Function = unary(COSH)
-tanh = unary(TANH)
-asinh = unary(ASINH)
-acosh = unary(ACOSH)
-atanh = unary(ATANH)
+sinh: Function = unary(SINH, "Hyperbolic sine.", "[0.0, float('inf')]", "[ 0., inf]")
+cosh: Function = unary(COSH, "Hyperbolic cosine.", "[0.0, float('inf')]", "[ 1., inf]")
+tanh = unary(TANH, "Hyperbolic tangent.", "[0.0, float('inf')]", "[0., 1.]")
+asinh = unary(ASINH, "Inverse hyperbolic sine.", "[0.0, float('inf')]", "[ 0., inf]")
+acosh = unary(
+    ACOSH, "Inverse hyperbolic cosine; NaN for numbers below 1.",
+    "[1.0, float('inf')]", "[ 0., inf]",
+)
+atanh = unary(
+    ATANH, "Inverse hyperbolic tangent; NaN outside of [-1, 1].", "[0.0, 1.0]", "[ 0., inf]"
+)

@@ -90,10 +90,20 @@ MINIMUM = Elementwise(
 FMAX = Elementwise("fmax", np.fmax, _shared(lambda a, b: (a > b) | isnan(b)), kinds="biuf")
 FMIN = Elementwise("fmin", np.fmin, _shared(lambda a, b: (a < b) | isnan(b)), kinds="biuf")
 
-maximum = binary(MAXIMUM)
-minimum = binary(MINIMUM)
-fmax = binary(FMAX)
-fmin = binary(FMIN)
+maximum = binary(
+    MAXIMUM, "The greater of two elements; NaN if one of them is.", "[1, 5], [3, 2]", "[3, 5]"
+)
+minimum = binary(
+    MINIMUM, "The smaller of two elements; NaN if one of them is.", "[1, 5], [3, 2]", "[1, 2]"
+)
+fmax = binary(
+    FMAX, "The greater of two elements; a NaN gives way to the other.",
+    "[1.0, float('nan')], 2.0", "[2., 2.]",
+)
+fmin = binary(
+    FMIN, "The smaller of two elements; a NaN gives way to the other.",
+    "[1.0, float('nan')], 2.0", "[1., 2.]",
+)
 
 
 # -- clip and relu ------------------------------------------------------------------------------
@@ -115,7 +125,7 @@ RELU = Elementwise(
     kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
 )
 
-relu = unary(RELU)
+relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
@@ -186,4 +196,6 @@ def round(x: Any, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
 COPYSIGN = Elementwise(
     "copysign", np.copysign, (lambda g, a, b: g * (sign(a) * copysign(1.0, b)), flat), kinds="f"
 )
-copysign: Function = binary(COPYSIGN)
+copysign: Function = binary(
+    COPYSIGN, "The first with the sign of the second.", "[1.0, 2.0], [-0.0, 3.0]", "[-1., 2.]"
+)

@@ -145,9 +145,16 @@ POLYGAMMA = Elementwise(
     lowered=False,
 )
 
-erf = unary(ERF)
-erfc = unary(ERFC)
-erfinv = unary(ERFINV)
-lgamma = unary(LGAMMA)
-digamma: Function = unary(DIGAMMA)
-polygamma: Function = binary(POLYGAMMA)
+erf = unary(ERF, "The error function.", "[0.0, float('inf')]", "[0., 1.]")
+erfc = unary(ERFC, "``1 - erf(x)``, exact for large ``x`` too.", "[0.0, float('inf')]", "[1., 0.]")
+erfinv = unary(
+    ERFINV, "Inverse of the error function; NaN outside of [-1, 1].", "[0.0, 1.0]", "[ 0., inf]"
+)
+lgamma = unary(
+    LGAMMA, "Logarithm of the absolute value of the gamma function.", "[1.0, 0.0]", "[ 0., inf]"
+)
+digamma: Function = unary(DIGAMMA, "Derivative of :func:`lgamma`.", "[float('inf')]", "[inf]")
+polygamma: Function = binary(
+    POLYGAMMA, "Derivative of order ``x1`` of :func:`digamma` at ``x2``.",
+    "1, [float('inf')]", "[0.]",
+)

@@ -26,11 +26,16 @@ HYPOT = Elementwise(
     (lambda g, a, y: safe_divide(g * a, y), lambda g, b, y: safe_divide(g * b, y)), kinds="f",
 )
 
-sin: Function = unary(SIN)
-cos: Function = unary(COS)
-tan = unary(TAN)
-asin = unary(ASIN)
-acos = unary(ACOS)
-atan = unary(ATAN)
-atan2 = binary(ATAN2)
-hypot: Function = binary(HYPOT)
+sin: Function = unary(SIN, "Sine of angles in radians.", "[0.0]", "[0.]")
+cos: Function = unary(COS, "Cosine of angles in radians.", "[0.0]", "[1.]")
+tan = unary(TAN, "Tangent of angles in radians.", "[0.0]", "[0.]")
+asin = unary(ASIN, "Inverse sine; NaN outside of [-1, 1].", "[0.0]", "[0.]")
+acos = unary(ACOS, "Inverse cosine; NaN outside of [-1, 1].", "[1.0]", "[0.]")
+atan = unary(ATAN, "Inverse tangent, in [-pi/2, pi/2].", "[0.0]", "[0.]")
+atan2 = binary(
+    ATAN2, "Angle of the point (``x2``, ``x1``) from the first axis, in [-pi, pi].",
+    "[0.0, 0.0], [1.0, 2.0]", "[0., 0.]",
+)
+hypot: Function = binary(
+    HYPOT, "``sqrt(x1**2 + x2**2)``, without overflow.", "[3.0, 5.0], [4.0, 12.0]", "[ 5., 13.]"
+)
