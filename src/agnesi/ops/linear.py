@@ -15,9 +15,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import add
 from agnesi.ops.convert import common
 from agnesi.ops.elementwise import silently
-from agnesi.ops.expand import sum_to
-from agnesi.ops.matmul import matmul, product_of
-from agnesi.ops.movement import Permute, matrix_transpose, reshape
+from agnesi.ops.expand import broadcast_to, sum_to
+from agnesi.ops.matmul import MATMUL, matmul, product_of
+from agnesi.ops.movement import matrix_transpose, reshape
 
 
 @record
@@ -42,10 +42,7 @@ class Linear(Op):
         if x.dtype == np.float16:
             wide = self.perform(*(v.astype(np.float32) for v in (x, weight, bias)))
             return silently(wide.astype, x.dtype)
-        y = silently(np.dot, x, weight.T)
-        if bias.shape != y.shape[1:]:
-            raise ShapeError("bias would broadcast")  # infer tells the shapes
-        return silently(np.add, y, bias, y)
+        return silently(_affine, x, weight, bias)
 
     def decompose(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return add(product_of(x, matrix_transpose(weight)), bias)
@@ -53,7 +50,7 @@ class Linear(Op):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Any, ...]:
         return (
             product_of(g, weight) if x.requires_grad else None,
-            product_of(apply(SWAP, g), x) if weight.requires_grad else None,
+            apply(OVER_ROWS, g, x) if weight.requires_grad else None,
             sum_to(g, bias.shape) if bias.requires_grad else None,
         )
 
@@ -64,11 +61,47 @@ class Linear(Op):
             total = part if total is None else add(total, part)
         if ts[2] is None:
             return total
-        return add(y * 0 if total is None else total, ts[2])
+        return broadcast_to(ts[2], y.shape) if total is None else add(total, ts[2])
+
+
+def _affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    y = np.dot(x, weight.T)
+    if bias.shape != y.shape[1:]:
+        raise ShapeError("bias would broadcast")  # infer tells the shapes
+    y += bias
+    return y
+
+
+@record
+class OverRows(Op):
+    """``a.T @ b``: the sum over rows of the products of two matrices' elements."""
+
+    name = "over_rows"
+
+    def infer(self, a: Any, b: Any) -> Any:
+        _same("rows", a.shape, 0, "a", b.shape, 0, "b")
+        return (a.shape[1], b.shape[1]), a.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return MATMUL.perform(a.T, b)
+
+    def decompose(self, a: Tensor, b: Tensor) -> Tensor:
+        return product_of(matrix_transpose(a), b)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
+        return (
+            product_of(b, matrix_transpose(g)) if a.requires_grad else None,
+            product_of(a, g) if b.requires_grad else None,
+        )
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
+        left = None if ts[0] is None else apply(self, ts[0], b)
+        right = None if ts[1] is None else apply(self, a, ts[1])
+        return right if left is None else left if right is None else add(left, right)
 
 
 LINEAR = Linear()
-SWAP = Permute((1, 0))
+OVER_ROWS = OverRows()
 
 
 def _same(what: str, a: Any, i: int, a_name: str, b: Any, j: int, b_name: str) -> None:
