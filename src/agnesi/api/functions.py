@@ -101,7 +101,6 @@ from agnesi.ops.hyperbolic import tanh as tanh
 from agnesi.ops.index import gather as gather
 from agnesi.ops.index import narrow as narrow
 from agnesi.ops.index import nonzero as nonzero
-from agnesi.ops.index import plain as plain
 from agnesi.ops.index import select as select
 from agnesi.ops.index import take as take
 from agnesi.ops.index import take_along_axis as take_along_axis
@@ -166,7 +165,6 @@ from agnesi.ops.scans import cumulative_sum as cumulative_sum
 from agnesi.ops.scatter import inc_subtensor as inc_subtensor
 from agnesi.ops.scatter import index_add as index_add
 from agnesi.ops.scatter import index_put as index_put
-from agnesi.ops.scatter import put as put
 from agnesi.ops.scatter import put_along_axis as put_along_axis
 from agnesi.ops.scatter import scatter as scatter
 from agnesi.ops.scatter import scatter_add as scatter_add

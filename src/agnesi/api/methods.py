@@ -38,7 +38,7 @@ SAME = """
     index_put inner isclose isfinite isinf isnan lerp less less_equal lgamma log log10 log1p
     log2 log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp
     masked_fill matmul max maximum mean median min minimum moveaxis multiply nan_to_num narrow
-    negative nonzero norm not_equal outer positive power prod put put_along_axis ravel
+    negative nonzero norm not_equal outer positive power prod put_along_axis ravel
     reciprocal relu remainder repeat roll round rsqrt scatter scatter_add select sigmoid sign
     signbit sin sinh softmax softplus sort split sqrt square std subtract sum swapaxes take
     take_along_axis tan tanh tensordot topk trace tril triu trunc unbind unique unsqueeze var

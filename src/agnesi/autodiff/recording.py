@@ -82,7 +82,15 @@ class enable_grad(_Recording):  # noqa: N801 - used as a function
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded now."""
+    """Whether operations are recorded now.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> with ag.no_grad():
+    ...     print(ag.is_grad_enabled())
+    False
+    """
     return STATE.recording
 
 
@@ -136,7 +144,15 @@ def detach(x: Tensor) -> Tensor:
 
 
 def stop_gradient(x: Tensor) -> Tensor:
-    """Like :func:`detach`, under JAX's name."""
+    """Like ``x.detach()``, under JAX's name: gradients stop here.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor(3.0, requires_grad=True)
+    >>> ag.grad(x * ag.stop_gradient(x), x)
+    tensor(3.)
+    """
     return detach(x)
 
 
