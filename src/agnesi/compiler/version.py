@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.recorded import pullback_of, recorded
 from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
 from agnesi.core import dtypes
-from agnesi.core.config import config
+from agnesi.core.config import STATE, config
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.tensor import CONSUMED, Tensor
@@ -31,9 +33,11 @@ class Version:
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree) -> None:
         start = time.perf_counter()
         self.owner = owner
-        self.statics = list(leaves)
+        self.argument_tree = tree
         symbols = [_symbol(v, i) for i, v in enumerate(leaves)]
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
+        self.statics = [None if isinstance(s, Tensor) else v
+                        for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace()
         with tracing(trace):
@@ -53,8 +57,9 @@ class Version:
                 updates.append((place, len(nodes)))
                 nodes.append(symbols[i].node)
                 self.mutated.append(i)
+        self._take_flows(nodes, updates, trace)
         self.plain = not self.kept and not self.cleared and self._plain_result()
-        self.flat = self.plain and _is_flat(tree)
+        self.flat = self.plain and _is_flat(tree) and not self.records
         self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, _ in trace.leaves.values()]
         self.watched = list(trace.watched.values())
         graph = _closed(inputs, nodes)
@@ -67,6 +72,23 @@ class Version:
         )
 
     # -- gradients ------------------------------------------------------------------------
+    def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
+        """Whether gradients flow through the results when the call is recorded.
+
+        They do not where the function changes state: it would be changed under the record.
+        """
+        self.flows = [n.requires_grad for n in nodes[: len(self.tensors)]]
+        self.pure = not updates and not any(r.written for r in trace.grads.values())
+        self.records = self.pure and any(self.flows)
+        self.parameters = [x for x, leaf in trace.leaves.values() if leaf.requires_grad]
+
+    @cached_property
+    def pull(self) -> Any:
+        """The compiled derivative of this version."""
+        return type(self.owner).__mro__[1](
+            pullback_of(self), keep_grads=False, mode="compile", settings=self.owner.settings
+        )
+
     def _take_gradients(self, trace: Trace) -> None:
         """Decide which gradients leave the function: those that it made and did not use up."""
         self.kept: list[tuple[Tensor, Tensor]] = []
@@ -146,7 +168,10 @@ class Version:
         values = list(self.statics)
         for i in self.arrays:
             values[i] = _plain(leaves[i])
-        result = self._finished(self.compiled.run(*values))
+        found = self.compiled.run(*values)
+        if self.records and STATE.recording:
+            recorded(self, leaves, (found,) if isinstance(found, Tensor) else found)
+        result = self._finished(found)
         for i in self.mutated:
             original = _memory(leaves[i])
             if original is not values[i]:
@@ -171,7 +196,9 @@ def _symbol(value: Any, i: int) -> Any:
     """What the function sees as an argument while it is traced."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
-        return stand_in(value.shape, dtypes.as_dtype(value.dtype), name=name or f"argument {i}")
+        flows = isinstance(value, Tensor) and value.requires_grad and STATE.recording
+        return stand_in(value.shape, dtypes.as_dtype(value.dtype), requires_grad=flows,
+                        name=name or f"argument {i}")
     if type(value) is float:
         return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
     return value
