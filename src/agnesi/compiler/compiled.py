@@ -147,7 +147,8 @@ class Compiled:
         ]
         self.bound = Bound(
             self.recipe, self.live, self.arguments, outputs, result=self.result, slow=self.slow,
-            guards=self.guards, name=self.name, clock=self.clock,
+            guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
+            clock=self.clock,
         )
         self.strides = [t.data.strides for t in self.live]  # type: ignore[union-attr]
         self.run = self._in_place if self.recipe.reused else self.bound.native
@@ -171,6 +172,11 @@ class Compiled:
         """Run where some results are written over arguments; those are the results then."""
         assert self.bound is not None
         reused = self.recipe.reused
+        args = tuple(
+            a.copy() if i in reused.values()
+            and any(np.may_share_memory(a, b) for b in (*args[:i], *args[i + 1 :])) else a
+            for i, a in enumerate(args)
+        )
         made = iter(self.bound.native(*args) or ())
         results = tuple(args[reused[i]] if i in reused else next(made) for i in range(self.returned))
         return results[0] if self.result == "single" else results

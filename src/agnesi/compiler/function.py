@@ -131,7 +131,9 @@ class Function(Direct, Inspectable):
                     f"{array.shape} does not fit"
                 )
             )
-        return np.require(array, requirements=["C", "A"])
+        if any(np.may_share_memory(array, t.data) for t, _ in self._updates):  # type: ignore[arg-type]
+            return array.copy()
+        return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
 
     def _compile(self, arrays: Sequence[np.ndarray]) -> Compiled:
         from agnesi.runtime.entry import Arg

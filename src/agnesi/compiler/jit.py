@@ -54,9 +54,20 @@ class Jit(Direct, Inspectable):
         if not version.pure and STATE.recording and any(map(_requires_grad, leaves)):
             return self.function(*args, **keywords)
         result = version(leaves)
-        if version.compiled.direct is not None:
-            self.call_directly(version.compiled.direct)
+        direct = version.compiled.direct
+        if direct is not None:
+            self.call_directly(self._unless_recording(direct) if version.unrecorded else direct)
         return result
+
+    def _unless_recording(self, direct: Callable[..., Any]) -> Callable[..., Any]:
+        """Native calls where nothing is recorded; elsewhere the results may need a record."""
+
+        @staticmethod
+        def call(*args: Any, **keywords: Any) -> Any:
+            run = self.dispatch if STATE.recording else direct
+            return run(*args, **keywords)
+
+        return call
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.overlap import pairs
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.errors import MissingInputError
+from agnesi.core.errors import MissingInputError, at
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.kernels import Buffer, Callback, Product
 from agnesi.core.node import Node
-from agnesi.core.op import explain
+from agnesi.core.op import explain, typed
 from agnesi.core.tensor import Tensor
 
 _GIL_WORK = 1 << 14
+_IN_BUFFERS = ("array", "float", "int", "bool")
 
 
 class Clock:
@@ -171,7 +174,8 @@ class Bound:
 
     def __init__(self, recipe: Recipe, live: Sequence[Tensor], arguments: Sequence[Any],
                  outputs: Sequence[tuple[str, tuple[int, ...], bool]], *, result: str,
-                 slow: Callable[..., Any] | None, guards: Sequence[Any], name: str, clock: Clock) -> None:
+                 slow: Callable[..., Any] | None, guards: Sequence[Any],
+                 written: Sequence[Tensor | int], name: str, clock: Clock) -> None:
         from agnesi.runtime import entry, machine
         from agnesi.runtime.callbacks import Callbacks
 
@@ -179,8 +183,10 @@ class Bound:
         clock.mark("machine code")
         back = Callbacks(recipe.callbacks) if recipe.callbacks else None
         self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]  # type: ignore[arg-type]
+        arrays = [s.array for s in self.states]
+        _check_writeable(written)
         spec = entry.EntrySpec(
-            arguments=tuple(arguments),
+            arguments=_marked(arguments, written),
             outputs=tuple(entry.Out(*outputs[i]) for i in recipe.results),
             result="tuple" if recipe.reused else result,  # type: ignore[arg-type]
             arena_bytes=recipe.arena_bytes,
@@ -193,13 +199,41 @@ class Bound:
         }
         self.native = entry.bind(self.code, spec, slow=_unfit, **common)
         self.direct = None
-        if slow is not None and not recipe.reused:
-            self.direct = entry.bind(self.code, spec, slow=slow, guards=guards, **common)
+        apart = self._apart(written, arguments, arrays)
+        whole = not apart or all(a.flags.c_contiguous for a in arrays)
+        if slow is not None and not recipe.reused and whole:
+            self.direct = entry.bind(
+                self.code, spec, slow=slow, guards=guards, apart=apart, **common
+            )
         clock.mark("entry")
+
+    def _apart(self, written: Sequence[Tensor | int], arguments: Sequence[Any],
+               arrays: Sequence[np.ndarray]) -> list[tuple[int, int, int, int]]:
+        """Buffers that must not overlap for the direct call."""
+        sizes = [math.prod(a.shape) * np.dtype(a.dtype).itemsize if a.kind == "array" else 0
+                 for a in arguments if a.kind in _IN_BUFFERS]
+        states = {id(s.owner): len(sizes) + i for i, s in enumerate(self.states)}
+        places = [t if isinstance(t, int) else states[id(t)] for t in written]
+        return pairs(places, sizes, arrays)
 
     def present(self) -> bool:
         """Whether all live tensors have the memory that the code knows."""
         return all(s.owner.data is s.array for s in self.states)
+
+
+def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[Any, ...]:
+    """The arguments' records, with those marked that the code writes."""
+    places = [i for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
+    changed = {places[t] for t in written if isinstance(t, int)}
+    return tuple(a._replace(written=i in changed) for i, a in enumerate(arguments))
+
+
+def _check_writeable(written: Sequence[Tensor | int]) -> None:
+    for t in written:
+        if isinstance(t, Tensor) and not t.data.flags.writeable:  # type: ignore[union-attr]
+            raise ValueError(
+                at(f"{typed(t)} lies in read-only memory and cannot be changed in place; copy it")
+            )
 
 
 def _wrapper(entry: Any) -> Any:

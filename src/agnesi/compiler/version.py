@@ -81,6 +81,7 @@ class Version:
         self.pure = not updates and not any(r.written for r in trace.grads.values())
         self.records = self.pure and any(self.flows)
         self.parameters = [x for x, leaf in trace.leaves.values() if leaf.requires_grad]
+        self.unrecorded = not STATE.recording and bool(self.parameters)
 
     @cached_property
     def pull(self) -> Any:
