@@ -23,6 +23,7 @@ _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 
 _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
+_CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
 
 
@@ -32,13 +33,14 @@ class Arg(NamedTuple):
     ``array``: an exact ndarray, or a wrapper that holds one, of this dtype and shape, C-contiguous
     and aligned.  ``float``: a float or an int, as a double.  ``int``: as an i64.  ``bool``: as an
     i64 of 0 or 1.  ``identity``: this very ``object``.  ``ignore``: anything.
-    The last two have no buffer.
+    The last two have no buffer.  An array that is ``written`` must be writeable.
     """
 
     kind: Kind
     dtype: str = ""
     shape: tuple[int, ...] = ()
     object: Any = None
+    written: bool = False
 
 
 class Out(NamedTuple):
@@ -116,6 +118,7 @@ class _Argument(ctypes.Structure):
         ("dims", ctypes.c_void_p),
         ("object", ctypes.c_void_p),
         ("buffer", ctypes.c_int64),
+        ("flags", ctypes.c_int32),
     )
 
 
@@ -125,6 +128,10 @@ class _Guard(ctypes.Structure):
 
 class _Field(ctypes.Structure):
     _fields_ = (("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
+
+
+class _Pair(ctypes.Structure):
+    _fields_ = tuple((f, ctypes.c_int64) for f in ("a", "a_bytes", "b", "b_bytes"))
 
 
 class _Output(ctypes.Structure):
@@ -164,6 +171,8 @@ class Context(ctypes.Structure):
         ("fresh", ctypes.c_void_p),
         ("slow", ctypes.c_void_p),
         ("failed", ctypes.c_void_p),
+        ("pair_count", ctypes.c_int64),
+        ("pairs", ctypes.c_void_p),
     )
 
 
@@ -176,6 +185,7 @@ def bind(
     states: Sequence[State] = (),
     constants: Sequence[np.ndarray] = (),
     guards: Sequence[Guard] = (),
+    apart: Sequence[tuple[int, int, int, int]] = (),
     wrapper: Wrapper | None = None,
     callback: Any = None,
     body: str = "body",
@@ -186,9 +196,11 @@ def bind(
     Parameters
     ----------
     slow : callable
-        Called with the same arguments when they, a state or a guard do not match.
+        Called with the same arguments when they, a state, a guard or a pair do not match.
     failed : callable
         Called with the body's code when that is not 0; its result or exception is the call's.
+    apart : sequence of (int, int, int, int)
+        Pairs of buffers, each by its number and bytes, that must not overlap.
     callback : optional
         A :class:`agnesi.runtime.callbacks.Callbacks`, for bodies that call back into Python.
 
@@ -211,6 +223,8 @@ def bind(
     _fill_buffers(table, spec, states, constants, keep)
     bound = [Guard(s.owner, s.slot, s.array) for s in states if s.slot]
     _fill_guards(table, [*bound, *guards], keep)
+    table.pair_count = len(apart)
+    table.pairs = _array(_Pair, [_Pair(*pair) for pair in apart], keep)
     if wrapper is not None:
         _fill_wrapper(table, wrapper, keep)
     table.release_gil = spec.release_gil
@@ -267,7 +281,10 @@ def _fill_arguments(table: Context, arguments: Sequence[Arg], keep: list[Any]) -
     for a in arguments:
         types = _type_numbers(a.dtype) if a.kind == "array" else 0
         dims = _array(ctypes.c_int64, a.shape, keep)
-        records.append(_Argument(_KINDS[a.kind], types, len(a.shape), dims, id(a.object), buffer))
+        flags = _CONTIGUOUS_ALIGNED | (_WRITEABLE if a.written else 0)
+        records.append(
+            _Argument(_KINDS[a.kind], types, len(a.shape), dims, id(a.object), buffer, flags)
+        )
         keep.append(a.object)
         buffer += a.kind not in ("identity", "ignore")
     table.argument_count = len(records)

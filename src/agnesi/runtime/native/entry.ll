@@ -22,12 +22,14 @@
   ptr, i64,             ; 15 wrapper type (or null), offset of its array
   i64, ptr,             ; 17 fields that a wrapper argument must have
   i64, ptr,             ; 19 fields that a new wrapper gets
-  ptr, ptr              ; 21 slow path, failure handler
+  ptr, ptr,             ; 21 slow path, failure handler
+  i64, ptr              ; 23 pairs of buffers that must not overlap
 }
-%Argument = type {i64, i64, i64, ptr, ptr, i64}   ; kind, type numbers, nd, dims, object, buffer
+%Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
 %Guard = type {ptr, i64, ptr}                     ; object, offset, what must be there
 %Field = type {i64, ptr}                          ; offset, object
 %Output = type {ptr, i64, ptr, i64, i64}          ; descr, nd, dims, bytes, wrap
+%Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
 
 ; Filled when the module is loaded; see `API` in support.py for the order.
 @api = global [24 x ptr] zeroinitializer, align 64
@@ -157,7 +159,7 @@ no:
   ret ptr null
 }
 
-; Whether an ndarray has the dtype and shape of %argument and lies C-contiguous and aligned.
+; Whether an ndarray has the dtype, shape and flags of %argument: contiguous, aligned, perhaps writeable.
 define internal i1 @fits(ptr %argument, ptr %array) nounwind alwaysinline {
 entry:
   %descr = call ptr @field(ptr %array, i64 56)
@@ -180,8 +182,10 @@ order:
 flags:
   %flags.at = getelementptr i8, ptr %array, i64 64
   %flags.are = load i32, ptr %flags.at
-  %needed = and i32 %flags.are, 257
-  %laid = icmp eq i32 %needed, 257
+  %flags.wanted.at = getelementptr %Argument, ptr %argument, i64 0, i32 6
+  %flags.wanted = load i32, ptr %flags.wanted.at
+  %needed = and i32 %flags.are, %flags.wanted
+  %laid = icmp eq i32 %needed, %flags.wanted
   br i1 %laid, label %rank, label %no
 rank:
   %nd.at = getelementptr i8, ptr %array, i64 24
@@ -597,6 +601,44 @@ no:
   ret ptr null
 }
 
+; Whether no two buffers overlap of which one is written.
+define internal i1 @apart(ptr %context, ptr %bufs) nounwind alwaysinline {
+entry:
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 23
+  %count = load i64, ptr %count.at
+  %pairs.at = getelementptr %Context, ptr %context, i64 0, i32 24
+  %pairs = load ptr, ptr %pairs.at
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %look]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %yes
+look:
+  %a.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 0
+  %a = load i64, ptr %a.at
+  %a.size.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 1
+  %a.size = load i64, ptr %a.size.at
+  %b.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 2
+  %b = load i64, ptr %b.at
+  %b.size.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 3
+  %b.size = load i64, ptr %b.size.at
+  %a.start.at = getelementptr i64, ptr %bufs, i64 %a
+  %a.start = load i64, ptr %a.start.at
+  %b.start.at = getelementptr i64, ptr %bufs, i64 %b
+  %b.start = load i64, ptr %b.start.at
+  %a.end = add i64 %a.start, %a.size
+  %b.end = add i64 %b.start, %b.size
+  %before = icmp ule i64 %a.end, %b.start
+  %after = icmp ule i64 %b.end, %a.start
+  %clear = or i1 %before, %after
+  %i1 = add i64 %i, 1
+  br i1 %clear, label %test, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %context = call ptr @field(ptr %self, i64 16)
@@ -640,7 +682,10 @@ look:
   br i1 %good, label %test, label %slow
 guards:
   %same = call i1 @guarded(ptr %context)
-  br i1 %same, label %go, label %slow
+  br i1 %same, label %memory, label %slow
+memory:
+  %clear = call i1 @apart(ptr %context, ptr %bufs)
+  br i1 %clear, label %go, label %slow
 go:
   %python.at = getelementptr %Context, ptr %context, i64 0, i32 13
   %python = load i64, ptr %python.at

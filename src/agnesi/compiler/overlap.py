@@ -1,0 +1,71 @@
+"""Whether what a function writes overlaps what else it uses: graphs know values, not memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import numpy as np
+
+_WORK = 1000
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays have an element in common (or it is too hard to tell)."""
+    try:
+        return bool(np.shares_memory(a, b, max_work=_WORK))
+    except np.exceptions.TooHardError:
+        return True
+
+
+class Regions:
+    """The memory of arrays that lie apart from each other, searched by address."""
+
+    def __init__(self, arrays: Sequence[np.ndarray]) -> None:
+        spans = sorted((*np.lib.array_utils.byte_bounds(a), i) for i, a in enumerate(arrays) if a.size)
+        self.starts = [s for s, _, _ in spans]
+        self.arrays = [arrays[i] for _, _, i in spans]
+        #: How far the arrays up to each one reach.
+        self.reach: list[int] = []
+        for _, end, _ in spans:
+            self.reach.append(max(end, self.reach[-1] if self.reach else 0))
+
+    def near(self, array: np.ndarray) -> list[np.ndarray]:
+        """The arrays whose memory might overlap that of ``array``."""
+        if not array.size or not self.starts:
+            return []
+        low, high = np.lib.array_utils.byte_bounds(array)
+        found = []
+        place = bisect_left(self.starts, high) - 1
+        while place >= 0 and self.reach[place] > low:
+            found.append(self.arrays[place])
+            place -= 1
+        return found
+
+    def touch(self, array: np.ndarray) -> bool:
+        """Whether one of the arrays overlaps ``array``."""
+        return any(overlap(a, array) for a in self.near(array))
+
+
+def entangled(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    """Whether a written array overlaps another written one, or one of ``others``."""
+    regions = Regions(written)
+    return any(regions.touch(o) for o in others) or any(
+        a is not b and overlap(a, b) for a in written for b in regions.near(a)
+    )
+
+
+Pair = tuple[int, int, int, int]
+
+
+def pairs(written: Sequence[int], arguments: Sequence[int], states: Sequence[np.ndarray]) -> list[Pair]:
+    """Pairs of buffers, by number and bytes, of which one is written and one is an argument.
+
+    Buffers are the arguments, given by their bytes, and then the states.
+    """
+    sizes = [*arguments, *(s.nbytes for s in states)]
+    return [
+        (a, sizes[a], b, sizes[b])
+        for a in written for b in range(len(arguments) if a >= len(arguments) else len(sizes))
+        if sizes[a] and sizes[b] and (a < b or b not in written) and a != b
+    ]
