@@ -1,4 +1,4 @@
-"""The examples of elementwise functions, which doctest does not find: their text is put together."""
+"""The examples of elementwise functions: doctest does not find texts that are put together."""
 
 import doctest
 import inspect

@@ -7,10 +7,10 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.dims import Dim
-from agnesi.ops.creation import Arange, Eye, Linspace
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
 from agnesi.ops.join import Concat
 from agnesi.ops.movement import Permute, Reshape
+from agnesi.ops.ranges import Arange, Eye, Linspace
 from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice
 from agnesi.testing import check_op
 

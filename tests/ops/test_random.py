@@ -7,7 +7,8 @@ import pytest
 
 import agnesi as ag
 from agnesi.ops import random
-from agnesi.ops.random import Advance, Generator, RandomBits, philox
+from agnesi.ops.philox import CHUNK, Advance, RandomBits, philox
+from agnesi.ops.random import Generator
 
 ONES = 0xFFFFFFFF
 #: From the known-answer vectors of Random123 for philox4x32-10: key, counter, result.
@@ -46,9 +47,9 @@ def test_words_follow_the_documented_layout():
 
 def test_long_draws_are_those_of_short_ones():
     state = np.array([3, 4, ONES - 9, 0], np.uint32)
-    n = 4 * random._CHUNK + 40
+    n = 4 * CHUNK + 40
     words = RandomBits(n).perform(state)
-    assert words[random._CHUNK + 5] == philox((3, 4), (random._CHUNK + 5 - 10, 1, 0, 0))[0]
+    assert words[CHUNK + 5] == philox((3, 4), (CHUNK + 5 - 10, 1, 0, 0))[0]
 
 
 def test_streams_repeat_go_on_and_do_not_overlap():

@@ -1,11 +1,4 @@
-"""Random numbers: Philox4x32-10, a counter-based generator, and distributions made from it.
-
-A draw is a pure function of a key and a counter, so eager and compiled code agree bit for bit, and
-any part of a draw can be computed alone, on any number of threads.  A generator's state is one
-tensor of four uint32: key low, key high, counter low, counter high.  A draw of ``n`` words takes
-``ceil(n / 4)`` blocks of the counter.  Word ``i`` is word ``i // blocks`` of block ``i % blocks``:
-neighbours then use the same word of neighbouring blocks, which suits vectors.
-"""
+"""Random numbers: generators, and distributions made from the bits of ``philox``."""
 
 from __future__ import annotations
 
@@ -16,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
+from agnesi.core import dtypes
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, public
-from agnesi.core.record import record
+from agnesi.core.op import public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import sqrt
 from agnesi.ops.bitwise import bitwise_right_shift, mulhi
@@ -30,147 +22,14 @@ from agnesi.ops.creation import sizes_of
 from agnesi.ops.explog import log
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
+from agnesi.ops.philox import MOST_WORDS, Advance, RandomBits
 from agnesi.ops.scans import cumsum
 from agnesi.ops.select import where
 from agnesi.ops.slices import Slice
 from agnesi.ops.sort import argsort, searchsorted
 from agnesi.ops.trig import cos
 
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-_WEYL = (0x9E3779B9, 0xBB67AE85)
-_ROUNDS = 10
-_WORD = 0xFFFFFFFF
-#: Blocks at a time in NumPy, so that they stay in the cache.
-_CHUNK = 8192
-#: Words that one draw may take: positions are computed in 32 bits.
-_MOST = 1 << 32
 _UINT32 = dtypes.uint32
-
-
-# -- the generator ----------------------------------------------------------------------------
-def philox(key: Any, counter: Any) -> list[np.ndarray]:
-    """Four words of each block: Philox4x32-10 of a key of two words and counters of four.
-
-    Examples
-    --------
-    >>> from agnesi.ops.random import philox
-    >>> [hex(int(word)) for word in philox((0, 0), (0, 0, 0, 0))]
-    ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
-    """
-    k0, k1 = (int(k) for k in key)
-    x0, x1, x2, x3 = (np.asarray(c, np.uint64) for c in counter)
-    m0, m1, low, half = (np.uint64(v) for v in (*_MULTIPLIERS, _WORD, 32))
-    for _ in range(_ROUNDS):
-        p0, p1 = x0 * m0, x2 * m1
-        x0, x2 = (p1 >> half) ^ x1 ^ np.uint64(k0), (p0 >> half) ^ x3 ^ np.uint64(k1)
-        x1, x3 = p1 & low, p0 & low
-        k0, k1 = (k0 + _WEYL[0]) & _WORD, (k1 + _WEYL[1]) & _WORD
-    return [x.astype(_UINT32) for x in (x0, x1, x2, x3)]
-
-
-def _u32(value: int) -> loops.Expr:
-    return loops.const(value, "uint32")
-
-
-def _philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
-    """The same in the loop language."""
-    (k0, k1), (x0, x1, x2, x3) = key, counter
-    call = loops.call
-    for turn in range(_ROUNDS):
-        key0, key1 = (
-            call("add", k, _u32(turn * w & _WORD)) if turn else k
-            for k, w in zip((k0, k1), _WEYL, strict=True)
-        )
-        m0, m1 = map(_u32, _MULTIPLIERS)
-        high0, low0 = call("mulhi", x0, m0), call("multiply", x0, m0)
-        high1, low1 = call("mulhi", x2, m1), call("multiply", x2, m1)
-        x0 = call("bitwise_xor", call("bitwise_xor", high1, x1), key0)
-        x2 = call("bitwise_xor", call("bitwise_xor", high0, x3), key1)
-        x1, x3 = low1, low0
-    return x0, x1, x2, x3
-
-
-@record
-class RandomBits(Op):
-    """``size`` random uint32 from a state."""
-
-    size: Size
-    name = "random_bits"
-    differentiable = False
-
-    def infer(self, state: Any) -> Any:
-        if isinstance(self.size, int) and self.size >= _MOST:
-            raise ShapeError(f"one draw takes fewer than 2**32 words, not {self.size}")
-        return (self.size,), _UINT32
-
-    def perform(self, state: np.ndarray) -> np.ndarray:
-        n = self.size
-        blocks = -(-n // 4)  # type: ignore[operator]
-        result = np.empty((4, blocks), _UINT32)
-        first = int(state[2]) | int(state[3]) << 32
-        for start in range(0, blocks, _CHUNK):
-            stop = min(start + _CHUNK, blocks)
-            counts = np.arange(stop - start, dtype=np.uint64) + np.uint64(
-                (first + start) & 0xFFFFFFFFFFFFFFFF
-            )
-            zero = np.uint64(0)
-            low, high = counts & np.uint64(_WORD), counts >> np.uint64(32)
-            words = philox(state[:2], (low, high, zero, zero))
-            for word, row in zip(words, result, strict=True):
-                row[start:stop] = word
-        return result.reshape(-1)[:n]
-
-    def lower(self, at: Any, state: Any) -> Any:
-        call = loops.call
-        key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
-        blocks = -(-self.size // 4)  # type: ignore[operator]
-        i = loops.cast(loops.index(at[0]), "uint32")
-        later = [call("greater_equal", i, _u32(min(w * blocks, _WORD))) for w in (1, 2, 3)]
-
-        def choose(words: Any) -> loops.Expr:
-            result = words[0]
-            for after, word in zip(later, words[1:], strict=True):
-                result = loops.where(after, word, result)
-            return result
-
-        block = call("subtract", i, choose([_u32(w * blocks & _WORD) for w in range(4)]))
-        count = call("add", low, block)
-        carry = loops.cast(call("less", count, block), "uint32")
-        zero = _u32(0)
-        return choose(_philox_expr((key0, key1), (count, call("add", high, carry), zero, zero)))
-
-    def resolve(self, known: Any) -> Op:
-        return RandomBits(known(self.size))
-
-
-@record
-class Advance(Op):
-    """The state behind a draw of ``size`` words."""
-
-    size: Size
-    name = "advance"
-    differentiable = False
-
-    def infer(self, state: Any) -> Any:
-        return state.shape, state.dtype
-
-    def perform(self, state: np.ndarray) -> np.ndarray:
-        blocks = -(-self.size // 4)  # type: ignore[operator]
-        count = (int(state[2]) | int(state[3]) << 32) + blocks
-        return np.array([state[0], state[1], count & _WORD, count >> 32 & _WORD], _UINT32)
-
-    def lower(self, at: Any, state: Any) -> Any:
-        call = loops.call
-        blocks = _u32(-(-self.size // 4))  # type: ignore[operator]
-        place = loops.index(at[0])
-        low, high = (state(loops.Affine(i)) for i in (2, 3))
-        count = call("add", low, blocks)
-        carried = call("add", high, loops.cast(call("less", count, blocks), "uint32"))
-        is_low, is_high = (call("equal", place, loops.const(i, "int64")) for i in (2, 3))
-        return loops.where(is_low, count, loops.where(is_high, carried, state(*at)))
-
-    def resolve(self, known: Any) -> Op:
-        return Advance(known(self.size))
 
 
 # -- from words to numbers ------------------------------------------------------------------------
@@ -457,7 +316,7 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
     """
     low, high = (0, low) if high is None else (low, high)
     span = high - low
-    if isinstance(span, int) and not 0 < span < _MOST:
+    if isinstance(span, int) and not 0 < span < MOST_WORDS:
         raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers")
     sizes, kind = sizes_of(shape), dtypes.as_dtype(dtype)
     if kind.kind not in "iu":

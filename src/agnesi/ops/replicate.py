@@ -14,9 +14,10 @@ from agnesi.core.op import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import Arange, made, sizes_of
+from agnesi.ops.creation import made, sizes_of
 from agnesi.ops.index import take
 from agnesi.ops.movement import flatten, moveaxis, reshape
+from agnesi.ops.ranges import Arange
 
 _INT64 = np.dtype("int64")
 

@@ -16,24 +16,11 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops import expand
 from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import Arange, filled, made
-from agnesi.ops.index import (
-    Index,
-    IndexSum,
-    Keys,
-    along,
-    as_index,
-    complete,
-    entries_of,
-    is_mask,
-    located,
-    numpy_key,
-    parse,
-    plain,
-    selected,
-    view_of,
-)
+from agnesi.ops.creation import filled, made
+from agnesi.ops.index import Index, IndexSum, along, as_index, located, numpy_key, selected
+from agnesi.ops.keys import Keys, complete, entries_of, is_mask, parse, plain, view_of
 from agnesi.ops.movement import reshape
+from agnesi.ops.ranges import Arange
 from agnesi.ops.select import where
 from agnesi.ops.slices import FULL, Slice, Unslice
 

@@ -15,10 +15,10 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import Arange
 from agnesi.ops.elementwise import silently
 from agnesi.ops.explog import exp, log
 from agnesi.ops.movement import expand_dims
+from agnesi.ops.ranges import Arange
 from agnesi.ops.reduce import Axis, reducer
 from agnesi.ops.reduce import mean as mean_of
 

@@ -1,0 +1,230 @@
+"""Tensors of counted and of evenly spaced numbers, and the identity matrix."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.config import STATE
+from agnesi.core.dims import Dim, Size
+from agnesi.core.dispatch import apply
+from agnesi.core.op import Op, public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import checked_sizes, constant, float_dtype, made
+
+
+@record
+class Arange(Op):
+    """``start + step * i`` for i below ``size``, computed in ``dtype``."""
+
+    start: Any
+    step: Any
+    size: Size
+    dtype: np.dtype
+    name = "arange"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.size,), self.dtype
+
+    def perform(self) -> np.ndarray:
+        start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
+        size: Any = self.size
+        return start + step * np.arange(size).astype(self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        name = self.dtype.name
+        if self.dtype.kind in "iu":
+            return loops.cast(loops.index(at[0] * int(self.step) + int(self.start)), name)
+        scaled = loops.call(
+            "multiply", loops.cast(loops.index(at[0]), name), loops.const(self.step, name)
+        )
+        return loops.call("add", scaled, loops.const(self.start, name))
+
+    def resolve(self, known: Any) -> Op:
+        start, step = (known(v) if isinstance(v, Dim) else v for v in (self.start, self.step))
+        return Arange(start, step, known(self.size), self.dtype)
+
+
+@record
+class Linspace(Op):
+    """Evenly spaced numbers; the last one is ``stop`` itself where the end is included."""
+
+    start: float
+    stop: float
+    num: int
+    endpoint: bool
+    dtype: np.dtype
+    name = "linspace"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.num,), self.dtype
+
+    def perform(self) -> np.ndarray:
+        return np.linspace(self.start, self.stop, self.num, self.endpoint, dtype=self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        count = max(self.num - 1 if self.endpoint else self.num, 1)
+        step = loops.const((self.stop - self.start) / count, "float64")
+        i = loops.index(at[0])
+        value = loops.call("multiply", loops.cast(i, "float64"), step)
+        value = loops.call("add", value, loops.const(self.start, "float64"))
+        if self.endpoint and self.num > 1:
+            last = loops.call("equal", i, loops.const(self.num - 1, "int64"))
+            value = loops.where(last, loops.const(self.stop, "float64"), value)
+        return loops.cast(value, self.dtype.name)
+
+
+@record
+class Eye(Op):
+    """Ones on the diagonal ``k`` of a matrix of zeros."""
+
+    rows: Size
+    columns: Size
+    k: int
+    dtype: np.dtype
+    name = "eye"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.rows, self.columns), self.dtype
+
+    def perform(self) -> np.ndarray:
+        rows: Any = self.rows
+        columns: Any = self.columns
+        return np.eye(rows, columns, self.k, self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        same = loops.call("equal", loops.index(at[0] + self.k), loops.index(at[1]))
+        return loops.cast(same, self.dtype.name)
+
+    def resolve(self, known: Any) -> Op:
+        return Eye(known(self.rows), known(self.columns), self.k, self.dtype)
+
+
+# -- functions ------------------------------------------------------------------------------
+def _number(x: Any) -> Any:
+    """A bound of arange: a Python number or a size."""
+    if isinstance(x, Tensor):
+        if x.data is None:
+            raise TypeError(
+                "the bounds of arange decide the size of the result, so they must be numbers or "
+                "sizes of other tensors (x.shape[0]), not symbolic tensors"
+            )
+        x = x.data
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = x.item()
+    return x
+
+
+@public
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
+
+    Parameters
+    ----------
+    start, stop, step : number, size
+        Integers give int64, floats the default float dtype.
+    dtype : dtype, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.arange(2, 8, 2)
+    tensor([2, 4, 6])
+    """
+    start, stop, step = (_number(v) for v in (start, stop, step))
+    if stop is None:
+        start, stop = 0, start
+    if step == 0 and not isinstance(step, Dim):
+        raise ValueError("the step of arange must not be zero")
+    floats = any(isinstance(v, float) for v in (start, stop, step))
+    kind = (dtypes.config.float_dtype if floats else dtypes.int64) if dtype is None \
+        else dtypes.as_dtype(dtype)
+    size: Any
+    if any(isinstance(v, Dim) for v in (start, stop, step)):
+        size = _extent(start, stop, step)
+    else:
+        size = max(int(np.ceil((stop - start) / step)), 0) if floats \
+            else max(-((start - stop) // step), 0)
+    return made(Arange(start, step, size, kind), size)
+
+
+def _extent(start: Any, stop: Any, step: Any) -> Any:
+    """Size of an arange with unknown bounds, taken not to be empty."""
+    if not isinstance(step, int) or any(isinstance(v, float) for v in (start, stop)):
+        raise TypeError("arange over unknown sizes takes integer bounds and steps")
+    span = stop - start if step > 0 else start - stop
+    return span if abs(step) == 1 else (span + (abs(step) - 1)) // abs(step)
+
+
+@public
+def linspace(start: float, stop: float, num: int = 50, dtype: Any = None, *,
+             endpoint: bool = True) -> Tensor:
+    """``num`` evenly spaced numbers from ``start`` to ``stop``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linspace(0, 1, 3)
+    tensor([0. , 0.5, 1. ])
+    """
+    op = Linspace(float(start), float(stop), operator.index(num), endpoint, float_dtype(dtype))
+    return apply(op)
+
+
+@public
+def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype: Any = None, *,
+             endpoint: bool = True) -> Tensor:
+    """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    values = np.logspace(start, stop, num, endpoint, base, float_dtype(dtype))
+    return constant(values, values.dtype) if STATE.trace is not None else wrap(values)
+
+
+@public
+def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """Ones on a diagonal of a matrix of zeros.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows, columns = checked_sizes((n, n if m is None else m))
+    return made(Eye(rows, columns, k, float_dtype(dtype)), rows, columns)
+
+
+@public
+def identity_like(x: Any) -> Tensor:
+    """The matrix of the shape and dtype of ``x`` with ones on its diagonal (Theano's name).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.identity_like(ag.zeros((1, 2)))
+    tensor([[1., 0.]])
+    """
+    x = as_tensor(x)
+    if x.ndim != 2:
+        raise ValueError(f"identity_like takes a matrix, not {x.ndim} dimensions")
+    rows, columns = x.shape
+    return eye(rows, columns, dtype=x.dtype)
