@@ -50,7 +50,7 @@ def write(path: str, source: str, runs: Sequence[Any], images: np.ndarray, label
         source=escape(source),
         table=_table(runs),
         curves=_chart("loss (logarithmic)", runs, lambda run: np.log10(run.losses), _power)
-        + _chart("test accuracy", runs, lambda run: np.asarray(run.accuracies), "{:.0%}".format),
+        + _chart("test accuracy", runs, lambda run: np.asarray(run.accuracies), "{:.1%}".format),
         digits=_digits(images, labels, predicted),
         summary=f"Forward pass, backward pass and update became {kernels} kernels in one native "
         f"function. Every value in an array of its own would take {plan.eager_bytes:,} bytes; the "
