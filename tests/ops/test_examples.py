@@ -11,7 +11,7 @@ from agnesi.ops import elementwise
 ROWS = {
     f.__name__: f
     for f in vars(functions).values()
-    if inspect.isfunction(f) and f.__globals__ is vars(elementwise)
+    if inspect.isfunction(f) and inspect.unwrap(f).__globals__ is vars(elementwise)
 }
 
 

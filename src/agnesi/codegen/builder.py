@@ -46,6 +46,7 @@ def vector(type_: str, lanes: int) -> str:
 
 
 def is_float(type_: str) -> bool:
+    """Whether an IR type is a float or a vector of floats."""
     return scalar(type_) in _FLOATS
 
 
@@ -87,6 +88,7 @@ def lanes(type_: str, values: Sequence[float | int | bool]) -> Value:
 
 
 def i64(value: int) -> Value:
+    """A constant index or size."""
     return Value(str(value), "i64")
 
 

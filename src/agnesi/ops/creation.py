@@ -29,6 +29,7 @@ def sizes_of(shape: Any) -> Shape:
 
 
 def checked_sizes(shape: Any) -> Shape:
+    """Like :func:`sizes_of`; none may be negative."""
     sizes = sizes_of(shape)
     if any(isinstance(n, int) and n < 0 for n in sizes):
         raise ValueError(f"sizes must not be negative: {sizes}")
@@ -57,6 +58,7 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
 
 
 def float_dtype(dtype: Any) -> np.dtype:
+    """A dtype as the user gave it; the default float dtype for None."""
     return dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
 
 

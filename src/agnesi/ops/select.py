@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -158,20 +159,19 @@ TRUNC = Elementwise("trunc", np.trunc, (flat,), kinds="f")
 ROUND = Elementwise("round", np.rint, (flat,), kinds="fc")
 
 
-def _rounding(row: Elementwise) -> Any:
-    compute = unary(row)
+def _rounding(row: Elementwise, *texts: str) -> Any:
+    compute = unary(row, *texts)
 
     def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
         x = as_tensor(x)
         return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
 
-    function.__name__ = function.__qualname__ = row.name
-    return function
+    return functools.update_wrapper(function, compute)
 
 
-floor = _rounding(FLOOR)
-ceil = _rounding(CEIL)
-trunc = _rounding(TRUNC)
+floor = _rounding(FLOOR, "The next whole number below.", "[1.5, -1.5]", "[ 1., -2.]")
+ceil = _rounding(CEIL, "The next whole number above.", "[1.5, -1.5]", "[ 2., -1.]")
+trunc = _rounding(TRUNC, "The whole part, towards zero.", "[1.5, -1.5]", "[ 1., -1.]")
 _round = _rounding(ROUND)
 
 

@@ -34,6 +34,8 @@ class UnsupportedError(Exception):
 
 
 class Section(NamedTuple):
+    """A header of the section table."""
+
     name: str
     type: int
     flags: int

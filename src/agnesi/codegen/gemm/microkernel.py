@@ -37,6 +37,7 @@ def prefetch(b: Builder, pointer: Value, *, near: bool) -> None:
 
 
 def zeros(type_: str, rows: int, pieces: Sequence[Piece]) -> list[Value]:
+    """The accumulators of a tile at its start."""
     return [const(vector(type_, p.lanes), 0) for _ in range(rows) for p in pieces]
 
 

@@ -1,0 +1,119 @@
+"""House rules that no tool checks: sizes, late imports, docstrings, leftovers."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import agnesi
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "src/agnesi").rglob("*.py"))
+WRITTEN = [
+    path
+    for folder in ("src", "tests", "benchmarks", "examples", "tools", "docs")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".pyi", ".ll", ".md")
+]
+FILE_LINES, FUNCTION_LINES = 500, 60
+#: What is heavy, optional or only needed to compile; all else is imported at the top of a file.
+LATE = (
+    "agnesi.codegen", "agnesi.compiler", "agnesi.rewrite", "agnesi.runtime", "agnesi.schedule",
+    "importlib", "llvmlite", "ml_dtypes", "numpy._core", "scipy", "statistics", "tqdm",
+)
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions(tree: ast.Module) -> list[Function]:
+    return [node for node in ast.walk(tree) if isinstance(node, Function)]
+
+
+def length(function: Function) -> int:
+    """Lines of a function, its docstring left out."""
+    lines = (function.end_lineno or 0) - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    text = function.body[0]
+    return lines - ((text.end_lineno or 0) - text.lineno + 1)
+
+
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
+
+
+def test_there_are_sources():
+    assert len(SOURCES) > 100
+
+
+def test_files_are_short():
+    lines = {name_of(p): len(p.read_text(encoding="utf-8").splitlines()) for p in SOURCES}
+    assert {name: n for name, n in lines.items() if n > FILE_LINES} == {}
+
+
+def test_functions_are_short():
+    lines = {
+        f"{name_of(path)}:{f.name}": length(f) for path, tree in TREES.items()
+        for f in functions(tree)
+    }
+    assert {name: n for name, n in lines.items() if n > FUNCTION_LINES} == {}
+
+
+def test_imports_are_at_the_top():
+    late = [
+        f"{name_of(path)}: {name}" for path, tree in TREES.items() for f in functions(tree)
+        for node in ast.walk(f) for name in imported(node)
+        if not any(name == known or name.startswith(known + ".") for known in LATE)
+    ]
+    assert late == []
+
+
+def test_only_config_reads_the_environment():
+    readers = {name_of(p) for p in SOURCES if re.search(r"\benviron\b|\bgetenv\b", p.read_text())}
+    assert readers == {"src/agnesi/core/config.py"}
+
+
+def test_nothing_is_left_to_do():
+    words = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+    assert [name_of(p) for p in WRITTEN if words.search(p.read_text(encoding="utf-8"))] == []
+
+
+def test_modules_classes_and_functions_have_docstrings():
+    bare = []
+    for path, tree in TREES.items():
+        if path.parent.name == "vmath":  # its functions are those of their name
+            continue
+        if tree.body and ast.get_docstring(tree) is None:
+            bare.append(name_of(path))
+        bare += [
+            f"{name_of(path)}:{node.name}" for node in tree.body
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_"
+            and ast.get_docstring(node) is None
+        ]
+    assert bare == []
+
+
+PUBLIC = sorted(
+    name for name in dir(agnesi)
+    if name[0] != "_" and inspect.isroutine(getattr(agnesi, name))
+)
+
+
+def test_there_are_public_functions():
+    assert len(PUBLIC) > 200
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_functions_have_examples(name):
+    text = inspect.getdoc(getattr(agnesi, name)) or ""
+    assert "Examples\n--------\n>>> " in text
