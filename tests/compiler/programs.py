@@ -143,7 +143,9 @@ class Run:
         z, _ = self._fitting(x, k)
         if self.smooth:
             return ag.where(ag.arange(x.shape[-1] if x.ndim else 1) % 2 == 0, x, -x), bound
-        if y.ndim > x.ndim or z.ndim > x.ndim:
+        try:
+            np.broadcast_shapes(x.shape, y.shape, z.shape)
+        except ValueError:
             return None
         return ag.where(z > 0 if z.dtype.kind != "b" else z, x, y), max(bound, other)
 

@@ -51,7 +51,8 @@ class Jit(Direct, Inspectable):
         if self.mode == "compare":
             return compared(self, args, keywords)
         version = self.version(leaves, tree)
-        if not version.pure and STATE.recording and any(map(_requires_grad, leaves)):
+        changes_record = not version.pure and STATE.recording and any(map(_requires_grad, leaves))
+        if changes_record or version.tangled(leaves):
             return self.function(*args, **keywords)
         result = version(leaves)
         direct = version.compiled.direct

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+from agnesi.core.tensor import Tensor
 
 _WORK = 1000
 
@@ -47,12 +49,48 @@ class Regions:
         return any(overlap(a, array) for a in self.near(array))
 
 
-def entangled(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
-    """Whether a written array overlaps another written one, or one of ``others``."""
-    regions = Regions(written)
-    return any(regions.touch(o) for o in others) or any(
-        a is not b and overlap(a, b) for a in written for b in regions.near(a)
-    )
+class Footprint:
+    """The memory that a function uses beside its arguments.
+
+    Parameters
+    ----------
+    written, read : sequence of Tensor
+        Tensors that it changes, and others that it reads.
+    mutated : sequence of int
+        Places of the arguments that it changes.
+    """
+
+    def __init__(self, written: Sequence[Tensor], read: Sequence[Tensor],
+                 mutated: Sequence[int]) -> None:
+        self.tensors = [*written, *read]
+        self.count = len(written)
+        self.mutated = frozenset(mutated)
+        self._look()
+
+    def tangled(self, arguments: Mapping[int, np.ndarray]) -> bool:
+        """Whether something that is written overlaps anything else that is used."""
+        if not self.count and not self.mutated:
+            return False
+        if any(t.data is not a for t, a in zip(self.tensors, self._arrays, strict=True)):
+            self._look()
+        return (
+            self._within
+            or any(self._written.touch(a) for a in arguments.values())
+            or any(self._touches(i, a, arguments) for i, a in arguments.items() if i in self.mutated)
+        )
+
+    def _touches(self, place: int, array: np.ndarray, arguments: Mapping[int, np.ndarray]) -> bool:
+        return self._read.touch(array) or any(
+            overlap(array, other) for i, other in arguments.items() if i != place
+        )
+
+    def _look(self) -> None:
+        self._arrays: list[np.ndarray] = [t.data for t in self.tensors]  # type: ignore[misc]
+        written, read = self._arrays[: self.count], self._arrays[self.count :]
+        self._written, self._read = Regions(written), Regions(read)
+        self._within = any(self._written.touch(a) for a in read) or any(
+            a is not b and overlap(a, b) for a in written for b in self._written.near(a)
+        )
 
 
 Pair = tuple[int, int, int, int]

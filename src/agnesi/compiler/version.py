@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.overlap import Footprint
 from agnesi.compiler.recorded import pullback_of, recorded
 from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
 from agnesi.core import dtypes
 from agnesi.core.config import STATE, config
+from agnesi.core.dispatch import current
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.tensor import CONSUMED, Tensor
@@ -45,7 +47,7 @@ class Version:
             self.outputs, self.tree = flatten(owner.function(*args, **keywords))
             self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
             self._take_gradients(trace)
-            nodes = [trace.node_of(t) for t in (*self.tensors, *(g for _, g in self.kept))]
+            nodes = [current(t) for t in (*self.tensors, *(g for _, g in self.kept))]
         returned = len(nodes)
         updates: list[Any] = []
         for x, _, node in trace.changed():
@@ -62,6 +64,7 @@ class Version:
         self.flat = self.plain and _is_flat(tree) and not self.records
         self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, _ in trace.leaves.values()]
         self.watched = list(trace.watched.values())
+        self.footprint = self._footprint(trace, updates)
         graph = _closed(inputs, nodes)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(
@@ -119,6 +122,19 @@ class Version:
         guards.append(Guard(config, "float_dtype", config.float_dtype))
         guards.append(Guard(TRACES, "running", 0))
         return guards
+
+    def _footprint(self, trace: Trace, updates: Sequence[Any]) -> Footprint:
+        written = [t for t, _ in updates if isinstance(t, Tensor)]
+        known = {id(t) for t in written}
+        read = [x for x, _ in trace.leaves.values() if x._view is None and id(x) not in known]
+        return Footprint(written, read, self.mutated)
+
+    def tangled(self, leaves: Sequence[Any]) -> bool:
+        """Whether memory that it writes overlaps other memory that it uses."""
+        memory = {i: _memory(leaves[i]) for i in self.arrays}
+        return self.footprint.tangled(
+            {i: a for i, a in memory.items() if isinstance(a, np.ndarray)}
+        )
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:

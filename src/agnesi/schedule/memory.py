@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agnesi.core.kernels import Buffer, Kernel, Nest, Product, Store, buffers_of, walk
-from agnesi.core.loops import Affine, Axis, load
+from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.schedule.fuse import Program
 
 _ALIGN = 64
@@ -72,7 +72,7 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
 def _copy(state: Buffer, result: Buffer) -> Kernel:
     axes = tuple(Axis(d, n) for d, n in enumerate(state.shape))
     at = tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
-    value = load(result, result.dtype.name, result.place(at))
+    value = load(result, result.dtype.name, ravel(at, state.shape))
     return Nest([], axes, [Store(state, state.place(at), value)])
 
 
@@ -85,7 +85,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     stores = [s for s in kernel.stores() if s.buffer is target]
     if len(stores) != 1 or not isinstance(kernel, (Nest, Product)):
         return False
-    if (source.dtype, source.strides, source.shape) != (target.dtype, target.strides, target.shape):
+    if not _same(source, target):
         return False
     if isinstance(kernel, Product) and source in (kernel.a.buffer, kernel.b.buffer):
         return False
@@ -170,6 +170,9 @@ class _Index:
 
 
 def _same(a: Buffer, b: Buffer) -> bool:
+    """Whether the elements of both lie in the same way."""
+    if a.contiguous and b.contiguous:
+        return a.size == b.size and a.dtype == b.dtype
     return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
 
 
