@@ -53,6 +53,7 @@ class Optimizer:
             name: [wrap(np.zeros_like(p.data)) for p in self.parameters]
             for name in self.slot_names
         }
+        self._slots_of = list(zip(*self.slots.values(), strict=True)) or [()] * len(self.parameters)
         self._compiled: dict[int, Jit] = {}
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
@@ -77,17 +78,14 @@ class Optimizer:
             if STATE.trace is None and p.data.size >= COMPILED_FROM:
                 self._compiled_update(i)(g, *shared)
             else:
-                self.update(p, g, *self._slots_of(i), *shared)
-
-    def _slots_of(self, i: int) -> list[Tensor]:
-        return [tensors[i] for tensors in self.slots.values()]
+                self.update(p, g, *self._slots_of[i], *shared)
 
     def _compiled_update(self, i: int) -> Jit:
         """The update of one parameter as compiled code; equal parameters have equal code."""
         p = self.parameters[i]
         found = self._compiled.get(i)
         if found is None:
-            slots = self._slots_of(i)
+            slots = self._slots_of[i]
 
             def update(g: Tensor, *shared: Tensor) -> None:
                 self.update(p, g, *slots, *shared)
