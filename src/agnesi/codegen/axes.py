@@ -8,39 +8,20 @@ from itertools import pairwise
 from typing import Any
 
 from agnesi.core.kernels import Store, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution
-
-_HEAVY = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot".split()
-)
-_MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
-
-
-def _price(value: Expr) -> int:
-    if value.op in _HEAVY:
-        return 20
-    if value.op in _MEDIUM:
-        return 5
-    return 0 if value.op in ("const", "reduce") else 1
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, price
 
 
 def cost(values: Sequence[Expr]) -> int:
     """Rough number of instructions for one element of everything below ``values``."""
-    return sum(_price(v) for v in walk(list(values)))
+    return sum(price(v.op) for v in walk(list(values)))
 
 
 def total_work(stores: Sequence[Store]) -> int:
     """Rough number of scalar instructions of all loops."""
     return sum(
-        (_price(v) or 1) * math.prod(a.extent for a in v.free)
+        (price(v.op) or 1) * math.prod(a.extent for a in v.free)
         for v in walk([s.value for s in stores])
     )
-
-
-def is_heavy(value: Expr) -> bool:
-    """Whether the scalar operation is worth keeping rather than repeating."""
-    return value.op in _HEAVY
 
 
 def _indices(stores: Sequence[Store]) -> list[Affine]:

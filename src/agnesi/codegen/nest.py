@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from agnesi.codegen import scalars
-from agnesi.codegen.axes import collapse, cost, is_heavy, lane_axis, total_work
+from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
 from agnesi.core.kernels import Buffer, Nest, Store, walk
-from agnesi.core.loops import Affine, Axis, Expr, load
+from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
 
 _ROW_BYTES = 128 << 10
 _BLOCK = 2048
@@ -263,7 +263,7 @@ class _Nest:
         rows = []
         for value in mine:
             size = axis.extent * _ITEM[value.dtype]
-            if value in later and is_heavy(value) and not scope.has(value) and size <= _ROW_BYTES:
+            if value in later and is_heavy(value.op) and not scope.has(value) and size <= _ROW_BYTES:
                 row = Buffer((axis.extent,), np.dtype(value.dtype), "row")
                 self.rows[row] = self.b.alloca(scalars.register(value.dtype), axis.extent)
                 rows.append((value, row))

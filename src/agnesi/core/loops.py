@@ -21,6 +21,27 @@ BOOL_RESULTS = frozenset(
 )
 
 
+_HEAVY = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
+    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot".split()
+)
+_MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
+
+
+def is_heavy(name: str) -> bool:
+    """Whether a scalar operation is worth keeping rather than repeating."""
+    return name in _HEAVY
+
+
+def price(name: str) -> int:
+    """Rough number of instructions of a scalar operation."""
+    if name in _HEAVY:
+        return 20
+    if name in _MEDIUM:
+        return 5
+    return 0 if name in ("const", "reduce") else 1
+
+
 class Axis:
     """A loop variable that runs over [0, extent).  ``slot`` tells loops of one nest apart."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.dims import product
-from agnesi.core.loops import Affine, Axis, ravel, unravel
+from agnesi.core.loops import Affine, Axis, is_heavy, ravel, unravel
 from agnesi.core.node import Node
 
 _CHEAP = frozenset(
@@ -20,7 +20,8 @@ _CHEAP = frozenset(
     "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
     "bitwise_xor bitwise_invert square relu positive".split()
 )
-_DEPTH = 48
+#: Longest chain in one kernel; costly operations count for several, to keep functions small.
+_DEPTH, _HEAVY_STEP = 48, 6
 #: Sizes from which a reduction to one number is worth a kernel of its own.
 _BIG, _LITTLE = 1 << 15, 1 << 12
 _MERGE_LIMIT = 400
@@ -151,7 +152,7 @@ class Plan:
             self.root[id(node)] = cluster = Cluster(len(self.root), node, users)
             self.clusters.append(cluster)
             return
-        depth = self._depth.pop(id(node), 0) + 1
+        depth = self._depth.pop(id(node), 0) + (_HEAVY_STEP if is_heavy(node.op.name) else 1)
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
         users = {c.now() for c in users}
