@@ -6,9 +6,9 @@ that the result in a lane never depends on how many lanes the caller holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ..builder import Builder, Value, const, scalar, vector, width
+from ..builder import Builder, Value, const, lanes, scalar, vector, width
 from .lane import Lane
 
 _CURRENT_ROUNDING = Value("4", "i32")
@@ -31,18 +31,18 @@ def _resized(b: Builder, v: Value, lanes: int) -> Value:
 
 def _whole(apply: Callable[..., Value], *args: Lane) -> Lane:
     """Apply an operation on 512-bit registers to lanes of any width."""
-    b, lanes = args[0].b, args[0].lanes
-    full = 8 if args[0].double else 16
+    b, count = args[0].b, args[0].lanes
+    full = 8 if args[0].element in ("double", "i64") else 16
     values = [a.v for a in args]
-    if lanes <= full:
+    if count <= full:
         wide = apply(*(_resized(b, v, full) for v in values))
-        return Lane(b, _resized(b, wide, lanes))
-    half = lanes // 2
+        return Lane(b, _resized(b, wide, count))
+    half = count // 2
     parts = [
         _whole(apply, *(Lane(b, b.shuffle(v, None, range(i, i + half))) for v in values)).v
         for i in (0, half)
     ]
-    return Lane(b, b.shuffle(parts[0], parts[1], range(lanes)))
+    return Lane(b, b.shuffle(parts[0], parts[1], range(count)))
 
 
 def _name(name: str, v: Value) -> str:
@@ -95,3 +95,21 @@ def inverse(x: Lane) -> Lane:
 
     b = x.b
     return _whole(apply, x)
+
+
+def lookup(index: Lane, table: Sequence[float]) -> Lane:
+    """Entries of a table that fills one register or two; only the low bits of ``index`` count."""
+
+    def apply(index: Value) -> Value:
+        full = width(index.type)
+        type_ = vector("double" if full == 8 else "float", full)
+        kind = "pd" if full == 8 else "ps"
+        low = lanes(type_, table[:full])
+        if len(table) == full:
+            name = "permvar.df" if full == 8 else "permvar.sf"
+            return b.call(type_, f"llvm.x86.avx512.{name}.512", low, index)
+        high = lanes(type_, table[full:])
+        return b.call(type_, f"llvm.x86.avx512.vpermi2var.{kind}.512", low, index, high)
+
+    b = index.b
+    return _whole(apply, index)

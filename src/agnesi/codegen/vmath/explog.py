@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from . import avx512
-from .lane import Lane, mad, poly, quick_sum, select, through_double, two_product
+from .lane import Lane, mad, poly, poly_by_pairs, quick_sum, select, through_double, two_product
 
 LOG2E = 1.4426950408889634
 # ln 2 in two parts; the first has trailing zeros, so its product with an exponent is exact.
@@ -56,6 +56,30 @@ _EXPM1 = {
         2.0895683937412865e-09,
     ),
 }  # fmt: skip
+# 2^(k/16), and the logarithms of what these round away.
+ROOTS = (
+    1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916, 1.189207115002721,
+    1.241857812073484, 1.2968395546510096, 1.3542555469368927, 1.4142135623730951,
+    1.4768261459394993, 1.5422108254079407, 1.6104903319492543, 1.681792830507429,
+    1.7562521603732995, 1.8340080864093424, 1.9152065613971474,
+)  # fmt: skip
+ROOTS_LOST = (
+    0.0, 8.189317638195514e-17, -2.7939114859515733e-17, 7.826573258636076e-17,
+    3.3484623336251524e-17, 3.750854201303127e-17, 1.9572585293112036e-17,
+    5.68648095791174e-17, -6.835808657661923e-17, -2.3591094770850053e-17,
+    5.1548301170786783e-17, 1.5341410053603723e-17, 4.875160526227062e-17,
+    1.685487290628973e-17, 1.790126907604513e-17, -5.5450656186394274e-17,
+)  # fmt: skip
+# (e^r - 1 - r) / r^2 on |r| <= ln(2)/32, error relative to e^r 2^-56.2.
+_EXP_NEAR = (
+    0.5000000000000006, 0.16666666664417173, 0.0416666666599058, 0.008333471944851237,
+    0.0013889124270140259,
+)  # fmt: skip
+# The same, error relative to e^r - 1 2^-58.8.
+EXPM1_NEAR = (
+    0.5000000000000003, 0.16666666666666669, 0.04166666666188211, 0.008333333333071654,
+    0.001388909268689123, 0.00019841438705483244,
+)  # fmt: skip
 # (log(1+f) - f + f^2/2) / f^3 on [-1/4, 1/2], relative error 2^-27.5.
 _LOG = (
     0.3333345055580139, -0.25000104308128357, 0.19990822672843933, -0.166464701294899,
@@ -109,8 +133,30 @@ def exp(x: Lane) -> Lane:
     return exp_bounded(x.most_of(low).least_of(high))
 
 
+def to_sixteenth(x: Lane) -> tuple[Lane, Lane]:
+    """``x / ln 2`` rounded to a multiple of 1/16, and integer lanes that hold 16 times this.
+
+    Only the low 52 bits of the integers count.
+    """
+    magic = _MAGIC["double"] / 16
+    shifted = mad(x, LOG2E, magic)
+    return shifted - magic, shifted.bits()
+
+
+def _exp_by_table(x: Lane) -> Lane:
+    n, index = to_sixteenth(x)
+    high, low = LN2["double"]
+    r = mad(n, -low, mad(n, -high, x))
+    root = avx512.lookup(index, ROOTS)
+    square = r * r
+    q = mad(square, poly_by_pairs(r, square, _EXP_NEAR), r)
+    return avx512.scalef(mad(root, q, root), n)
+
+
 def exp_bounded(x: Lane) -> Lane:
     """``exp`` of arguments that :func:`exp` would not have to bound."""
+    if x.avx512 and x.double:
+        return _exp_by_table(x)
     r, n, whole = reduced(x)
     return scale(one_plus(r, (1.0, *EXP[x.element])), n, whole)
 

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import math
+import struct
 
 from . import avx512
-from .explog import exp, exp_bounded, exp_pair, expm1, log1p
-from .lane import Lane, mad, poly, quick_sum, residual, select, through_double, two_product, two_sum
+from .explog import (
+    EXPM1_NEAR,
+    LN2,
+    ROOTS,
+    ROOTS_LOST,
+    exp,
+    exp_bounded,
+    exp_pair,
+    expm1,
+    log1p,
+    to_sixteenth,
+)
+from .lane import (
+    Lane,
+    mad,
+    poly,
+    poly_by_pairs,
+    quick_sum,
+    residual,
+    select,
+    through_double,
+    two_product,
+    two_sum,
+)
 
 LOG_2 = 0.6931471805599453
 # (tanh(x) - x) / x^3 in z = x^2 for |x| <= 0.85, relative error 2^-26.9.
@@ -21,7 +44,38 @@ def inverse(x: Lane) -> Lane:
     return avx512.inverse(x) if x.avx512 and not x.double else 1.0 / x
 
 
+# 2^(k/16) as integers, less what 16 n = 16 floor(n) + k adds when shifted into the exponent.
+_SCALED_ROOTS = tuple(
+    struct.unpack("d", struct.pack("Q", struct.unpack("Q", struct.pack("d", root))[0] - (k << 48)))[0]
+    for k, root in enumerate(ROOTS)
+)
+
+
+def _tanh_by_table(x: Lane) -> Lane:
+    """With ``e = exp(-2 |x|) = s (1 + q)``, ``s`` a power of the 16th root of 2."""
+    half = (-x.abs()).most_of(-20.0)
+    y = half + half
+    n, index = to_sixteenth(y)
+    high, low = LN2["double"]
+    near = mad(n, -high, y)
+    lost = mad(n, -low, avx512.lookup(index, ROOTS_LOST))
+    r = near + lost
+    square = r * r
+    q = mad(square, poly_by_pairs(r, square, EXPM1_NEAR), lost)
+    s = (avx512.lookup(index, _SCALED_ROOTS).bits() + (index << 48)).real()
+    rest = 1.0 - s
+    top = rest + mad(-s, near, mad(-s, q, (1.0 - rest) - s))
+    bottom = 2.0 - top
+    y = avx512.inverse(bottom)
+    y = mad(y, mad(-bottom, y, 1.0), y)
+    t = top * y
+    # What is left of t (1 + e) = top, without the rounding of 1 + e.
+    return mad(mad(-t, 1.0 - top, top - t), y, t).copysign(x)
+
+
 def tanh(x: Lane) -> Lane:
+    if x.double and x.avx512:
+        return _tanh_by_table(x)
     size = x.abs()
     if x.double:
         e = expm1(size.least_of(20.0) * -2.0)
