@@ -17,9 +17,9 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 
 _INSTEAD = (
-    "To choose between values use ag.where(condition, a, b); for control flow on values use "
-    "ag.cond, ag.while_loop or ag.scan; for a value that may be fixed when the graph is written, "
-    "pass it as a static argument: ag.jit(static_argnames=...)."
+    "To choose between values use ag.where(condition, a, b); to let Python decide, do it outside "
+    "of the compiled function, or pass the value as a Python int, bool or str: such arguments are "
+    "static, and each new value gets a version of its own."
 )
 
 

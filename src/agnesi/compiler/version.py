@@ -204,7 +204,7 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
             at(
                 "a value from another trace was used: it was kept in a global, attribute or "
                 "closure when an earlier jit-compiled call ended. Return it from that function, or "
-                f"keep it in a tensor that is changed in place ({error})"
+                f"keep it in a tensor that is changed in place ({str(error).partition(', which')[0]})"
             )
         ) from None
 
