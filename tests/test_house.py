@@ -117,3 +117,14 @@ def test_there_are_public_functions():
 def test_public_functions_have_examples(name):
     text = inspect.getdoc(getattr(agnesi, name)) or ""
     assert "Examples\n--------\n>>> " in text
+
+
+def test_architecture_names_files_and_rooms_that_exist():
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.(?:py|ll|toml))`", text))
+    assert len(named) > 30
+    places = (ROOT / "src/agnesi", ROOT)
+    assert [n for n in named if not any((p / n).exists() for p in places)] == []
+    rooms = {p.parent.name for p in (ROOT / "src/agnesi").glob("*/__init__.py")}
+    table = text[text.index("| room |"): text.index("Imports go one way")]
+    assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= rooms
