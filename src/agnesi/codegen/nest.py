@@ -262,8 +262,8 @@ class _Nest:
             stack.extend(value.args)
         rows = []
         for value in mine:
-            size = axis.extent * _ITEM[value.dtype]
-            if value in later and is_heavy(value.op) and not scope.has(value) and size <= _ROW_BYTES:
+            fits = axis.extent * _ITEM[value.dtype] <= _ROW_BYTES
+            if fits and value in later and is_heavy(value.op) and not scope.has(value):
                 row = Buffer((axis.extent,), np.dtype(value.dtype), "row")
                 self.rows[row] = self.b.alloca(scalars.register(value.dtype), axis.extent)
                 rows.append((value, row))

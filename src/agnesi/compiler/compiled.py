@@ -50,15 +50,15 @@ def _can_compile() -> bool:
 class Compiled:
     """A function for one set of types and sizes.
 
-    ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry was
-    told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the place
-    of an input, with the place of its new value among the outputs.
+    ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry
+    was told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the
+    place of an input, with the place of its new value among the outputs.
     """
 
     arguments: Sequence[Any]
     graph: FunctionGraph
     returned: int
-    updates: list[tuple[Tensor | int, int]]
+    updates: Sequence[tuple[Tensor | int, int]]
     result: str
     wrap: Sequence[bool]
     settings: Settings
@@ -130,10 +130,12 @@ class Compiled:
         if text is None:
             return ""
         places = {id(t): i for i, t in enumerate(self.live)}
-        updates = [(t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates]
+        updates = [
+            (t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates
+        ]
         rest = (self.returned, updates, list(self.donated), self.preset,
                 list(self.settings.include), list(self.settings.exclude))
-        strides = [t.data.strides for t in self.live]  # type: ignore[union-attr]
+        strides = [t.data.strides for t in self.live]
         return diskcache.key(
             "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)
         )
@@ -150,7 +152,7 @@ class Compiled:
             guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
             clock=self.clock,
         )
-        self.strides = [t.data.strides for t in self.live]  # type: ignore[union-attr]
+        self.strides = [t.data.strides for t in self.live]
         self.run = self._in_place if self.recipe.reused else self.bound.native
 
     @property
@@ -162,7 +164,7 @@ class Compiled:
         """Bind anew if a live tensor got other memory."""
         if self.bound is None or self.bound.present():
             return
-        if [t.data.strides for t in self.live] != self.strides:  # type: ignore[union-attr]
+        if [t.data.strides for t in self.live] != self.strides:
             self.__dict__.pop("scheduled", None)
             self.recipe = self.scheduled.recipe
         self.bind()
@@ -178,7 +180,9 @@ class Compiled:
             for i, a in enumerate(args)
         )
         made = iter(self.bound.native(*args) or ())
-        results = tuple(args[reused[i]] if i in reused else next(made) for i in range(self.returned))
+        results = tuple(
+            args[reused[i]] if i in reused else next(made) for i in range(self.returned)
+        )
         return results[0] if self.result == "single" else results
 
     def _interpreted(self, *args: Any) -> Any:
@@ -187,7 +191,7 @@ class Compiled:
                   if spec.kind not in ("identity", "ignore")]
         results = interpret(self.optimised, values)
         for t, i in self.updates:
-            np.copyto(values[t] if isinstance(t, int) else t.data, results[i])  # type: ignore[arg-type]
+            np.copyto(values[t] if isinstance(t, int) else t.data, results[i])
         outputs = [
             wrap(r) if w else r for r, w in zip(results[: self.returned], self.wrap, strict=True)
         ]

@@ -58,7 +58,7 @@ def _leaf(node: Node, live: Sequence[Tensor]) -> str:
     t = live_tensor(node)
     if t is not None:
         number = next(i for i, x in enumerate(live) if x is t)
-        return f"live {number} {t.data.strides}"  # type: ignore[union-attr]
+        return f"live {number} {t.data.strides}"
     value = constant_value(node)
     return "input" if value is None else f"constant {value.tobytes().hex()}"
 

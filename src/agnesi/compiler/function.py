@@ -131,7 +131,7 @@ class Function(Direct, Inspectable):
                     f"{array.shape} does not fit"
                 )
             )
-        if any(np.may_share_memory(array, t.data) for t, _ in self._updates):  # type: ignore[arg-type]
+        if any(np.may_share_memory(array, t.data) for t, _ in self._updates):
             return array.copy()
         return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
 

@@ -63,12 +63,11 @@ class Jit(Direct, Inspectable):
     def _unless_recording(self, direct: Callable[..., Any]) -> Callable[..., Any]:
         """Native calls where nothing is recorded; elsewhere the results may need a record."""
 
-        @staticmethod
         def call(*args: Any, **keywords: Any) -> Any:
             run = self.dispatch if STATE.recording else direct
             return run(*args, **keywords)
 
-        return call
+        return staticmethod(call)
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""

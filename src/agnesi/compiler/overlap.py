@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from agnesi.core.tensor import Tensor
 
-_WORK = 1000
+_WORK: Any = 1000
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
@@ -24,7 +25,8 @@ class Regions:
     """The memory of arrays that lie apart from each other, searched by address."""
 
     def __init__(self, arrays: Sequence[np.ndarray]) -> None:
-        spans = sorted((*np.lib.array_utils.byte_bounds(a), i) for i, a in enumerate(arrays) if a.size)
+        bounds = np.lib.array_utils.byte_bounds
+        spans = sorted((*bounds(a), i) for i, a in enumerate(arrays) if a.size)
         self.starts = [s for s, _, _ in spans]
         self.arrays = [arrays[i] for _, _, i in spans]
         #: How far the arrays up to each one reach.
@@ -76,7 +78,9 @@ class Footprint:
         return (
             self._within
             or any(self._written.touch(a) for a in arguments.values())
-            or any(self._touches(i, a, arguments) for i, a in arguments.items() if i in self.mutated)
+            or any(
+                self._touches(i, a, arguments) for i, a in arguments.items() if i in self.mutated
+            )
         )
 
     def _touches(self, place: int, array: np.ndarray, arguments: Mapping[int, np.ndarray]) -> bool:
@@ -85,7 +89,7 @@ class Footprint:
         )
 
     def _look(self) -> None:
-        self._arrays: list[np.ndarray] = [t.data for t in self.tensors]  # type: ignore[misc]
+        self._arrays: list[np.ndarray] = [t.data for t in self.tensors]
         written, read = self._arrays[: self.count], self._arrays[self.count :]
         self._written, self._read = Regions(written), Regions(read)
         self._within = any(self._written.touch(a) for a in read) or any(
@@ -96,7 +100,9 @@ class Footprint:
 Pair = tuple[int, int, int, int]
 
 
-def pairs(written: Sequence[int], arguments: Sequence[int], states: Sequence[np.ndarray]) -> list[Pair]:
+def pairs(
+    written: Sequence[int], arguments: Sequence[int], states: Sequence[np.ndarray]
+) -> list[Pair]:
     """Pairs of buffers, by number and bytes, of which one is written and one is an argument.
 
     Buffers are the arguments, given by their bytes, and then the states.

@@ -121,7 +121,7 @@ def _state_buffer(leaf: Node) -> Buffer:
 
 
 def _shape(node: Node) -> tuple[int, ...]:
-    return tuple(node.shape)  # type: ignore[arg-type]
+    return tuple(node.shape)
 
 
 def _reused(results: Sequence[Buffer], shared: dict[Buffer, Buffer],
@@ -182,7 +182,7 @@ class Bound:
         self.code = machine.load(recipe.text)
         clock.mark("machine code")
         back = Callbacks(recipe.callbacks) if recipe.callbacks else None
-        self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]  # type: ignore[arg-type]
+        self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]
         arrays = [s.array for s in self.states]
         _check_writeable(written)
         spec = entry.EntrySpec(
@@ -230,7 +230,7 @@ def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[
 
 def _check_writeable(written: Sequence[Tensor | int]) -> None:
     for t in written:
-        if isinstance(t, Tensor) and not t.data.flags.writeable:  # type: ignore[union-attr]
+        if isinstance(t, Tensor) and not t.data.flags.writeable:
             raise ValueError(
                 at(f"{typed(t)} lies in read-only memory and cannot be changed in place; copy it")
             )

@@ -40,7 +40,9 @@ class CompiledCall(Op):
         for i, x in zip(self.arguments, xs, strict=False):
             leaves[i] = x
         types = [(t.shape, t.dtype) for t in self.version.tensors]
-        cotangents = [zeros(s, dtype=d) if v is None else v for v, (s, d) in zip(gs, types, strict=True)]
+        cotangents = [
+            zeros(s, dtype=d) if v is None else v for v, (s, d) in zip(gs, types, strict=True)
+        ]
         found = self.version.pull(leaves, cotangents, tuple(self.arguments))
         return tuple(found)
 

@@ -182,7 +182,7 @@ class Version:
         for owner in self.consumed:
             owner._grad = CONSUMED
         self.compiled.follow()
-        values = list(self.statics)
+        values: list[Any] = list(self.statics)
         for i in self.arrays:
             values[i] = _plain(leaves[i])
         found = self.compiled.run(*values)
@@ -200,11 +200,12 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
     try:
         return FunctionGraph(inputs, nodes).specialise()
     except MissingInputError as error:
+        what = str(error).partition(", which")[0]
         raise TraceError(
             at(
                 "a value from another trace was used: it was kept in a global, attribute or "
                 "closure when an earlier jit-compiled call ended. Return it from that function, or "
-                f"keep it in a tensor that is changed in place ({str(error).partition(', which')[0]})"
+                f"keep it in a tensor that is changed in place ({what})"
             )
         ) from None
 

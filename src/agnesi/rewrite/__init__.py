@@ -21,7 +21,8 @@ from agnesi.rewrite.rules import (
 
 __all__ = [
     "PRESETS", "STAGES", "FunctionGraph", "GraphRule", "NodeRule", "PatternRule", "Report", "Rule",
-    "StageReport", "custom_rules", "forget_rule", "pattern_rule", "rewrite", "rewrite_rule", "rules", "variables",
+    "StageReport", "custom_rules", "forget_rule", "pattern_rule", "rewrite", "rewrite_rule",
+    "rules", "variables",
 ]
 
 custom_rules = library.custom_rules
@@ -40,7 +41,7 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
         All stages, canonicalize only, or none; operations that are defined by simpler ones are
         expanded in any case.
     include, exclude : iterable of str
-        Names or tags of rules to add to, and to leave out of, what the preset has.
+        Names, tags or stages of rules to add to, and to leave out of, what the preset has.
     report : Report, optional
         Takes down what each stage did.
 

@@ -233,7 +233,8 @@ class _Fuser:
         nodes = [*dict.fromkeys([node, *cluster.roots])]
         if not whole:
             buffer = self._separate(node, cluster)
-            body = [Store(buffer, buffer.place(at), loops.load(total, node.dtype.name, total.place(at)))]
+            value = loops.load(total, node.dtype.name, total.place(at))
+            body = [Store(buffer, buffer.place(at), value)]
             nodes = [node]
         batch = len(axes) - 2
         if a is None or b is None or batch > 1:
