@@ -162,8 +162,10 @@ def outside_traces() -> Iterator[None]:
 
 def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],
            exclude: Iterable[str]) -> list[Rule]:
-    """Rules of the stages, and those included, without those excluded (by name or tag)."""
-    include, exclude = tuple(include), tuple(exclude)
+    """Rules of the stages, and those included, without those excluded (by name, tag or stage)."""
+    include, exclude = set(include), tuple(exclude)
+    stages = {*stages, *(include & set(STAGES))}
+    include -= stages
     return [
         r for r in rules
         if not r.goes_by(exclude)

@@ -46,8 +46,8 @@ class Rule:
         return not self.ops or heads[0] in self.ops
 
     def goes_by(self, names: Iterable[str]) -> bool:
-        """Whether the rule's name or one of its tags is among ``names``."""
-        return any(n == self.name or n in self.tags for n in names)
+        """Whether the rule's name, its stage or one of its tags is among ``names``."""
+        return any(n in (self.name, self.stage) or n in self.tags for n in names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,6 +141,7 @@ def digamma(x: Lane) -> Lane:
     positive = _digamma_positive(select(negative, 1.0 - x, x))
     r = x - round_even(x)
     reflected = positive - math.pi / tangent_of(r * math.pi, r * 1.2246467991473532e-16)
+    reflected = select(r.abs().eq(0.5), positive, reflected)  # the tangent is infinite there
     result = select(negative, reflected, positive)
     # Poles: signed at zero, no value at the negative integers, as in SciPy.
     result = select(r.eq(0.0) & negative, result.like(math.nan), result)
