@@ -351,10 +351,10 @@ def cost_of(program: Program) -> Any:
     return cost
 
 
-def close(value: np.ndarray, expected: np.ndarray, smooth: bool) -> None:
-    """Equal types; values equal, or equal but for rounding in smooth programs."""
+def close(value: np.ndarray, expected: np.ndarray, exact: bool) -> None:
+    """Equal types; values equal, or equal but for rounding."""
     assert (value.shape, value.dtype) == (expected.shape, expected.dtype)
-    if not smooth:
+    if exact:
         np.testing.assert_array_equal(value, expected)
         return
     tolerance = 2e-4 if expected.dtype == "float32" else 1e-9

@@ -1,0 +1,52 @@
+"""Results do not depend on the number of threads, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+RNG = np.random.default_rng(0)
+LONG = RNG.normal(size=1_000_003).astype("float32")
+ROWS = RNG.normal(size=(1003, 517)).astype("float32")
+A = RNG.normal(size=(301, 407)).astype("float32")
+B = RNG.normal(size=(407, 259)).astype("float32")
+
+KERNELS = {
+    "elementwise": (lambda x: ag.tanh(x) * ag.exp(-x * x) + 1, LONG),
+    "double": (lambda x: ag.log1p(x.astype("float64") ** 2), LONG),
+    "sums of rows": (lambda x: x.sum(1), ROWS),
+    "sums of columns": (lambda x: x.sum(0), ROWS),
+    "softmax": (lambda x: ag.softmax(x, axis=1), ROWS),
+    "layer norm": (lambda x: (x - x.mean(1, keepdims=True)) / ag.sqrt(x.var(1, keepdims=True)), ROWS),
+    "whole sum": (lambda x: ag.sin(x).sum(), LONG),
+    "whole mean of doubles": (lambda x: (x.astype("float64") ** 2).mean(), LONG),
+    "several sums": (lambda x: (x.sum(), (x * x).sum(), x.max()), ROWS),
+    "product": (lambda x: ag.relu(x @ ag.asarray(B)) + 1, A),
+    "transposed product": (lambda x: x.T @ x, A),
+    "step": (lambda x: ag.grad(lambda q: (ag.tanh(q @ ag.asarray(B)) ** 2).sum())(x), A),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_equal_for_any_number_of_threads(name):
+    function, x = KERNELS[name]
+    compiled = ag.jit(function)
+    results = []
+    for count in (1, 2, 4, 3):
+        ag.set_num_threads(count)
+        for _ in range(2):
+            found = compiled(ag.asarray(x))
+            found = found if isinstance(found, tuple) else (found,)
+            results.append([r.numpy().tobytes() for r in found])
+    assert all(r == results[0] for r in results)
+
+
+@pytest.mark.parametrize("name", ["elementwise", "double", "sums of rows", "softmax", "layer norm",
+                                  "product", "transposed product", "step"])
+def test_the_kernels_are_parallel(name):
+    function, x = KERNELS[name]
+    compiled = ag.jit(function)
+    compiled(ag.asarray(x))
+    assert any(step.parallel for step in compiled.plan().steps)
