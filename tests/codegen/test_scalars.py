@@ -9,6 +9,7 @@ from llvmlite import binding as llvm
 
 from agnesi.codegen import scalars
 from agnesi.codegen.builder import Builder, Module, Value
+from agnesi.core.loops import BOOL_RESULTS
 from tests.codegen.scalar_kernels import Case, Compiled, compile_cases, feature_sets
 
 DTYPES = ["bool", "float16", "float32", "float64"]
@@ -117,7 +118,7 @@ def _cases() -> list[tuple[Case, tuple[np.ndarray, ...], np.ndarray]]:
             args = _arguments(name, dtype)
             expected = _expected(name, args)
             # Where NumPy promotes first, so does the caller of ``emit``.
-            wanted = "bool" if name in scalars.RESULT_BOOL else dtype
+            wanted = "bool" if name in BOOL_RESULTS else dtype
             if expected is not None and expected.dtype.name == wanted:
                 found.append((Case(name, (dtype,) * len(args), wanted), args, expected))
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.reverse import backprop, seed, tensor_of
@@ -93,16 +94,8 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     targets = _listed(wrt)
     points = [eval_points] if isinstance(wrt, Tensor) else list(eval_points)
     tangents = {current(x): tangent_for(x, t) for x, t in zip(targets, points, strict=True)}
-    before = STATE.recording
-    STATE.recording = before and any(y.data is None for y in _listed(f))
-    try:
-        found = push(roots, tangents)
-        results = [
-            found[n] if n in found else zeros_like(y)
-            for n, y in zip(roots, _listed(f), strict=True)
-        ]
-    finally:
-        STATE.recording = before
+    with _recording_of(f):
+        results = _or_zeros(push(roots, tangents), roots, _listed(f))
     return results[0] if isinstance(f, Tensor) else results
 
 
@@ -116,21 +109,27 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     >>> ag.Lop(x * x, x, [1.0, 1.0])
     tensor([2., 4.])
     """
-    ys = _listed(f)
     points = [eval_points] if isinstance(f, Tensor) else list(eval_points)
     nodes = [current(x) for x in _listed(wrt)]
+    with _recording_of(f):
+        seeds = {current(y): seed(y, g) for y, g in zip(_listed(f), points, strict=True)}
+        results = _or_zeros(backprop(seeds, nodes), nodes, _listed(wrt))
+    return results[0] if isinstance(wrt, Tensor) else results
+
+
+@contextmanager
+def _recording_of(f: Any) -> Iterator[None]:
+    """Derivatives of symbolic results can be differentiated again; those of values are values."""
     before = STATE.recording
-    STATE.recording = before and any(y.data is None for y in ys)
+    STATE.recording = before and any(y.data is None for y in _listed(f))
     try:
-        seeds = {current(y): seed(y, g) for y, g in zip(ys, points, strict=True)}
-        found = backprop(seeds, nodes)
-        results = [
-            found[n] if n in found else zeros_like(x)
-            for n, x in zip(nodes, _listed(wrt), strict=True)
-        ]
+        yield
     finally:
         STATE.recording = before
-    return results[0] if isinstance(wrt, Tensor) else results
+
+
+def _or_zeros(found: Mapping[Node, Tensor], nodes: Sequence[Node], like: Any) -> list[Tensor]:
+    return [found[n] if n in found else zeros_like(x) for n, x in zip(nodes, like, strict=True)]
 
 
 def tangent_for(x: Tensor, tangent: Any) -> Tensor:

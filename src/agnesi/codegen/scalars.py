@@ -10,24 +10,6 @@ from .builder import Builder, Value, const, is_float, scalar, suffix, vector, wi
 from .vmath import erf, explog, gamma, hyperbolic, power, rounding, trig
 from .vmath.lane import Lane, mad, select
 
-RESULT_BOOL = frozenset(
-    [
-        "isnan",
-        "isinf",
-        "isfinite",
-        "signbit",
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-    ]
-)
 _REGISTER = {
     "bool": "i1",
     "float16": "half",
@@ -270,7 +252,7 @@ def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
 def emit(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:
     """Emit the operation ``name``; ``dtypes`` are those of ``args``, already promoted.
 
-    The result is in register form: ``i1`` for the names in :data:`RESULT_BOOL`.
+    The result is in register form: ``i1`` for the names in ``loops.BOOL_RESULTS``.
     """
     if name not in NAMES:
         raise ValueError(f"{name}: no scalar operation of this name; there are {sorted(NAMES)}")
