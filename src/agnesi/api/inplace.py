@@ -11,14 +11,13 @@ from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import DTypeError
-from agnesi.core.op import public, retold, typed
+from agnesi.core.op import retold, typed
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import SCALARS, as_tensor, cast
 from agnesi.ops.elementwise import TABLE, silently
 from agnesi.ops.expand import broadcast_to
-
-_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 Method = Callable[..., Any]
 
@@ -77,7 +76,7 @@ def _run(ufunc: np.ufunc, arrays: list[Any]) -> bool:
 
 
 def _fitted(target: Tensor, result: Tensor) -> Tensor:
-    if _RANK[result.dtype.kind] > _RANK[target.dtype.kind]:
+    if not dtypes.fits(result.dtype, target.dtype):
         raise DTypeError(
             f"the result is {typed(result)}, which does not fit into {typed(target)} in place; "
             f"write x = x ... instead, or convert the tensor with .astype('{result.dtype}') first"

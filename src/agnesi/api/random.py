@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random import Generator as Generator
 from agnesi.ops.random import bernoulli as bernoulli
@@ -34,7 +35,9 @@ def _shape(sizes: tuple[Any, ...]) -> Any:
     return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
-def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None) -> Tensor:
+@public
+def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None,
+         out: Tensor | None = None) -> Tensor:
     """Uniform numbers in [0, 1), shape given size by size, as in NumPy and PyTorch.
 
     Examples
@@ -46,7 +49,9 @@ def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None) -> 
     return uniform(_shape(shape), dtype=dtype, generator=generator)
 
 
-def randn(*shape: Any, dtype: Any = None, generator: Generator | None = None) -> Tensor:
+@public
+def randn(*shape: Any, dtype: Any = None, generator: Generator | None = None,
+          out: Tensor | None = None) -> Tensor:
     """Normal numbers of mean 0 and deviation 1, shape given size by size.
 
     Examples

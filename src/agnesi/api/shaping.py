@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import as_dtype
-from agnesi.core.op import public
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import add as plus
 from agnesi.ops.arith import imag, real

@@ -14,6 +14,7 @@ from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import Op, typed
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -143,7 +144,8 @@ def detach(x: Tensor) -> Tensor:
     return t
 
 
-def stop_gradient(x: Tensor) -> Tensor:
+@public
+def stop_gradient(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Like ``x.detach()``, under JAX's name: gradients stop here.
 
     Examples

@@ -343,7 +343,12 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
         )
     traced = STATE.trace is not None
-    if traced or target.data is None or value.data is None:
+    if not traced and target.data is not None and value.data is None:
+        raise TypeError(
+            "a symbolic value cannot be written into a tensor that has a value; hold the state in "
+            "ag.shared and give updates= to ag.function"
+        )
+    if traced or target.data is None:
         _assign_node(target, graph_node(value))
         return target
     flows = STATE.recording and (value.requires_grad or target.requires_grad)

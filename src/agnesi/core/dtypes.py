@@ -93,6 +93,11 @@ def promote_scalar(dtype: np.dtype, scalar: Any) -> np.dtype:
     return config.float_dtype if rank == 2 else complex_of(floating(dtype))
 
 
+def fits(dtype: np.dtype, target: np.dtype) -> bool:
+    """Whether values may be written into ``target``, at the cost of digits, not of their kind."""
+    return _RANK[dtype.kind] <= _RANK[target.kind]
+
+
 def floating(dtype: np.dtype) -> np.dtype:
     """The dtype itself if float or complex, else the default float."""
     return dtype if dtype.kind in "fc" else config.float_dtype

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
-import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +54,9 @@ class Op:
     decompose: Callable[..., Any] | None = None
     #: ``parts(*reads)``: the result as regions written one after another (``core.loops.Part``).
     parts: Callable[..., Any] | None = None
+    #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie
+    #: over an operand; False where that does not go.
+    fill: Callable[..., bool] | None = None
 
     def label(self) -> str:
         """Name and parameters, for people."""
@@ -78,9 +79,6 @@ class Op:
 
     def __repr__(self) -> str:
         return self.label()
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def typed(x: Any) -> str:
@@ -123,22 +121,3 @@ def retold(error: Exception, name: str, args: tuple[Any, ...]) -> Exception:
     if reason is not None:
         return _told(error, reason, name, args, None)
     return explain(error, name, args, user_where(2))
-
-
-def public(function: F) -> F:
-    """Errors of a public function tell its name, the operands' types and the user's line.
-
-    Where public functions call each other, the one that the user called is told.
-    """
-    name = function.__name__
-    if name.endswith("_") and hasattr(builtins, name[:-1]):
-        name = name[:-1]
-
-    @functools.wraps(function)
-    def call(*args: Any, **keywords: Any) -> Any:
-        try:
-            return function(*args, **keywords)
-        except (ValueError, TypeError, IndexError) as error:
-            raise retold(error, name, args) from None
-
-    return call  # type: ignore[return-value]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.op import public, typed
+from agnesi.core.op import typed
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import rsqrt, square, subtract
 from agnesi.ops.conv import conv1d as conv1d
@@ -28,7 +29,8 @@ from agnesi.ops.softmax import softmax as softmax
 
 
 @public
-def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Tensor:
+def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
+             out: Tensor | None = None) -> Tensor:
     """Squared differences: their mean, their sum, or each.
 
     Examples
@@ -41,8 +43,8 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean") -> Tensor:
 
 
 @public
-def dropout(x: Any, p: float = 0.5, training: bool = True, *,
-            generator: Generator | None = None) -> Tensor:
+def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generator | None = None,
+            out: Tensor | None = None) -> Tensor:
     """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
 
     Examples
@@ -59,7 +61,7 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *,
 
 @public
 def layer_norm(x: Any, normalized_shape: tuple[int, ...], weight: Any = None, bias: Any = None,
-               eps: float = 1e-5) -> Tensor:
+               eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
 
     Examples

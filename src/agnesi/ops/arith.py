@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.public import into, public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.elementwise import Elementwise, Function, binary, call, flat, into, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, call, flat, unary
 from agnesi.ops.expand import broadcast_to
 
 
@@ -149,16 +150,16 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.power(ag.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
-    if type(x2) in (int, float) and out is None and type(x1) is Tensor and not x1.weak:
+    if type(x2) in (int, float) and type(x1) is Tensor and not x1.weak:
         kind = x1.dtype.kind
         if x2 == 2 and kind in "fc":
-            return square(x1)
+            return square(x1, out=out)
         if x2 == 2 and kind in "iu" and type(x2) is int:
-            return square(x1)
+            return square(x1, out=out)
         if x2 == 0.5 and kind == "f":
-            return sqrt(x1)
+            return sqrt(x1, out=out)
         if x2 == -1 and kind in "fc":
-            return reciprocal(x1)
+            return reciprocal(x1, out=out)
     return _power(x1, x2, out=out)
 
 
@@ -191,7 +192,8 @@ ANGLE = Elementwise(
 )
 
 
-def conj(x: Any, /) -> Tensor:
+@public
+def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; real tensors as they are.
 
     Examples
@@ -204,7 +206,8 @@ def conj(x: Any, /) -> Tensor:
     return call(CONJ, (x,)) if x.dtype.kind == "c" else x
 
 
-def real(x: Any, /) -> Tensor:
+@public
+def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Real part; real tensors as they are.
 
     Examples
@@ -217,7 +220,8 @@ def real(x: Any, /) -> Tensor:
     return call(REAL, (x,)) if x.dtype.kind == "c" else x
 
 
-def imag(x: Any, /) -> Tensor:
+@public
+def imag(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part; zeros for real tensors.
 
     Examples
@@ -232,7 +236,8 @@ def imag(x: Any, /) -> Tensor:
     return broadcast_to(wrap(np.zeros((), x.dtype)), x.shape)
 
 
-def angle(x: Any, /) -> Tensor:
+@public
+def angle(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Angle of complex numbers, in radians.
 
     Examples

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core import dtypes, shapes
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import public
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
 from agnesi.ops.arith import add, multiply, subtract
@@ -32,8 +32,8 @@ from agnesi.ops.select import where
 
 
 @public
-def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
-            equal_nan: bool = False) -> Tensor:
+def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *, equal_nan: bool = False,
+            out: Tensor | None = None) -> Tensor:
     """Whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
 
     Examples
@@ -52,7 +52,7 @@ def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
 
 @public
 def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
-             equal_nan: bool = False) -> Tensor:
+             equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Whether all elements agree, as a tensor of one bool.
 
     Examples
@@ -65,7 +65,7 @@ def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
 
 
 @public
-def array_equal(x1: Any, x2: Any, /) -> Tensor:
+def array_equal(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Whether two arrays have the same shape and elements.
 
     Examples
@@ -79,7 +79,7 @@ def array_equal(x1: Any, x2: Any, /) -> Tensor:
 
 
 @public
-def diff(x: Any, /, n: int = 1, axis: int = -1) -> Tensor:
+def diff(x: Any, /, n: int = 1, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Differences of neighbours, ``n`` times.
 
     Examples
@@ -97,7 +97,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1) -> Tensor:
 
 
 @public
-def inner(x1: Any, x2: Any, /) -> Tensor:
+def inner(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last axes of both.
 
     Examples
@@ -111,7 +111,7 @@ def inner(x1: Any, x2: Any, /) -> Tensor:
 
 
 @public
-def cross(x1: Any, x2: Any, /, axis: int = -1) -> Tensor:
+def cross(x1: Any, x2: Any, /, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Cross product of vectors of three elements.
 
     Examples
@@ -130,7 +130,7 @@ def cross(x1: Any, x2: Any, /, axis: int = -1) -> Tensor:
 
 
 @public
-def dist(x1: Any, x2: Any, /, p: float = 2) -> Tensor:
+def dist(x1: Any, x2: Any, /, p: float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference.
 
     Examples
@@ -144,7 +144,7 @@ def dist(x1: Any, x2: Any, /, p: float = 2) -> Tensor:
 
 @public
 def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
-               neginf: float | None = None) -> Tensor:
+               neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and infinities replaced by numbers: zero and the largest ones by default.
 
     Examples
@@ -164,7 +164,7 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
 
 
 @public
-def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
+def masked_fill(x: Any, mask: Any, value: Any, *, out: Tensor | None = None) -> Tensor:
     """``value`` where the mask is true.
 
     Examples
@@ -178,7 +178,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
 
 
 @public
-def lerp(start: Any, end: Any, weight: Any) -> Tensor:
+def lerp(start: Any, end: Any, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """``start + weight * (end - start)``.
 
     Examples
@@ -192,7 +192,8 @@ def lerp(start: Any, end: Any, weight: Any) -> Tensor:
 
 
 @public
-def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
+            out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 * tensor2``.
 
     Examples
@@ -205,7 +206,8 @@ def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
 
 
 @public
-def addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
+            out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 
     Examples

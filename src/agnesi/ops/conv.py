@@ -18,7 +18,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
@@ -292,7 +293,7 @@ def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, g
 # -- functions --------------------------------------------------------------------------------
 @public
 def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1) -> Tensor:
+           dilation: Any = 1, groups: int = 1, out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
     Examples
@@ -306,7 +307,7 @@ def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
 
 @public
 def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1) -> Tensor:
+           dilation: Any = 1, groups: int = 1, out: Tensor | None = None) -> Tensor:
     """Convolution (correlation: filters are not flipped) over two axes.
 
     Parameters
@@ -341,7 +342,7 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
 
 @public
 def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1) -> Tensor:
+           dilation: Any = 1, groups: int = 1, out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 
     Examples
@@ -355,7 +356,8 @@ def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
 
 @public
 def conv_transpose(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-                   output_padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+                   output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
+                   out: Tensor | None = None) -> Tensor:
     """Transposed convolution: the adjoint of a convolution, used to go up in size.
 
     Parameters

@@ -14,7 +14,8 @@ from agnesi.core.dims import Dim, Shape, is_static
 from agnesi.core.dispatch import COPY, apply, symbolic
 from agnesi.core.errors import DTypeError
 from agnesi.core.node import Node
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast
 from agnesi.ops.expand import BroadcastTo
@@ -81,8 +82,8 @@ def _like(x: Any, dtype: Any) -> tuple[Shape, np.dtype]:
 
 # -- from data ------------------------------------------------------------------------------
 @public
-def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False,
-           name: str | None = None) -> Tensor:
+def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False, name: str | None = None,
+           out: Tensor | None = None) -> Tensor:
     """A new tensor with a copy of the data.
 
     Parameters
@@ -118,7 +119,8 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False,
 
 
 @public
-def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor:
+def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None,
+            out: Tensor | None = None) -> Tensor:
     """A tensor of the data, which shares the memory of an array where that is possible.
 
     Parameters
@@ -168,7 +170,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 # -- filled ---------------------------------------------------------------------------------
 @public
-def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
+          out: Tensor | None = None) -> Tensor:
     """Zeros of a shape.
 
     Examples
@@ -182,7 +185,8 @@ def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
 
 
 @public
-def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
+         out: Tensor | None = None) -> Tensor:
     """Ones of a shape.
 
     Examples
@@ -195,8 +199,8 @@ def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tenso
 
 
 @public
-def full(shape: Any, fill_value: Any, dtype: Any = None, *,
-         requires_grad: bool = False) -> Tensor:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool = False,
+         out: Tensor | None = None) -> Tensor:
     """A shape filled with one number, or with the value of a scalar tensor.
 
     Examples
@@ -214,7 +218,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *,
 
 
 @public
-def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
+          out: Tensor | None = None) -> Tensor:
     """Memory of a shape, with whatever is in it; zeros in a graph.
 
     Examples
@@ -230,7 +235,8 @@ def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
 
 
 @public
-def zeros_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def zeros_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
+               out: Tensor | None = None) -> Tensor:
     """Zeros of the shape and dtype of ``x``.
 
     Examples
@@ -244,7 +250,8 @@ def zeros_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Ten
 
 
 @public
-def ones_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def ones_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
+              out: Tensor | None = None) -> Tensor:
     """Ones of the shape and dtype of ``x``.
 
     Examples
@@ -258,8 +265,8 @@ def ones_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
 
 
 @public
-def full_like(x: Any, fill_value: Any, dtype: Any = None, *,
-              requires_grad: bool = False) -> Tensor:
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool = False,
+              out: Tensor | None = None) -> Tensor:
     """One number in the shape and dtype of ``x``.
 
     Examples
@@ -273,7 +280,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, *,
 
 
 @public
-def empty_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def empty_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
+               out: Tensor | None = None) -> Tensor:
     """Memory of the shape and dtype of ``x``, with whatever is in it.
 
     Examples
@@ -287,7 +295,7 @@ def empty_like(x: Any, dtype: Any = None, *, requires_grad: bool = False) -> Ten
 
 
 @public
-def alloc(value: Any, *shape: Any) -> Tensor:
+def alloc(value: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
     """``value`` broadcast to a shape, in memory of its own (Theano's name).
 
     Examples

@@ -10,7 +10,8 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Size, combine
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -135,7 +136,7 @@ def _matrix(x: Any) -> Tensor:
 
 
 @public
-def tril(x: Any, k: int = 0) -> Tensor:
+def tril(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of matrices up to diagonal ``k``, zeros above it.
 
     Examples
@@ -149,7 +150,7 @@ def tril(x: Any, k: int = 0) -> Tensor:
 
 
 @public
-def triu(x: Any, k: int = 0) -> Tensor:
+def triu(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of matrices from diagonal ``k``, zeros below it.
 
     Examples
@@ -163,7 +164,8 @@ def triu(x: Any, k: int = 0) -> Tensor:
 
 
 @public
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
+             out: Tensor | None = None) -> Tensor:
     """A diagonal of the matrices on two axes, as the last axis of the result.
 
     Examples
@@ -179,7 +181,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
 
 @public
-def diag(x: Any, k: int = 0) -> Tensor:
+def diag(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal.
 
     Examples
@@ -199,7 +201,8 @@ def diag(x: Any, k: int = 0) -> Tensor:
 
 
 @public
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
+          out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal.
 
     Examples

@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.core.dims import Size, is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import public
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import common
@@ -148,7 +148,7 @@ def _cost(a: Term, b: Term, wanted: set[Label]) -> int:
 
 
 @public
-def einsum(subscripts: str, /, *operands: Any) -> Tensor:
+def einsum(subscripts: str, /, *operands: Any, out: Tensor | None = None) -> Tensor:
     """Sums of products after Einstein's convention, as in ``einsum("ij,jk->ik", a, b)``.
 
     Products of two operands become matrix products; of more operands, the pair whose result is

@@ -17,9 +17,10 @@ import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import apply, assign, record
+from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import Op, explain, typed
+from agnesi.core.public import apply_to
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.expand import broadcast_to, sum_to
@@ -118,11 +119,14 @@ class Elementwise(Op):
         The row in terms of other scalar operations of the loop language, for lowering.
     lowered : bool
         False leaves the row to NumPy in compiled functions too.
+    writer : callable, optional
+        The function with an array to write into after its operands; a ufunc is that itself.
     """
 
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
-                 expand: Callable[..., loops.Expr] | None = None, lowered: bool = True) -> None:
+                 expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
+                 writer: Callable[..., Any] | None = None) -> None:
         self.name = name  # type: ignore[misc]
         self.function = function
         self.rules = rules
@@ -132,6 +136,7 @@ class Elementwise(Op):
         self.differentiable = any(rules) and result != "bool"  # type: ignore[misc]
         if not lowered:
             self.lower = None  # type: ignore[assignment, method-assign]
+        self.writer = function if isinstance(function, np.ufunc) else writer
         self.arity = len(rules)
         self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
         self._reads = tuple(_names(r) if r else () for r in rules)
@@ -158,6 +163,12 @@ class Elementwise(Op):
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         return silently(self.function, *xs)
+
+    def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
+        if self.writer is None:
+            return False
+        silently(self.writer, *xs, out)
+        return True
 
     def product(self, i: int, g: Tensor, y: Tensor, xs: tuple[Tensor, ...]) -> Any:
         """``g`` times the derivative to operand ``i``; None where that is zero."""
@@ -284,8 +295,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
     """A row on anything that may stand beside a tensor: the long way."""
     try:
-        result = apply(op, *prepared(op, xs))
-        return result if out is None else into(out, result)
+        return apply_to(out, op, *prepared(op, xs))
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, op.name, xs) from None
 
@@ -300,9 +310,3 @@ def _told(function: Any, op: Elementwise, summary: str, args: str, result: str) 
         )
     return function
 
-
-def into(out: Tensor, result: Tensor) -> Tensor:
-    """Write a result into ``out``, which keeps its dtype."""
-    if not isinstance(out, Tensor):
-        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
-    return assign(out, cast(result, out.dtype))

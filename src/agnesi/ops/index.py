@@ -16,7 +16,8 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, TraceError
-from agnesi.core.op import Op, public, typed
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -212,7 +213,7 @@ def as_index(index: Any) -> Tensor:
 
 
 @public
-def take(x: Any, indices: Any, axis: int | None = None) -> Tensor:
+def take(x: Any, indices: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements at indices along an axis, or of the flat elements.
 
     Parameters
@@ -253,7 +254,8 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
 
 
 @public
-def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *,
+                    out: Tensor | None = None) -> Tensor:
     """Elements that ``indices`` names along an axis, position by position.
 
     Examples
@@ -274,7 +276,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
 
 
 @public
-def gather(x: Any, axis: int, index: Any) -> Tensor:
+def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tensor:
     """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
 
     Examples
@@ -317,7 +319,7 @@ def nonzero(x: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def select(x: Any, axis: int, index: Any) -> Tensor:
+def select(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tensor:
     """The slice at one position of an axis (PyTorch's name).
 
     Examples
@@ -331,7 +333,7 @@ def select(x: Any, axis: int, index: Any) -> Tensor:
 
 
 @public
-def narrow(x: Any, axis: int, start: int, length: int) -> Tensor:
+def narrow(x: Any, axis: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """``length`` positions of an axis from ``start`` (PyTorch's name).
 
     Examples

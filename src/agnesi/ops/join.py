@@ -13,7 +13,8 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Size, combine, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, common
@@ -98,7 +99,7 @@ def _joined(tensors: Sequence[Any]) -> tuple[Tensor, ...]:
 
 
 @public
-def concat(tensors: Sequence[Any], axis: int | None = 0) -> Tensor:
+def concat(tensors: Sequence[Any], axis: int | None = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other along an axis; flat ones without (``axis=None``).
 
     Parameters
@@ -126,7 +127,7 @@ def concat(tensors: Sequence[Any], axis: int | None = 0) -> Tensor:
 
 
 @public
-def stack(tensors: Sequence[Any], axis: int = 0) -> Tensor:
+def stack(tensors: Sequence[Any], axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new axis.
 
     Examples
@@ -145,7 +146,7 @@ def stack(tensors: Sequence[Any], axis: int = 0) -> Tensor:
 
 
 @public
-def hstack(tensors: Sequence[Any]) -> Tensor:
+def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors side by side: along axis 1, or axis 0 of vectors.
 
     Examples
@@ -159,7 +160,7 @@ def hstack(tensors: Sequence[Any]) -> Tensor:
 
 
 @public
-def vstack(tensors: Sequence[Any]) -> Tensor:
+def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one above the other: along axis 0, vectors as rows.
 
     Examples
@@ -173,7 +174,7 @@ def vstack(tensors: Sequence[Any]) -> Tensor:
 
 
 @public
-def dstack(tensors: Sequence[Any]) -> Tensor:
+def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other: along axis 2.
 
     Examples
@@ -275,7 +276,8 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 @public
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0, *,
+        out: Tensor | None = None) -> Tensor:
     """With a border around it.
 
     Parameters
@@ -324,7 +326,7 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
 
 # -- rolling ------------------------------------------------------------------------------------
 @public
-def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
+def roll(x: Any, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements moved on along axes; those that fall off the end come in at the start.
 
     Examples

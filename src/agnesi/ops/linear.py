@@ -9,14 +9,15 @@ import numpy as np
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import add
 from agnesi.ops.convert import common
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, sum_to
-from agnesi.ops.matmul import MATMUL, matmul, product_of
+from agnesi.ops.matmul import MATMUL, dot2, matmul, product_of
 from agnesi.ops.movement import matrix_transpose, reshape
 
 
@@ -65,7 +66,7 @@ class Linear(Op):
 
 
 def _affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    y = np.dot(x, weight.T)
+    y = dot2(x, weight.T)
     if bias.shape != y.shape[1:]:
         raise ShapeError("bias would broadcast")  # infer tells the shapes
     y += bias
@@ -113,7 +114,7 @@ def _same(what: str, a: Any, i: int, a_name: str, b: Any, j: int, b_name: str) -
 
 
 @public
-def linear(x: Any, weight: Any, bias: Any = None, /) -> Tensor:
+def linear(x: Any, weight: Any, bias: Any = None, /, *, out: Tensor | None = None) -> Tensor:
     """``x @ weight.T + bias``: a fully connected layer over the last axis of ``x``.
 
     Parameters

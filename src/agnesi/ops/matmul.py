@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
+from agnesi.core import dtypes, loops, memory, shapes
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
@@ -21,6 +22,13 @@ from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import sum_to
 from agnesi.ops.movement import matrix_transpose, permute_dims, reshape
 from agnesi.ops.reduce import sum as sum_over
+
+
+def dot2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The product of two matrices, in pooled memory if it is large."""
+    if len(a) * b.shape[1] * a.itemsize < memory.LARGE or a.dtype is not b.dtype:
+        return np.dot(a, b)
+    return np.dot(a, b, memory.empty((len(a), b.shape[1]), a.dtype))
 
 
 @record
@@ -49,7 +57,14 @@ class MatMul(Op):
             wide = silently(np.matmul, a.astype(np.float32), b.astype(np.float32))
             return silently(wide.astype, a.dtype)
         # np.matmul leaves BLAS aside for outer products, seven times slower than np.dot.
-        return silently(np.dot if a.ndim == b.ndim == 2 else np.matmul, a, b)
+        return silently(dot2 if a.ndim == b.ndim == 2 else np.matmul, a, b)
+
+    def fill(self, out: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
+        if a.dtype == dtypes.float16:
+            return False
+        flat = a.ndim == b.ndim == 2 and out.flags.c_contiguous
+        silently(np.dot if flat else np.matmul, a, b, out)
+        return True
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return (
@@ -100,8 +115,8 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
     return apply(MATMUL, a, b)
 
 
-@public
-def matmul(x1: Any, x2: Any, /) -> Tensor:
+@told
+def matmul(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; a vector on the left is a row, on the right a column.
 
     Examples
@@ -113,7 +128,14 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
     a, b = pair(x1, x2)
     m, n = len(a.shape), len(b.shape)
     if m == 2 and n == 2:
-        return apply(MATMUL, a, b)
+        return apply(MATMUL, a, b) if out is None else apply_to(out, MATMUL, a, b)
+    result = _product(a, b)
+    return result if out is None else into(out, result)
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """The product of vectors, matrices and stacks of them."""
+    m, n = len(a.shape), len(b.shape)
     if m == 0 or n == 0:
         raise ShapeError("a scalar has no matrix product; multiply with *")
     if m == 1 and n == 1:
@@ -137,8 +159,8 @@ def _same_length(a: Tensor, b: Tensor) -> None:
         raise ShapeError(f"inner sizes differ: {k} (of {a.shape}) and {n} (of {b.shape})")
 
 
-@public
-def dot(x1: Any, x2: Any, /) -> Tensor:
+@told
+def dot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """NumPy's dot: last axis of ``x1`` with the last but one of ``x2`` (its only one).
 
     Examples
@@ -149,14 +171,14 @@ def dot(x1: Any, x2: Any, /) -> Tensor:
     """
     a, b = pair(x1, x2)
     if a.ndim == 0 or b.ndim == 0:
-        return arith.multiply(a, b)
+        return arith.multiply(a, b, out=out)
     if (a.ndim <= 2 and b.ndim <= 2) or b.ndim == 1:
-        return matmul(a, b)
-    return tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 2,)))
+        return matmul(a, b, out=out)
+    return tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 2,)), out=out)
 
 
 @public
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) -> Tensor:
     """Sum of products along an axis, of conjugates of ``x1`` where it is complex.
 
     Examples
@@ -178,7 +200,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
 
 
 @public
-def outer(x1: Any, x2: Any, /) -> Tensor:
+def outer(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Products of all elements of one flattened tensor with all of another.
 
     Examples
@@ -195,7 +217,7 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
 
 
 @public
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, out: Tensor | None = None) -> Tensor:
     """Sum of products over pairs of axes; a number n pairs the last n with the first n.
 
     Examples

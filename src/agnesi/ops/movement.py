@@ -12,7 +12,8 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -148,7 +149,7 @@ def _rest(shape: Shape, target: Shape) -> Size:
 
 
 @public
-def reshape(x: Any, shape: Any) -> Tensor:
+def reshape(x: Any, shape: Any, *, out: Tensor | None = None) -> Tensor:
     """The elements, in row-major order, in another shape.
 
     Parameters
@@ -180,7 +181,7 @@ def reshape(x: Any, shape: Any) -> Tensor:
 
 
 @public
-def flatten(x: Any, start: int = 0, end: int = -1) -> Tensor:
+def flatten(x: Any, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Axes ``start`` to ``end`` as one.
 
     Examples
@@ -199,7 +200,8 @@ def flatten(x: Any, start: int = 0, end: int = -1) -> Tensor:
     return reshape(x, (*x.shape[:start], middle, *x.shape[end + 1:]))
 
 
-def ravel(x: Any) -> Tensor:
+@public
+def ravel(x: Any, *, out: Tensor | None = None) -> Tensor:
     """All elements in one axis.
 
     Examples
@@ -212,7 +214,7 @@ def ravel(x: Any) -> Tensor:
 
 
 @public
-def squeeze(x: Any, axis: Any = None) -> Tensor:
+def squeeze(x: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
 
     Examples
@@ -233,7 +235,7 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
 
 
 @public
-def expand_dims(x: Any, axis: Any = 0) -> Tensor:
+def expand_dims(x: Any, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
     """With new axes of size 1 at the places ``axis`` of the result.
 
     Examples
@@ -251,7 +253,7 @@ def expand_dims(x: Any, axis: Any = 0) -> Tensor:
 
 # -- permute --------------------------------------------------------------------------------
 @public
-def permute_dims(x: Any, axes: Sequence[int] | None = None) -> Tensor:
+def permute_dims(x: Any, axes: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """Axes in another order; reversed without ``axes``.
 
     Parameters
@@ -285,7 +287,7 @@ transpose = permute_dims
 
 
 @public
-def matrix_transpose(x: Any) -> Tensor:
+def matrix_transpose(x: Any, *, out: Tensor | None = None) -> Tensor:
     """With the last two axes swapped.
 
     Examples
@@ -301,7 +303,7 @@ def matrix_transpose(x: Any) -> Tensor:
 
 
 @public
-def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
+def swapaxes(x: Any, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
     """With two axes exchanged.
 
     Examples
@@ -318,7 +320,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
 
 
 @public
-def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
+def moveaxis(x: Any, source: Any, destination: Any, *, out: Tensor | None = None) -> Tensor:
     """With axes moved to other places; the rest keep their order.
 
     Examples
@@ -343,7 +345,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
 
 
 @public
-def dimshuffle(x: Any, *pattern: Any) -> Tensor:
+def dimshuffle(x: Any, *pattern: Any, out: Tensor | None = None) -> Tensor:
     """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
 
     Examples
@@ -378,7 +380,7 @@ def _at_least(x: Any, ndim: int) -> Tensor:
 
 
 @public
-def atleast_1d(x: Any) -> Tensor:
+def atleast_1d(x: Any, *, out: Tensor | None = None) -> Tensor:
     """With one dimension at least.
 
     Examples
@@ -391,7 +393,7 @@ def atleast_1d(x: Any) -> Tensor:
 
 
 @public
-def atleast_2d(x: Any) -> Tensor:
+def atleast_2d(x: Any, *, out: Tensor | None = None) -> Tensor:
     """With two dimensions at least; new ones come first.
 
     Examples
@@ -404,7 +406,7 @@ def atleast_2d(x: Any) -> Tensor:
 
 
 @public
-def atleast_3d(x: Any) -> Tensor:
+def atleast_3d(x: Any, *, out: Tensor | None = None) -> Tensor:
     """With three dimensions at least, as NumPy places them.
 
     Examples

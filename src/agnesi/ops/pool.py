@@ -11,7 +11,8 @@ from agnesi.core import dtypes
 from agnesi.core.dims import Shape, Size, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.conv import Ints, Windows, borders, per_axis
@@ -187,8 +188,8 @@ def _placed(x: Any, kernel: Any, stride: Any, padding: Any,
 
 
 @public
-def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0,
-             cover_all: bool = False) -> Tensor:
+def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover_all: bool = False,
+             out: Tensor | None = None) -> Tensor:
     """The greatest element of each window.
 
     Parameters
@@ -222,8 +223,8 @@ def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0,
 
 
 @public
-def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0,
-             cover_all: bool = False, count_include_pad: bool = True) -> Tensor:
+def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover_all: bool = False,
+             count_include_pad: bool = True, out: Tensor | None = None) -> Tensor:
     """The mean of each window.
 
     Parameters

@@ -13,7 +13,7 @@ from agnesi.core import dtypes
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import public
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import sqrt
 from agnesi.ops.bitwise import bitwise_right_shift, mulhi
@@ -153,7 +153,7 @@ def _scaled(x: Tensor, by: Any, plus: Any, dtype: np.dtype) -> Tensor:
 # -- distributions ----------------------------------------------------------------------------
 @public
 def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = None,
-            generator: Generator | None = None) -> Tensor:
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Uniform numbers in [low, high).
 
     Parameters
@@ -181,7 +181,7 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
 
 @public
 def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = None,
-           generator: Generator | None = None) -> Tensor:
+           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Normal numbers (by the transformation of Box and Muller).
 
     Parameters
@@ -213,7 +213,7 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
 
 @public
 def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
-                generator: Generator | None = None) -> Tensor:
+                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Exponentially distributed numbers with mean ``scale``.
 
     Examples
@@ -230,7 +230,8 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
 
 
 @public
-def gumbel(shape: Any = (), *, dtype: Any = None, generator: Generator | None = None) -> Tensor:
+def gumbel(shape: Any = (), *, dtype: Any = None, generator: Generator | None = None,
+           out: Tensor | None = None) -> Tensor:
     """Standard Gumbel numbers; the argmax of logits plus them is a draw of their softmax.
 
     Examples
@@ -243,8 +244,8 @@ def gumbel(shape: Any = (), *, dtype: Any = None, generator: Generator | None = 
 
 
 @public
-def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None,
-              generator: Generator | None = None) -> Tensor:
+def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Generator | None = None,
+              out: Tensor | None = None) -> Tensor:
     """Ones with probability ``p``, else zeros.
 
     Parameters
@@ -274,8 +275,8 @@ def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None,
 
 
 @public
-def dropout_mask(shape: Any, p: Any, *, dtype: Any = None,
-                 generator: Generator | None = None) -> Tensor:
+def dropout_mask(shape: Any, p: Any, *, dtype: Any = None, generator: Generator | None = None,
+                 out: Tensor | None = None) -> Tensor:
     """Zeros with probability ``p``, else ``1 / (1 - p)``: the factor of dropout.
 
     Examples
@@ -293,7 +294,7 @@ def dropout_mask(shape: Any, p: Any, *, dtype: Any = None,
 
 @public
 def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64",
-            generator: Generator | None = None) -> Tensor:
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low).
 
     Parameters
@@ -327,7 +328,7 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
 
 
 @public
-def permutation(x: Any, *, generator: Generator | None = None) -> Tensor:
+def permutation(x: Any, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """The numbers below ``x`` in random order, or a tensor with its first axis in random order.
 
     Examples
@@ -363,7 +364,7 @@ def shuffle(x: Tensor, *, generator: Generator | None = None) -> None:
 
 @public
 def choice(n: Any, shape: Any = (), *, p: Any = None, replace: bool = True,
-           generator: Generator | None = None) -> Tensor:
+           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers below ``n``, or elements of a vector, drawn with equal or given probabilities.
 
     Parameters

@@ -11,7 +11,8 @@ from agnesi.core import dtypes, loops
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import apply
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
@@ -124,7 +125,8 @@ def _number(x: Any) -> Any:
 
 
 @public
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *,
+           out: Tensor | None = None) -> Tensor:
     """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
 
     Parameters
@@ -169,8 +171,8 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
 
 
 @public
-def linspace(start: float, stop: float, num: int = 50, dtype: Any = None, *,
-             endpoint: bool = True) -> Tensor:
+def linspace(start: float, stop: float, num: int = 50, dtype: Any = None, *, endpoint: bool = True,
+             out: Tensor | None = None) -> Tensor:
     """``num`` evenly spaced numbers from ``start`` to ``stop``.
 
     Examples
@@ -185,7 +187,7 @@ def linspace(start: float, stop: float, num: int = 50, dtype: Any = None, *,
 
 @public
 def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype: Any = None, *,
-             endpoint: bool = True) -> Tensor:
+             endpoint: bool = True, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
 
     Examples
@@ -199,7 +201,8 @@ def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype
 
 
 @public
-def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None, *,
+        out: Tensor | None = None) -> Tensor:
     """Ones on a diagonal of a matrix of zeros.
 
     Examples
@@ -214,7 +217,7 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
 
 
 @public
-def identity_like(x: Any) -> Tensor:
+def identity_like(x: Any, *, out: Tensor | None = None) -> Tensor:
     """The matrix of the shape and dtype of ``x`` with ones on its diagonal (Theano's name).
 
     Examples

@@ -13,7 +13,8 @@ from agnesi.core import dtypes, loops, shapes
 from agnesi.core.dims import Dim, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, public, typed
+from agnesi.core.op import Op, typed
+from agnesi.core.public import apply_to, public, told
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
@@ -70,6 +71,12 @@ class Reduce(Op):
             wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
             return silently(np.asarray(wide).astype, x.dtype)
         return silently(self.function, x, self.axes, None, None, self.keepdims)
+
+    def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
+        if x.dtype == dtypes.float16:
+            return False
+        silently(self.function, x, self.axes, None, out, self.keepdims)
+        return True
 
     def spread(self, v: Tensor, shape: Any) -> Tensor:
         """A value of the result's shape along the axes that were reduced."""
@@ -134,14 +141,16 @@ def _reducer_for(kind: str, axis: Axis, ndim: int, keepdims: bool) -> Reduce:
     return reducer(kind, shapes.axes_of(axis, ndim), bool(keepdims))
 
 
-def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None = None) -> Tensor:
     axis = tuple(axis) if isinstance(axis, list) else axis
-    return apply(_reducer_for(kind, axis, len(x.shape), keepdims), x)
+    op = _reducer_for(kind, axis, len(x.shape), keepdims)
+    return apply(op, x) if out is None else apply_to(out, op, x)
 
 
 # -- sums and products --------------------------------------------------------------------------
-@public
-def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
+@told
+def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+        out: Tensor | None = None) -> Tensor:
     """Sum over axes (all by default); integers are summed in 64 bits.
 
     Examples
@@ -150,11 +159,12 @@ def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fal
     >>> ag.sum(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     tensor([4., 6.])
     """
-    return _reduce("add", accumulator(x, dtype), axis, keepdims)
+    return _reduce("add", accumulator(x, dtype), axis, keepdims, out)
 
 
-@public
-def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
+@told
+def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+         out: Tensor | None = None) -> Tensor:
     """Product over axes (all by default); its gradient is right beside zeros, too.
 
     Examples
@@ -163,11 +173,12 @@ def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
     >>> ag.prod(ag.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
-    return _reduce("multiply", accumulator(x, dtype), axis, keepdims)
+    return _reduce("multiply", accumulator(x, dtype), axis, keepdims, out)
 
 
 @public
-def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+         out: Tensor | None = None) -> Tensor:
     """Arithmetic mean over axes (all by default); integers give the default float.
 
     Examples
@@ -201,7 +212,8 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> 
 
 
 @public
-def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
+        out: Tensor | None = None) -> Tensor:
     """Variance over axes (all by default), over ``n - correction``.
 
     Examples
@@ -218,7 +230,8 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
 
 
 @public
-def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
+        out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
 
     Examples
@@ -237,17 +250,18 @@ def _root(squares: Tensor) -> Tensor:
 
 
 # -- extremes -----------------------------------------------------------------------------------
-def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool) -> Tensor:
+def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) -> Tensor:
     x = as_tensor(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"complex numbers have no order: {typed(x)}; reduce ag.abs(x) instead")
     if x.dtype.kind == "b":
         kind = "logical_or" if kind == "maximum" else "logical_and"
-    return _reduce(kind, x, axis, keepdims)
+    return _reduce(kind, x, axis, keepdims, out)
 
 
-@public
-def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+@told
+def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+        out: Tensor | None = None) -> Tensor:
     """Greatest element along axes (all by default); NaN wins; equal ones share the gradient.
 
     Examples
@@ -256,11 +270,12 @@ def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     >>> ag.max(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([5, 7])
     """
-    return _extreme("maximum", x, axis, keepdims)
+    return _extreme("maximum", x, axis, keepdims, out)
 
 
-@public
-def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+@told
+def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+        out: Tensor | None = None) -> Tensor:
     """Least element along axes (all by default); NaN wins; equal ones share the gradient.
 
     Examples
@@ -269,7 +284,7 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     >>> ag.min(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([1, 2])
     """
-    return _extreme("minimum", x, axis, keepdims)
+    return _extreme("minimum", x, axis, keepdims, out)
 
 
 amax, amin = max, min
@@ -309,7 +324,8 @@ def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
 
 
 @public
-def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
     """Index of the first greatest element along an axis (of the flattened tensor by default).
 
     Examples
@@ -322,7 +338,8 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Ten
 
 
 @public
-def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
     """Index of the first least element along an axis (of the flattened tensor by default).
 
     Examples
@@ -335,8 +352,9 @@ def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Ten
 
 
 # -- truth --------------------------------------------------------------------------------------
-@public
-def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+@told
+def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+        out: Tensor | None = None) -> Tensor:
     """Whether all elements along axes are true (not 0).
 
     Examples
@@ -345,11 +363,12 @@ def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     >>> ag.all(ag.tensor([[True, False], [True, True]]), axis=1)
     tensor([False,  True])
     """
-    return _reduce("logical_and", as_tensor(x), axis, keepdims)
+    return _reduce("logical_and", as_tensor(x), axis, keepdims, out)
 
 
-@public
-def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+@told
+def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+        out: Tensor | None = None) -> Tensor:
     """Whether some element along axes is true (not 0).
 
     Examples
@@ -358,11 +377,12 @@ def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     >>> ag.any(ag.tensor([[True, False], [False, False]]), axis=1)
     tensor([ True, False])
     """
-    return _reduce("logical_or", as_tensor(x), axis, keepdims)
+    return _reduce("logical_or", as_tensor(x), axis, keepdims, out)
 
 
 @public
-def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+                  out: Tensor | None = None) -> Tensor:
     """Number of elements along axes that are not 0.
 
     Examples
@@ -376,7 +396,8 @@ def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Te
 
 # -- norms --------------------------------------------------------------------------------------
 @public
-def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False,
+         out: Tensor | None = None) -> Tensor:
     """Vector norm over axes (all by default): ``sum(abs(x)**ord)**(1/ord)``.
 
     ``ord`` is a number, inf or -inf; 0 counts what is not 0.  The gradient at the zero vector

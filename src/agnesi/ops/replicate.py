@@ -10,7 +10,7 @@ from agnesi.core import shapes
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import COPY, apply, share
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import public
+from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor
@@ -31,7 +31,7 @@ def _broadcast(x: Tensor, shape: Shape) -> Tensor:
 
 
 @public
-def broadcast_to(x: Any, shape: Any) -> Tensor:
+def broadcast_to(x: Any, shape: Any, *, out: Tensor | None = None) -> Tensor:
     """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
 
     Examples
@@ -62,7 +62,7 @@ def broadcast_arrays(*xs: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def expand(x: Any, *shape: Any) -> Tensor:
+def expand(x: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
     """Like ``broadcast_to``, where -1 keeps a size (PyTorch's name).
 
     Examples
@@ -85,7 +85,7 @@ def expand(x: Any, *shape: Any) -> Tensor:
 
 
 @public
-def copy(x: Any) -> Tensor:
+def copy(x: Any, *, out: Tensor | None = None) -> Tensor:
     """The same value in memory of its own.
 
     Examples
@@ -101,7 +101,7 @@ def copy(x: Any) -> Tensor:
 
 
 @public
-def tile(x: Any, reps: Any) -> Tensor:
+def tile(x: Any, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
 
     Examples
@@ -130,7 +130,7 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
 
 
 @public
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(x: Any, repeats: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements.
 
     Parameters
@@ -166,7 +166,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
 
 
 @public
-def unfold(x: Any, axis: int, size: int, step: int = 1) -> Tensor:
+def unfold(x: Any, axis: int, size: int, step: int = 1, *, out: Tensor | None = None) -> Tensor:
     """Windows of ``size`` along an axis, ``step`` apart; the window's axis is the last.
 
     Examples

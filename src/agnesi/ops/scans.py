@@ -9,7 +9,8 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import apply_to, public, told
 from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
@@ -49,9 +50,16 @@ class CumSum(Scan):
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         y = np.empty_like(x)
-        wide = np.float32 if x.dtype == np.float16 else None
-        self.forwards(y)[...] = silently(np.add.accumulate, self.forwards(x), 0, wide)
+        if not self.fill(y, x):
+            wide = silently(np.add.accumulate, self.forwards(x), 0, np.float32)
+            self.forwards(y)[...] = wide
         return y
+
+    def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
+        if x.dtype == np.float16:
+            return False
+        silently(np.add.accumulate, self.forwards(x), 0, None, self.forwards(out))
+        return True
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self.backwards(), g),)
@@ -153,6 +161,12 @@ class CumProd(Scan):
         target[...] = silently(np.multiply.accumulate, source, 0, wide)
         return y
 
+    def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
+        if self.exclusive or x.dtype == np.float16:
+            return False
+        silently(np.multiply.accumulate, self.forwards(x), 0, None, self.forwards(out))
+        return True
+
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         after = Recurrence(self.axis, not self.reverse, lagged=not self.exclusive)
         tail = apply(after, arith.conj(x), g)
@@ -187,15 +201,17 @@ def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return permute_dims(reshape(result, shape), back)
 
 
-def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any) -> Tensor:
+def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any,
+                out: Tensor | None) -> Tensor:
     x = accumulator(x, dtype)
     if axis is None:
         x, axis = reshape(x, (shapes.count(x.shape, tuple(range(x.ndim))),)), 0
-    return apply(op(shapes.axis_of(axis, x.ndim)), x)
+    return apply_to(out, op(shapes.axis_of(axis, x.ndim)), x)
 
 
-@public
-def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Tensor:
+@told
+def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+           out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flattened tensor by default).
 
     Examples
@@ -204,11 +220,12 @@ def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Tensor:
     >>> ag.cumsum(ag.tensor([1, 2, 3]))
     tensor([1, 3, 6])
     """
-    return _cumulative(CumSum, x, axis, dtype)
+    return _cumulative(CumSum, x, axis, dtype, out)
 
 
-@public
-def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Tensor:
+@told
+def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+            out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flattened tensor by default).
 
     Examples
@@ -217,7 +234,7 @@ def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Tensor:
     >>> ag.cumprod(ag.tensor([1, 2, 3]))
     tensor([1, 2, 6])
     """
-    return _cumulative(CumProd, x, axis, dtype)
+    return _cumulative(CumProd, x, axis, dtype, out)
 
 
 def _from_nothing(run: Any, first: int, x: Any, axis: int | None, dtype: Any,
@@ -238,7 +255,7 @@ def _from_nothing(run: Any, first: int, x: Any, axis: int | None, dtype: Any,
 
 @public
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
-                   include_initial: bool = False) -> Tensor:
+                   include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running sums along an axis; ``include_initial`` puts the sum of nothing in front.
 
     Examples
@@ -252,7 +269,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
 
 @public
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None,
-                    include_initial: bool = False) -> Tensor:
+                    include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running products along an axis; ``include_initial`` puts the product of nothing in front.
 
     Examples

@@ -11,7 +11,8 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op, public, typed
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops import expand
@@ -223,7 +224,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
 
 # -- pure expressions -------------------------------------------------------------------------
 @public
-def index_put(x: Any, key: Any, value: Any, *, accumulate: bool = False) -> Tensor:
+def index_put(x: Any, key: Any, value: Any, *, accumulate: bool = False,
+              out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with ``x[key]`` replaced by a value, or with the value added to it.
 
     Parameters
@@ -343,7 +345,7 @@ def _beside(part: Tensor, value: Any) -> Tensor:
 
 
 @public
-def set_subtensor(part: Tensor, value: Any) -> Tensor:
+def set_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with that region replaced (Theano's).
 
     Examples
@@ -357,7 +359,7 @@ def set_subtensor(part: Tensor, value: Any) -> Tensor:
 
 
 @public
-def inc_subtensor(part: Tensor, value: Any) -> Tensor:
+def inc_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with a value added there (Theano's).
 
     Equal indices add up.
@@ -374,7 +376,8 @@ def inc_subtensor(part: Tensor, value: Any) -> Tensor:
 
 # -- along an axis ----------------------------------------------------------------------------
 @public
-def put_along_axis(x: Any, indices: Any, values: Any, axis: int) -> Tensor:
+def put_along_axis(x: Any, indices: Any, values: Any, axis: int, *,
+                   out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
 
     Examples
@@ -400,7 +403,7 @@ def _corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
 
 
 @public
-def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
+def scatter(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` put where ``index`` says (PyTorch's).
 
     Examples
@@ -416,7 +419,7 @@ def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
 
 
 @public
-def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Tensor:
+def scatter_add(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` added where ``index`` says (PyTorch's).
 
     Examples
@@ -440,7 +443,7 @@ def _source(src: Any, index: Tensor, x: Tensor) -> Tensor:
 
 
 @public
-def index_add(x: Any, axis: int, index: Any, source: Any) -> Tensor:
+def index_add(x: Any, axis: int, index: Any, source: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with slices of ``source`` added at indices of an axis (PyTorch's).
 
     Examples

@@ -9,14 +9,15 @@ import numpy as np
 
 from agnesi.core import loops
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import apply, record
+from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import explain, typed
+from agnesi.core.public import apply_to, into
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.compare import isnan
 from agnesi.ops.convert import as_tensor, cast, common, constant
-from agnesi.ops.elementwise import Elementwise, Function, Rule, binary, call, flat, into, unary
+from agnesi.ops.elementwise import Elementwise, Function, Rule, binary, call, flat, unary
 
 # -- where --------------------------------------------------------------------------------------
 WHERE = Elementwise(
@@ -24,7 +25,7 @@ WHERE = Elementwise(
 )
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
+def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Elements of ``x1`` where the condition holds, else of ``x2``.
 
     The branch that is not chosen gets gradient zero, whatever its value.
@@ -35,7 +36,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
     >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
     tensor([1., 2.])
     """
-    if type(condition) is Tensor and STATE.trace is None:
+    if out is None and type(condition) is Tensor and STATE.trace is None:
         a = x1 if type(x1) is Tensor else constant(x1, x2)
         b = x2 if type(x2) is Tensor else constant(x2, x1)
         found = None if a is None or b is None else _where_now(condition, a, b)
@@ -47,7 +48,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
             raise DTypeError(
                 f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
             )
-        return apply(WHERE, condition, *common(x1, x2))
+        return apply_to(out, WHERE, condition, *common(x1, x2))
     except (ValueError, TypeError) as error:
         raise explain(error, "where", (condition, x1, x2)) from None
 
@@ -119,11 +120,12 @@ CLIP = Elementwise(
         lambda g, a, b, c: where((a < b) & (b <= c), g, 0),
         lambda g, a, b, c: where((a > c) | (b > c), g, 0),
     ),
-    kinds="iuf", expand=_expand_clip,
+    kinds="iuf", expand=_expand_clip, writer=np.clip,
 )
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, 0), (lambda g, y: where(y > 0, g, 0),),
     kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
+    writer=lambda x, out: np.maximum(x, 0, out),
 )
 
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")

@@ -11,7 +11,8 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Shape, Size, combine, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -225,7 +226,7 @@ class Unslice(Op):
 
 
 @public
-def flip(x: Any, axis: Any = None) -> Tensor:
+def flip(x: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """With the order along axes (all, without ``axis``) reversed.
 
     Examples

@@ -10,7 +10,8 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, public, typed
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
@@ -94,7 +95,8 @@ class LogSumExp(Op):
 
 
 @public
-def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+              out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes (all by default), without overflow.
 
     Examples
@@ -181,7 +183,7 @@ class LogSoftmax(Op):
 
 
 @public
-def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+def softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Exponentials divided by their sum over ``axis``.
 
     Examples
@@ -195,7 +197,7 @@ def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
 
 
 @public
-def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+def log_softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, without its rounding.
 
     Examples
@@ -359,8 +361,8 @@ def _labels(labels: Any, x: Tensor) -> Tensor:
 
 
 @public
-def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None,
-                  reduction: str = "mean") -> Tensor:
+def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None, reduction: str = "mean",
+                  out: Tensor | None = None) -> Tensor:
     """Cross-entropy between the softmax of ``logits`` and a target, over the last axis.
 
     Parameters
@@ -397,8 +399,8 @@ def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None,
 
 
 @public
-def nll_loss(log_probabilities: Any, labels: Any, /, *, weight: Any = None,
-             reduction: str = "mean") -> Tensor:
+def nll_loss(log_probabilities: Any, labels: Any, /, *, weight: Any = None, reduction: str = "mean",
+             out: Tensor | None = None) -> Tensor:
     """Minus the log-probability of each row's label: :func:`cross_entropy` after log_softmax.
 
     Examples

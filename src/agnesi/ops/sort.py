@@ -12,7 +12,8 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
-from agnesi.core.op import Op, public
+from agnesi.core.op import Op
+from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast
@@ -110,8 +111,8 @@ def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 @public
-def argsort(x: Any, axis: int | None = -1, *, descending: bool = False,
-            stable: bool = True) -> Tensor:
+def argsort(x: Any, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
+            out: Tensor | None = None) -> Tensor:
     """Indices that put an axis in order.
 
     Parameters
@@ -139,8 +140,8 @@ def argsort(x: Any, axis: int | None = -1, *, descending: bool = False,
 
 
 @public
-def sort(x: Any, axis: int | None = -1, *, descending: bool = False,
-         stable: bool = True) -> Tensor:
+def sort(x: Any, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
+         out: Tensor | None = None) -> Tensor:
     """The elements of an axis in order; NaN comes last.
 
     Parameters
@@ -198,7 +199,8 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
 
 
 @public
-def searchsorted(sorted_sequence: Any, values: Any, *, side: str = "left") -> Tensor:
+def searchsorted(sorted_sequence: Any, values: Any, *, side: str = "left",
+                 out: Tensor | None = None) -> Tensor:
     """Where values would have to be put in to keep a sorted vector in order.
 
     Examples
@@ -239,7 +241,8 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
 
 
 @public
-def quantile(x: Any, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def quantile(x: Any, q: Any, axis: int | None = None, *, keepdims: bool = False,
+             out: Tensor | None = None) -> Tensor:
     """The value below which a share ``q`` of the elements lies, between neighbours linearly.
 
     Parameters
@@ -285,7 +288,8 @@ def quantile(x: Any, q: Any, axis: int | None = None, *, keepdims: bool = False)
 
 
 @public
-def median(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def median(x: Any, axis: int | None = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
     """The middle element, or the mean of the two in the middle.
 
     Examples

@@ -1,0 +1,102 @@
+"""What public functions wear: errors in the user's words, and ``out=``."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from agnesi.core import dtypes
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op, retold, typed
+from agnesi.core.tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def told(function: F) -> F:
+    """Errors of a public function tell its name, the operands' types and the user's line.
+
+    Where public functions call each other, the one that the user called is told.
+    """
+    name = _shown(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except (ValueError, TypeError, IndexError) as error:
+            raise retold(error, name, args) from None
+
+    return call  # type: ignore[return-value]
+
+
+def public(function: F) -> F:
+    """A public function: errors as in :func:`told`; its result goes into ``out`` where given.
+
+    The function only declares ``out``, for readers and type checkers, and never gets it.
+    """
+    if "out" not in _parameters(function):
+        return told(function)
+    name = _shown(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, out: Any = None, **keywords: Any) -> Any:
+        try:
+            result = function(*args, **keywords)
+            return result if out is None else into(out, result)
+        except (ValueError, TypeError, IndexError) as error:
+            raise retold(error, name, args) from None
+
+    return call  # type: ignore[return-value]
+
+
+def _shown(function: Any) -> str:
+    """The name for errors, without the underscore that keeps it apart from a builtin's."""
+    name: str = function.__name__
+    return name[:-1] if name.endswith("_") and hasattr(builtins, name[:-1]) else name
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = function.__code__
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names
+
+
+def into(out: Any, result: Tensor) -> Tensor:
+    """``out`` with a result written into it, as any change in place; it keeps its dtype."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+    if out.shape != result.shape:
+        raise ShapeError(
+            f"the result has shape {result.shape}, but out has {out.shape}; "
+            f"give an out of the result's shape, such as ag.empty({result.shape})"
+        )
+    if not dtypes.fits(result.dtype, out.dtype):
+        raise DTypeError(
+            f"the result is {typed(result)}, which does not fit into out, {typed(out)}; "
+            f"give an out of dtype '{result.dtype}'"
+        )
+    return assign(out, result if result.dtype == out.dtype else result.astype(out.dtype))
+
+
+def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
+    """The result of an operation, in ``out`` if given: at once where the operation can."""
+    if out is None:
+        return apply(op, *xs)
+    if op.fill is not None and _plain(out, xs) and op.infer(*xs) == (out.shape, out.dtype):
+        arrays: Any = [x.data for x in xs]
+        if op.fill(out.data, *arrays):
+            touch(out)
+            return out
+    return into(out, apply(op, *xs))
+
+
+def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
+    """Whether values are all that counts: nothing is traced, symbolic or recorded."""
+    if not isinstance(out, Tensor) or STATE.trace is not None:
+        return False
+    return all(x.data is not None and not (x.requires_grad and STATE.recording) for x in (out, *xs))
