@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from agnesi.api import memory as _memory  # noqa: F401 - importing it is what counts
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
 from agnesi.api.host import from_dlpack as from_dlpack
 from agnesi.api.methods import Tensor as Tensor

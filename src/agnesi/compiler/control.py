@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from agnesi.runtime import diskcache, threads
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.runtime import diskcache, pool, threads
+
+
+def pooled_empty() -> Callable[[tuple[int, ...], Any], np.ndarray]:
+    """``empty(shape, dtype)`` from the pool; NumPy's own where the native runtime cannot run."""
+    try:
+        found: Callable[[tuple[int, ...], Any], np.ndarray] = pool.allocator()
+    except (ImportError, RuntimeError, OSError):
+        return np.empty
+    return found
 
 
 def set_num_threads(count: int) -> None:
