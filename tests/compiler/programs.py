@@ -111,7 +111,9 @@ class Run:
             lambda: -x, lambda: ag.abs(x), lambda: ag.sign(x), lambda: ag.relu(x),
             lambda: ag.square(x), lambda: x // 2, lambda: x % 3, lambda: ~x,
         ][choice]()
-        return value, (bound * bound if choice == 4 else wrap + 1 if choice in (0, 7) else bound + 1)
+        if choice == 4:
+            return value, bound * bound
+        return value, (wrap if choice in (0, 7) else bound) + 1
 
     def _number(self, x: Any, bound: float, j: int, k: int) -> Any:
         if x.dtype.kind == "b":
@@ -183,8 +185,9 @@ class Run:
         for axis, n in enumerate(x.shape):
             turn = (j >> (3 * axis)) % 8
             keys.append([
-                slice(None), slice(None), slice(None), slice(None, None, -1), slice(k % (n + 1), None),
-                slice(None, -(k % 3) or None, 2), slice(n, 0, -2), (k % n) if n else slice(0),
+                slice(None), slice(None), slice(None), slice(None, None, -1),
+                slice(k % (n + 1), None), slice(None, -(k % 3) or None, 2), slice(n, 0, -2),
+                (k % n) if n else slice(0),
             ][turn])
         return tuple(keys)
 
@@ -217,7 +220,8 @@ class Run:
     def _tile(self, x: Any, bound: float, j: int, k: int) -> Any:
         if x.ndim == 0:
             return None
-        return [lambda: ag.tile(x, 1 + k % 3), lambda: ag.repeat(x, 1 + k % 3, j % x.ndim)][j % 2](), bound
+        times = 1 + k % 3
+        return ag.repeat(x, times, j % x.ndim) if j % 2 else ag.tile(x, times), bound
 
     def _triangle(self, x: Any, bound: float, j: int, k: int) -> Any:
         if x.ndim < 2:
@@ -228,7 +232,7 @@ class Run:
         if not x.ndim or not all(x.shape):
             return None
         n = x.shape[0]
-        return [lambda: x[[j % n, -1, k % n]], lambda: ag.take(x, [k % n, j % n], 0)][j % 2](), bound
+        return ag.take(x, [k % n, j % n], 0) if j % 2 else x[[j % n, -1, k % n]], bound
 
     # -- reductions -----------------------------------------------------------------------------
     def _over(self, x: Any, j: int) -> tuple[int, ...]:
@@ -266,7 +270,7 @@ class Run:
             return None
         return ag.cumsum(x, axis=j % x.ndim), bound * max(x.shape[j % x.ndim], 1)
 
-    # -- rows and products --------------------------------------------------------------------------
+    # -- rows and products ----------------------------------------------------------------------
     def _row(self, x: Any, bound: float, j: int, k: int) -> Any:
         if not x.ndim or not all(x.shape) or x.dtype.kind == "b":
             return None

@@ -42,7 +42,7 @@ def test_none_one_or_many_outputs():
     np.testing.assert_array_equal(ag.function([a, b], a + b)(x, y), [4, 7])
     (only,) = ag.function([a, b], [a + b])(x, y)
     np.testing.assert_array_equal(only, [4, 7])
-    total, product = ag.function([a, b], (a + b, a * b))(x, y)
+    _, product = ag.function([a, b], (a + b, a * b))(x, y)
     np.testing.assert_array_equal(product, [3, 10])
     named = ag.function([a, b], {"sum": a + b, "difference": a - b})
     for _ in range(2):
@@ -111,7 +111,8 @@ def test_wrong_types_name_the_input():
 def test_sizes_that_disagree_are_reported_where_they_were_combined():
     a, b = vectors()
     c = a * b; line = 0  # noqa: E702
-    line = test_sizes_that_disagree_are_reported_where_they_were_combined.__code__.co_firstlineno + 2
+    here = test_sizes_that_disagree_are_reported_where_they_were_combined.__code__
+    line = here.co_firstlineno + 2
     f = ag.function([a, b], c)
     assert f([1.0], [2.0]).tolist() == [2]
     with pytest.raises(ag.ShapeError) as caught:
@@ -169,7 +170,7 @@ def test_givens_replace_before_compiling():
     assert batch(2).tolist() == [4, 9, 16]
 
 
-# -- shared variables (T25) ------------------------------------------------------------------------
+# -- shared variables (T25) ---------------------------------------------------------------------
 def test_functions_see_one_state():
     s, x = ag.shared(np.zeros(2), name="s"), T.vector("x")
     add = ag.function([x], updates={s: s + x})
@@ -202,7 +203,7 @@ def test_set_value_keeps_the_type():
     assert s.get_value().dtype == np.float64
 
 
-# -- updates (T26) ---------------------------------------------------------------------------------
+# -- updates (T26) ------------------------------------------------------------------------------
 def test_updates_read_old_values():
     a, b = ag.shared(np.zeros(3)), ag.shared(np.ones(3))
     swap = ag.function([], updates={a: b, b: a})
@@ -262,7 +263,7 @@ def test_wrong_updates_are_refused():
         ag.function([], updates={ag.shared(np.zeros(3, "int64")): s})
 
 
-# -- mutable inputs ----------------------------------------------------------------------------------
+# -- mutable inputs -----------------------------------------------------------------------------
 def test_inputs_are_left_alone_unless_declared_mutable():
     a, b = vectors()
     x, y = np.ones(4), np.full(4, 2.0)
@@ -278,7 +279,7 @@ def test_inputs_are_left_alone_unless_declared_mutable():
     assert f(fixed, y).tolist() == [4] * 4 and fixed.tolist() == [1] * 4
 
 
-# -- eager tensors -------------------------------------------------------------------------------------
+# -- eager tensors ------------------------------------------------------------------------------
 def test_a_recorded_run_is_a_graph():
     x = ag.tensor([1.0, 2.0], requires_grad=True)
     y = (x * x).sum()

@@ -1,5 +1,7 @@
 """The program of the first Theano paper (Figures 1 to 4): only imports and prints are changed."""
 
+from itertools import pairwise
+
 import numpy
 import numpy as np
 import pytest
@@ -51,7 +53,7 @@ def test_the_program_of_the_figures():
         before = w.get_value()
         pred, err = train(D[0], D[1])
         costs.append(err.mean() + 0.01 * (before**2).sum())
-    assert all(later < earlier for earlier, later in zip(costs, costs[1:], strict=False))
+    assert all(later < earlier for earlier, later in pairwise(costs))
     assert pred.dtype == bool and err.shape == (N,)
     assert predict(D[0]).tolist() == (D[1] > 0).tolist()
 

@@ -19,7 +19,9 @@ KERNELS = {
     "sums of rows": (lambda x: x.sum(1), ROWS),
     "sums of columns": (lambda x: x.sum(0), ROWS),
     "softmax": (lambda x: ag.softmax(x, axis=1), ROWS),
-    "layer norm": (lambda x: (x - x.mean(1, keepdims=True)) / ag.sqrt(x.var(1, keepdims=True)), ROWS),
+    "layer norm": (
+        lambda x: (x - x.mean(1, keepdims=True)) / ag.sqrt(x.var(1, keepdims=True)), ROWS
+    ),
     "whole sum": (lambda x: ag.sin(x).sum(), LONG),
     "whole mean of doubles": (lambda x: (x.astype("float64") ** 2).mean(), LONG),
     "several sums": (lambda x: (x.sum(), (x * x).sum(), x.max()), ROWS),
