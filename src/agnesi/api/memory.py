@@ -1,4 +1,4 @@
-"""Large eager results take their memory from the runtime's pool, which starts at the first of them."""
+"""Large eager results take memory from the runtime's pool, which starts at the first of them."""
 
 from __future__ import annotations
 

@@ -163,13 +163,13 @@ def outside_traces() -> Iterator[None]:
 def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],
            exclude: Iterable[str]) -> list[Rule]:
     """Rules of the stages, and those included, without those excluded (by name, tag or stage)."""
-    include, exclude = set(include), tuple(exclude)
-    stages = {*stages, *(include & set(STAGES))}
-    include -= stages
+    names, without = set(include), tuple(exclude)
+    wanted = {*stages, *(names & set(STAGES))}
+    names -= wanted
     return [
         r for r in rules
-        if not r.goes_by(exclude)
-        and (r.goes_by(include) or (r.stage in stages and UNSAFE not in r.tags))
+        if not r.goes_by(without)
+        and (r.goes_by(names) or (r.stage in wanted and UNSAFE not in r.tags))
     ]
 
 
