@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
+from agnesi.core import dtypes, loops, memory, shapes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
@@ -48,9 +48,9 @@ Rule = Callable[..., Any]
 Function = Callable[..., Tensor]
 
 
-def _run_silently(function: Callable[..., Any], *xs: Any) -> Any:
+def _run_silently(function: Callable[..., Any], *xs: Any, **keywords: Any) -> Any:
     with np.errstate(all="ignore"):
-        return function(*xs)
+        return function(*xs, **keywords)
 
 
 def _silent_runner() -> Callable[..., Any]:
@@ -79,17 +79,20 @@ class _Local(threading.local):
 _LOCAL = _Local()
 
 
-def silently(function: Any, *xs: Any) -> Any:
+def silently(function: Any, *xs: Any, **keywords: Any) -> Any:
     """The result of a pure function of arrays, without floating-point warnings."""
     try:
-        return _LOCAL.run(function, *xs)
+        return _LOCAL.run(function, *xs, **keywords)
     except RuntimeError:  # inside itself: a finaliser or signal handler that computes
-        return _run_silently(function, *xs)
+        return _run_silently(function, *xs, **keywords)
 
 
 def flat() -> None:
     """The rule of an operand along which the result is piecewise constant."""
 
+
+#: Elements from which a result is worth pooled memory, whatever their dtype.
+_LARGE = memory.LARGE // 4
 
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
@@ -120,7 +123,7 @@ class Elementwise(Op):
     lowered : bool
         False leaves the row to NumPy in compiled functions too.
     writer : callable, optional
-        The function with an array to write into after its operands; a ufunc is that itself.
+        The function with ``out=``, as ufuncs have it.
     """
 
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
@@ -164,10 +167,18 @@ class Elementwise(Op):
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         return silently(self.function, *xs)
 
+    def in_pool(self, *xs: np.ndarray) -> np.ndarray:
+        """The function on large arrays, with its result in pooled memory."""
+        if not isinstance(self.function, np.ufunc):
+            return self.function(*xs)  # type: ignore[no-any-return]
+        shape = np.broadcast_shapes(*(x.shape for x in xs))
+        result = memory.empty(shape, self._result(xs[0].dtype))
+        return self.function(*xs, result)  # type: ignore[no-any-return]
+
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
         if self.writer is None:
             return False
-        silently(self.writer, *xs, out)
+        silently(self.writer, *xs, out=out)
         return True
 
     def product(self, i: int, g: Tensor, y: Tensor, xs: tuple[Tensor, ...]) -> Any:
@@ -251,7 +262,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             data = x.data
             if data is not None and data.dtype.kind in kinds:
                 try:
-                    data = _LOCAL.run(compute, data)
+                    data = _LOCAL.run(compute if data.size < _LARGE else op.in_pool, data)
                 except RuntimeError:
                     return call(op, (x,), out)
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
@@ -280,7 +291,8 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 and left.dtype.kind in kinds
             ):
                 try:
-                    data = _LOCAL.run(compute, left, right)
+                    small = left.size < _LARGE and right.size < _LARGE
+                    data = _LOCAL.run(compute if small else op.in_pool, left, right)
                 except (ValueError, RuntimeError):
                     return call(op, (x1, x2), out)
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
