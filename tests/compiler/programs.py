@@ -44,6 +44,13 @@ class Program:
             return rng.random(shape) < 0.5
         return rng.integers(0 if dtype[0] == "u" else -3, 4, shape).astype(dtype)
 
+    @property
+    def tolerance(self) -> float:
+        """What rounding may change."""
+        steps = {name for name, *_ in self.steps}
+        dtypes = {dtype for _, dtype in self.inputs}
+        return 2e-4 if "cast" in steps or dtypes - {"float64"} else 1e-9
+
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """The last values of the program."""
         run = Run(list(inputs), self.smooth)
@@ -355,12 +362,11 @@ def cost_of(program: Program) -> Any:
     return cost
 
 
-def close(value: np.ndarray, expected: np.ndarray, exact: bool) -> None:
-    """Equal types; values equal, or equal but for rounding."""
+def close(value: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
+    """Equal types and, within a tolerance, values."""
     assert (value.shape, value.dtype) == (expected.shape, expected.dtype)
-    if exact:
+    if not tolerance:
         np.testing.assert_array_equal(value, expected)
         return
-    tolerance = 2e-4 if expected.dtype == "float32" else 1e-9
     scale = np.abs(expected).max(initial=1)
     np.testing.assert_allclose(value, expected, tolerance, tolerance * scale)

@@ -50,7 +50,7 @@ def check(program: Program, function: Any, optimizer: str | None = None, *,
     for other in runs[1:]:
         assert len(other) == len(runs[0])
         for value, expected in zip(other, runs[0], strict=True):
-            close(value, expected, exact)
+            close(value, expected, 0 if exact else program.tolerance)
 
 
 @fuzz

@@ -1,0 +1,248 @@
+"""The memory plan, checked by playing it through byte by byte."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import agnesi as ag
+from agnesi import symbolic as T
+from agnesi.core.kernels import Buffer, Callback, Nest, Product, walk
+from agnesi.core.loops import Affine, Axis, Expr
+from tests.compiler.programs import DTYPES, Program
+from tests.compiler.test_fuzz import fuzz, programs
+
+MOST_POINTS = 4000
+
+
+class Memory:
+    """Which buffer's element lies at each byte."""
+
+    def __init__(self, layout: Any) -> None:
+        self.layout = layout
+        self.owners: dict[int, np.ndarray] = {}
+        self.numbers: dict[Buffer, int] = {}
+        for slot, buffer in enumerate(layout.table):
+            self.owners[slot] = np.full(buffer.nbytes, self.number(buffer))
+        self.owners[layout.arena_slot] = np.zeros(layout.arena_bytes, int)
+
+    def number(self, buffer: Buffer) -> int:
+        return self.numbers.setdefault(buffer, len(self.numbers) + 1)
+
+    def bytes_of(self, buffer: Buffer, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        size = buffer.dtype.itemsize
+        places = buffer.offset + elements[:, None] * size + np.arange(size)
+        owner = self.owners[buffer.slot]
+        assert not places.size or (places.min() >= 0 and places.max() < owner.size), "out of bounds"
+        return owner, places
+
+    def read(self, buffer: Buffer, elements: np.ndarray) -> None:
+        owner, places = self.bytes_of(buffer, elements)
+        assert (owner[places] == self.number(buffer)).all(), f"{buffer!r} was overwritten before"
+
+    def write(self, buffer: Buffer, elements: np.ndarray) -> None:
+        owner, places = self.bytes_of(buffer, elements)
+        owner[places] = self.number(buffer)
+
+
+def whole(buffer: Buffer) -> np.ndarray:
+    return elements_at(buffer.place(_axes(buffer.shape)))
+
+
+def _axes(shape: tuple[int, ...]) -> list[Affine]:
+    return [Affine(0, {Axis(100 + d, n): 1}) for d, n in enumerate(shape)]
+
+
+def elements_at(at: Affine) -> np.ndarray:
+    """All values of an index without atoms."""
+    total = np.array([at.const])
+    for axis, c in at.terms.items():
+        total = (total[:, None] + c * np.arange(axis.extent)).reshape(-1)
+    return total
+
+
+def touched(buffer: Buffer, at: Affine) -> np.ndarray:
+    return whole(buffer) if at.atoms else np.unique(elements_at(at))
+
+
+def loads(values: list[Expr]) -> Iterator[tuple[Buffer, Affine]]:
+    for value in walk(values):
+        if value.op == "load" and value.param[0].role != "sum":
+            yield value.param
+
+
+def play(layout: Any) -> None:
+    """Run the plan: what is read must be there still, whole."""
+    memory = Memory(layout)
+    for kernel in layout.kernels:
+        if isinstance(kernel, Callback):
+            for b in kernel.inputs:
+                memory.read(b, whole(b))
+            for b in kernel.results:
+                memory.write(b, whole(b))
+            continue
+        if any(a is not None and a.extent == 0 for a in kernel.axes):  # type: ignore[attr-defined]
+            continue
+        for buffer, at in loads([s.value for s in kernel.stores()]):
+            if not at.atoms:
+                memory.read(buffer, touched(buffer, at))
+        if isinstance(kernel, Product):
+            for m in (kernel.a, kernel.b):
+                memory.read(m.buffer, np.array([m.offset]))
+        for s in kernel.stores():
+            memory.write(s.buffer, touched(s.buffer, s.offset))
+        if isinstance(kernel, Nest):
+            check_order(kernel)
+
+
+def check_order(kernel: Nest) -> None:
+    """Elements written in place are not needed by any other turn of the loops."""
+    if not any(spot(a) == spot(b) for a in kernel.reads() for b in kernel.writes()):
+        return
+    if np.prod([a.extent for a in kernel.axes], dtype=int) > MOST_POINTS:
+        return
+    writer: dict[Any, Any] = {}
+    for turn, s, axes in turns(kernel):
+        if not s.offset.atoms:
+            writer[spot(s.buffer), position(s.offset, axes)] = turn
+    seen: dict[Any, set[Any]] = {}
+    for turn, s, axes in turns(kernel):
+        known, point = seen.setdefault(turn[0], set()), turn[0]
+        for value in walk([s.value]):
+            if value.op != "load" or value.param[1].atoms:
+                continue
+            for inner in itertools.product(*(range(a.extent) for a in value.free - axes.keys())):
+                more = dict(zip(value.free - axes.keys(), inner, strict=True))
+                spot_of = spot(value.param[0]), position(value.param[1], {**axes, **more})
+                by = writer.get(spot_of)
+                if by is not None and value not in known:
+                    assert by[0] == point and by[1] >= turn[1], "read after it was overwritten"
+            known.add(value)
+
+
+def turns(kernel: Nest) -> Iterator[tuple[Any, Any, dict[Axis, int]]]:
+    """Every store of every turn, as ((turn, number of the store), store, indices)."""
+    for k, s in enumerate(kernel.body):
+        free = [a for a in kernel.axes if a in s.offset.free]
+        for values in itertools.product(*(range(a.extent) for a in free)):
+            axes = dict(zip(free, values, strict=True))
+            yield ((tuple(sorted((a.slot, i) for a, i in axes.items())), k), s, axes)
+
+
+def spot(buffer: Buffer) -> tuple[int, int]:
+    return buffer.slot, buffer.offset
+
+
+def position(at: Affine, axes: dict[Axis, int]) -> int:
+    return at.const + sum(c * axes[a] for a, c in at.terms.items())
+
+
+def checked(compiled: Any) -> None:
+    play(compiled.plan().layout)
+
+
+@fuzz
+@given(programs(DTYPES))
+def test_plans_of_random_programs(program: Program):
+    compiled = ag.jit(program.__call__)
+    compiled(*map(ag.tensor, program.arrays()))
+    checked(compiled)
+
+
+@fuzz
+@given(programs(["float64", "float32"], first="float64"))
+def test_plans_of_random_steps(program: Program):
+    """State that is updated from the results of a program, and from each other."""
+    states = [ag.tensor(a) for a in program.arrays()]
+    expected = [ag.tensor(a) for a in program.arrays()]
+
+    def step(*tensors: Any) -> Any:
+        results = program(*(t * 1 for t in tensors))
+        for t, r in zip(tensors, results, strict=False):
+            if r.shape == t.shape and r.dtype == t.dtype:
+                old = t * 1
+                t.copy_(r + tensors[-1].sum().astype(t.dtype))
+                tensors[0].add_(old.sum().astype(tensors[0].dtype))
+        return results[-1]
+
+    compiled = ag.jit(lambda: step(*states))
+    for _ in range(2):
+        found, result = compiled(), step(*expected)
+        np.testing.assert_allclose(found.numpy(), result.numpy(), rtol=1e-4, atol=1e-3)
+        for a, b in zip(states, expected, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-3)
+    checked(compiled)
+
+
+def test_the_program_of_four_arrays():
+    """320 bytes for an array each; 160 where the arguments are given up; more where C is wanted."""
+    A, B = T.vector("A", shape=(10,)), T.vector("B", shape=(10,))
+    C = B * A
+    D = C + 1
+    a, b = np.ones(10), np.ones(10) * 2
+    given_up = [ag.In(A, mutable=True), ag.In(B, mutable=True)]
+    only = ag.function(given_up, D)
+    assert only(a.copy(), b.copy()).tolist() == [3] * 10
+    assert only.plan().eager_bytes == 320 and only.plan().planned_bytes == 160
+    assert "320 bytes" in str(only.plan()) and "160 bytes" in str(only.plan())
+    both = ag.function([A, B], [D, C])
+    d, c = both(a, b)
+    assert d.tolist() == [3] * 10 and c.tolist() == [2] * 10
+    assert both.plan().planned_bytes == 320
+    assert ag.function([A, B], D)(a, b) is not None and a.tolist() == [1] * 10
+    inside = ag.function(given_up, [D, C])
+    assert [r.tolist() for r in inside(a.copy(), b.copy())] == [[3] * 10, [2] * 10]
+
+
+def layers(n: int) -> Any:
+    x, h = T.matrix("x", shape=(8, 8)), None
+    weights = [ag.shared(np.eye(8) * 0.5) for _ in range(n)]
+    h = x
+    for w in weights:
+        h = T.tanh(T.dot(h, w))
+    return x, weights, h.sum()
+
+
+@pytest.mark.parametrize("n", [2, 10, 100])
+def test_forward_nets_need_two_buffers(n):
+    x, _, y = layers(n)
+    f = ag.function([x], y)
+    f(np.ones((8, 8)))
+    assert f.plan().arena_bytes == 2 * 8 * 8 * 8
+    checked(f)
+
+
+def test_training_needs_memory_for_every_layer():
+    sizes = []
+    for n in (4, 8, 16):
+        x, weights, y = layers(n)
+        f = ag.function([x], updates={w: w - 0.1 * g for w, g in
+                                      zip(weights, T.grad(y, weights), strict=True)})
+        f(np.ones((8, 8)))
+        checked(f)
+        sizes.append(f.plan().arena_bytes // (8 * 8 * 8))
+    assert sizes[1] - sizes[0] >= 4 and sizes[2] - sizes[1] == 2 * (sizes[1] - sizes[0])
+
+
+def test_updates_are_in_place_only_where_that_is_safe():
+    x = T.vector("x")
+    for update, in_place in [
+        (lambda w: w - 0.1 * x, True), (lambda w: w * w + w, True),
+        (lambda w: w[::-1] * 1, False), (lambda w: w + w[::-1], False),
+        (lambda w: w / w.sum(), True), (lambda w: w * 0 + w.sum(), True),
+    ]:
+        w = ag.shared(np.arange(1.0, 9.0))
+        f = ag.function([x], updates={w: update(w)})
+        values = w.get_value()
+        for _ in range(2):
+            f(np.ones(8))
+            values = ag.function([x, v := T.vector("v")], update(v))(np.ones(8), values)
+            np.testing.assert_allclose(w.get_value(), values)
+        checked(f)
+        if not in_place:
+            assert f.plan().layout.kernels[-1].nodes == []  # it ends in a copy
