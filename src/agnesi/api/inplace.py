@@ -69,7 +69,7 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
 def _run(ufunc: np.ufunc, arrays: list[Any]) -> bool:
     """Whether the computation went well; NumPy checks everything before it writes."""
     try:
-        silently(ufunc, *arrays, arrays[0])
+        silently(ufunc, *arrays, out=arrays[0])
     except (ValueError, TypeError, OverflowError):
         return False
     return True

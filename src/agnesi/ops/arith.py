@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
-from agnesi.core.public import into, public
+from agnesi.core.public import into, public, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.elementwise import Elementwise, Function, binary, call, flat, unary
@@ -192,7 +192,7 @@ ANGLE = Elementwise(
 )
 
 
-@public
+@told
 def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; real tensors as they are.
 
@@ -203,10 +203,12 @@ def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     tensor([1.-2.j])
     """
     x = as_tensor(x)
-    return call(CONJ, (x,)) if x.dtype.kind == "c" else x
+    if x.dtype.kind == "c":
+        return call(CONJ, (x,), out)
+    return x if out is None else into(out, x)
 
 
-@public
+@told
 def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Real part; real tensors as they are.
 
@@ -217,7 +219,9 @@ def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     tensor([1.])
     """
     x = as_tensor(x)
-    return call(REAL, (x,)) if x.dtype.kind == "c" else x
+    if x.dtype.kind == "c":
+        return call(REAL, (x,), out)
+    return x if out is None else into(out, x)
 
 
 @public

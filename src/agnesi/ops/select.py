@@ -125,7 +125,7 @@ CLIP = Elementwise(
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, 0), (lambda g, y: where(y > 0, g, 0),),
     kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
-    writer=lambda x, out: np.maximum(x, 0, out),
+    writer=lambda x, out: np.maximum(x, 0, out=out),
 )
 
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")

@@ -1,0 +1,213 @@
+"""``out=`` on every function with one result (row L8)."""
+
+from __future__ import annotations
+
+import inspect
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+from agnesi.ops.elementwise import TABLE
+
+#: Functions that hand over memory of others, and with it no place for an ``out``.
+FOREIGN = {"from_numpy", "from_dlpack"}
+MATRIX = np.array([[0.4, 0.7, 0.2], [0.9, 0.3, 0.6], [0.1, 0.8, 0.5]])
+SQUARE, OTHER = ag.tensor(MATRIX), ag.tensor(MATRIX.T + 0.05)
+VECTOR, INTEGERS = ag.tensor(MATRIX[0]), ag.tensor(np.array([[2, 0, 1], [1, 1, 0], [0, 2, 2]]))
+MASK, COMPLEX = SQUARE > 0.45, ag.tensor(MATRIX + 0.3j)
+IMAGE, VOLUME = ag.tensor(MATRIX.reshape(1, 1, 3, 3)), ag.tensor(MATRIX.reshape(1, 1, 3, 3, 1))
+
+#: Arguments where one matrix, or two, will not do.
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "acosh": (SQUARE + 1,), "addcdiv": (SQUARE, OTHER, SQUARE), "addcmul": (SQUARE, OTHER, SQUARE),
+    "alloc": (2.0, 3, 2), "arange": (5,), "asarray": (MATRIX,), "avg_pool": (IMAGE, (2, 2)),
+    "bmm": (SQUARE, OTHER), "broadcast_to": (VECTOR, (2, 3)), "cat": ([SQUARE, OTHER],),
+    "concat": ([SQUARE, OTHER],), "concatenate": ([SQUARE, OTHER],), "clamp": (SQUARE, 0.3, 0.6),
+    "clip": (SQUARE, 0.3, 0.6), "conv1d": (IMAGE[0], IMAGE[0, :, :, :2]),
+    "conv2d": (IMAGE, IMAGE[:, :, :2, :2]), "conv3d": (VOLUME, VOLUME[:, :, :2, :2]),
+    "conv_transpose": (IMAGE, IMAGE[:, :, :2, :2]), "cross_entropy": (SQUARE, INTEGERS[0]),
+    "dimshuffle": (SQUARE, 1, "x", 0), "dstack": ([SQUARE, OTHER],),
+    "einsum": ("ij,jk", SQUARE, OTHER), "empty": ((2, 3),), "expand": (VECTOR, 2, 3), "eye": (3,),
+    "full": ((2, 3), 7.0), "full_like": (SQUARE, 7.0), "gather": (SQUARE, 0, INTEGERS),
+    "hstack": ([SQUARE, OTHER],), "inc_subtensor": (SQUARE[1:], 1.0),
+    "index_add": (SQUARE, 0, INTEGERS[0], OTHER), "index_put": (SQUARE, (INTEGERS[0],), 2.0),
+    "layer_norm": (SQUARE, (3,)), "lerp": (SQUARE, OTHER, 0.3), "linspace": (0.0, 1.0, 5),
+    "logspace": (0.0, 1.0, 5), "masked_fill": (SQUARE, MASK, 2.0), "max_pool": (IMAGE, (2, 2)),
+    "moveaxis": (SQUARE, 0, 1), "narrow": (SQUARE, 0, 1, 2), "nll_loss": (SQUARE, INTEGERS[0]),
+    "ones": ((2, 3),), "pad": (SQUARE, 1), "put_along_axis": (SQUARE, INTEGERS, 2.0, 0),
+    "polygamma": (1, SQUARE), "quantile": (SQUARE, 0.3), "rand": (2, 3), "randint": (0, 9, (2, 3)),
+    "randn": (2, 3), "repeat": (SQUARE, 2), "reshape": (SQUARE, (9,)), "roll": (SQUARE, 1),
+    "scatter": (SQUARE, 0, INTEGERS, OTHER), "scatter_add": (SQUARE, 0, INTEGERS, OTHER),
+    "searchsorted": (VECTOR.sort(), OTHER), "select": (SQUARE, 0, 1),
+    "set_subtensor": (SQUARE[1:], 1.0), "squeeze": (IMAGE,), "stack": ([SQUARE, OTHER],),
+    "swapaxes": (SQUARE, 0, 1), "take": (SQUARE, INTEGERS[0], 0),
+    "take_along_axis": (SQUARE, INTEGERS, 0), "tensor": (MATRIX,), "tile": (VECTOR, 2),
+    "tensordot": (SQUARE, OTHER), "unfold": (SQUARE, 0, 2), "vstack": ([SQUARE, OTHER],),
+    "where": (MASK, SQUARE, OTHER), "zeros": ((2, 3),), "cumulative_sum": (VECTOR,),
+    "cumulative_prod": (VECTOR,), "bernoulli": (SQUARE,), "choice": (5, (2,)),
+    "dropout_mask": ((3, 3), 0.5), "exponential": ((2, 3),), "gumbel": ((2, 3),),
+    "normal": ((2, 3),), "permutation": (5,), "uniform": ((2, 3),), "linear": (SQUARE, OTHER),
+    "imag": (COMPLEX,), "real": (COMPLEX,), "angle": (COMPLEX,), "conj": (COMPLEX,),
+    "ravel": (SQUARE,),
+}
+#: Functions of two matrices that are no rows of the table under this name.
+TWO = {
+    "allclose", "array_equal", "copysign", "cross", "dist", "dot", "ger", "inner", "isclose", "mm",
+    "matmul", "mse_loss", "outer", "vecdot", "sub", "mul", "div", "true_divide", "eq", "ne", "neq",
+    "lt", "le", "gt", "ge", "mod", "arctan2", "pow",
+}
+#: Other names of bitwise operations.
+BITS = {"bitwise_not", "invert", "left_shift", "right_shift"}
+NAMESPACES = {"ag": ag, "random": ag.random, "nn.functional": nn.functional}
+FUNCTIONS = {
+    f"{where}.{name}": getattr(space, name)
+    for where, space in NAMESPACES.items() for name in dir(space)
+    if name[0] != "_" and inspect.isroutine(getattr(space, name))
+    and getattr(space, name).__module__.startswith("agnesi.")
+}
+WITH_OUT = sorted(n for n, f in FUNCTIONS.items() if "out" in inspect.signature(f).parameters)
+
+
+def arguments(name: str) -> tuple[Any, ...]:
+    if name in ARGUMENTS:
+        return ARGUMENTS[name]
+    row = TABLE.get(name)
+    if name.startswith("bitwise") or name in BITS:
+        return (INTEGERS, INTEGERS)[: 1 if name.endswith(("invert", "not")) else 2]
+    if name.startswith("logical"):
+        return (MASK, ~MASK)[: 1 if name == "logical_not" else 2]
+    return (SQUARE, OTHER)[: row.arity if row is not None else 2 if name in TWO else 1]
+
+
+def seeded(function: Any, *args: Any, **keywords: Any) -> Any:
+    ag.manual_seed(3)
+    return function(*args, **keywords)
+
+
+def test_every_function_with_one_result_has_out():
+    helpers = {"as_tensor", "reduced_loss"}  # of the library's own modules
+    without = {
+        name.rpartition(".")[2] for name, f in FUNCTIONS.items()
+        if inspect.signature(f).return_annotation == "Tensor" and name not in WITH_OUT
+    }
+    assert without - helpers == FOREIGN
+    assert len(WITH_OUT) > 230
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_out_takes_what_would_have_been_returned(name):
+    function, args = FUNCTIONS[name], arguments(name.rpartition(".")[2])
+    expected = seeded(function, *args)
+    out = ag.zeros_like(expected) + ag.ones((), expected.dtype)
+    memory = out.data
+    assert seeded(function, *args, out=out) is out and out.data is memory
+    assert out.dtype == expected.dtype
+    if not name.endswith(("empty", "empty_like")):
+        np.testing.assert_array_equal(memory, expected.data)
+
+
+@pytest.mark.parametrize("name", ["add", "exp", "where", "clip", "sum", "matmul", "cumsum", "sort"])
+def test_out_of_another_layout_or_dtype(name):
+    function, args = FUNCTIONS[f"ag.{name}"], arguments(name)
+    expected = function(*args).data
+    base = np.full((*(2 * n for n in expected.shape),), 9.0)
+    strided = ag.from_numpy(base[(..., *(slice(None, None, -2) for _ in expected.shape))])
+    function(*args, out=strided)
+    np.testing.assert_array_equal(strided.data, expected)
+    assert (base == 9).sum() >= base.size - expected.size
+    single = ag.zeros(expected.shape, "float32")
+    assert function(*args, out=single).dtype == ag.float32
+    np.testing.assert_array_equal(single.data, expected.astype("float32"))
+
+
+def test_out_may_lie_over_the_operands():
+    x = np.arange(1.0, 13.0)
+    for function, numpy in ((ag.exp, np.exp), (ag.rsqrt, lambda v: 1 / np.sqrt(v)),
+                            (ag.cumsum, np.cumsum), (ag.relu, abs), (ag.flip, np.flip)):
+        memory = x.copy()
+        function(ag.from_numpy(memory[:-2]), out=ag.from_numpy(memory[2:]))
+        np.testing.assert_allclose(memory, [1, 2, *numpy(x[:-2])])
+    square = x[:9].reshape(3, 3).copy()
+    expected, t = square @ square.T, ag.from_numpy(square)
+    ag.matmul(t, t.T, out=t)
+    np.testing.assert_allclose(square, expected)
+    ag.where(t > 0, t.T, 0.0, out=t)
+    np.testing.assert_allclose(square, expected.T)
+
+
+def test_errors_name_the_function_the_shapes_and_the_fix():
+    with pytest.raises(ag.ShapeError, match=r"add\(.*result has shape \(3, 3\), but out has \(3,\);"
+                                            r".*ag.empty\(\(3, 3\)\)(.|\n)*test_out.py"):
+        ag.add(SQUARE, OTHER, out=ag.zeros(3))
+    with pytest.raises(ag.ShapeError, match=r"softmax\(.*result has shape \(3, 3\), but out"):
+        ag.softmax(SQUARE, out=ag.zeros(3))
+    with pytest.raises(ag.DTypeError, match=r"sum\(.*float64\(\), which does not fit into out, int"
+                                            r".*out of dtype 'float64'"):
+        ag.sum(SQUARE, out=ag.zeros((), "int64"))
+    with pytest.raises(TypeError, match=r"exp\(.*out must be a Tensor, not ndarray"):
+        ag.exp(SQUARE, out=np.zeros((3, 3)))
+    with pytest.raises(TypeError, match="symbolic value cannot be written into a tensor that has"):
+        ag.exp(ag.symbolic.scalar("x"), out=ag.zeros((), "float64"))
+
+
+def test_gradients_pass_through_out():
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    for function in (ag.exp, ag.cumsum, ag.softmax):
+        y = ag.zeros(2)
+        direct, through = function(x), function(x, out=y)
+        (wanted,), (found,) = (ag.grad((v * v).sum(), [x]) for v in (direct, through))
+        np.testing.assert_allclose(found.data, wanted.data)
+    y = ag.exp(x)
+    z = (y * y).sum()
+    with ag.no_grad():
+        ag.sqrt(x, out=y)
+    with pytest.raises(ag.GradientError, match="changed in place"):
+        z.backward()
+
+
+def test_out_in_compiled_functions_and_graphs():
+    @ag.jit
+    def step(x, y):
+        ag.exp(x, out=y)
+        ag.matmul(x, x, out=x)
+        return ag.sum(y, axis=0, out=ag.zeros(3, "float64"))
+
+    x, y = ag.copy(SQUARE), ag.zeros((3, 3), "float64")
+    total = step(x, y)
+    np.testing.assert_allclose(y.data, np.exp(MATRIX))
+    np.testing.assert_allclose(x.data, MATRIX @ MATRIX)
+    np.testing.assert_allclose(total.data, np.exp(MATRIX).sum(0))
+    a = ag.symbolic.matrix("a")
+    b = ag.zeros_like(a)
+    ag.exp(a, out=b)
+    np.testing.assert_allclose(ag.function([a], b * 2)(MATRIX), 2 * np.exp(MATRIX))
+
+
+def _ufunc_rows() -> list[str]:
+    return sorted(n for n, row in TABLE.items() if row.writer is not None and hasattr(ag, n))
+
+
+@pytest.mark.parametrize("name", [*_ufunc_rows(), "matmul", "cumsum", "cumprod"])
+def test_a_thousand_calls_take_no_memory(name):
+    function = getattr(ag, name)
+    args = [
+        ag.tensor(np.resize(a.data, (512, 512))) if isinstance(a, ag.Tensor) else a
+        for a in arguments(name)
+    ]
+    out = ag.empty_like(function(*args))
+    function(*args, out=out)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        for _ in range(1000 if name == "add" else 2):
+            function(*args, out=out)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A result has 262144 bytes or more; Python itself keeps a few thousand for later.
+    assert peak - before < 150_000
