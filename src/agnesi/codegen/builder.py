@@ -200,8 +200,13 @@ class Builder:
     def br(self, label: str) -> None:
         self.emit(f"br label %{label}")
 
-    def cbr(self, condition: Value, yes: str, no: str, *, likely: bool | None = None) -> None:
-        self.emit(f"br i1 {condition.ref}, label %{yes}, label %{no}")
+    def cbr(self, condition: Value, yes: str, no: str, *, rare: bool = False) -> None:
+        """Branch; ``rare`` promises that ``yes`` hardly ever happens, so that it pays for spills."""
+        weights = ""
+        if rare:
+            self.module.metadata("1", '!{!"branch_weights", i32 1, i32 4000}')
+            weights = ", !prof !1"
+        self.emit(f"br i1 {condition.ref}, label %{yes}, label %{no}{weights}")
 
     def ret(self, value: Value | None = None) -> None:
         if self.streamed:  # such stores are seen by other threads only behind a full fence
@@ -223,10 +228,10 @@ class Builder:
         return Value(f"@{self.name}", "ptr")
 
     @contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
+    def when(self, condition: Value, *, rare: bool = False) -> Iterator[None]:
         """Run the body only where the scalar ``condition`` holds."""
         yes, after = self.label("then"), self.label("after")
-        self.cbr(condition, yes, after)
+        self.cbr(condition, yes, after, rare=rare)
         self.open_block(yes)
         yield
         self.br(after)

@@ -113,3 +113,21 @@ def lookup(index: Lane, table: Sequence[float]) -> Lane:
 
     b = index.b
     return _whole(apply, index)
+
+
+# What becomes of a quiet NaN, a signalling one, zero, one, minus infinity, infinity, a negative
+# number and a positive one: 0 leaves the result, 1 takes the operand, 3 NaN, 4 minus infinity.
+_LOGARITHM = sum(what << (4 * kind) for kind, what in enumerate((1, 2, 4, 0, 3, 5, 3, 0)))
+
+
+def logarithm_special(x: Lane, result: Lane) -> Lane:
+    """Put in the logarithms of zero, infinity, NaN and negative numbers."""
+
+    def apply(x: Value, result: Value) -> Value:
+        whole = "i64" if scalar(x.type) == "double" else "i32"
+        table = const(vector(whole, width(x.type)), _LOGARITHM)
+        args = (result, x, table, Value("0", "i32"), _all(x), _CURRENT_ROUNDING)
+        return b.call(x.type, _name("mask.fixupimm", x), *args)
+
+    b = x.b
+    return _whole(apply, x, result)

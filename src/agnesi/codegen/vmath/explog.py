@@ -6,8 +6,10 @@ import math
 
 from . import avx512
 from .lane import Lane, mad, poly, poly_by_pairs, quick_sum, select, through_double, two_product
+from .tables import RECIPROCAL_LOGS, RECIPROCALS, ROOTS
 
 LOG2E = 1.4426950408889634
+LN_2 = 0.6931471805599453
 # ln 2 in two parts; the first has trailing zeros, so its product with an exponent is exact.
 LN2 = {
     "float": (0.693145751953125, 1.4286068202862268e-06),
@@ -16,7 +18,7 @@ LN2 = {
 # log10 2 in two parts likewise.
 LOG10_2 = (0.30102999560767785, 5.630334806675098e-11)
 # 1.5 * 2^mantissa: adding it rounds to an integer, which then stands in the low bits.
-_MAGIC = {"float": 12582912.0, "double": 6755399441055744.0}
+MAGIC = {"float": 12582912.0, "double": 6755399441055744.0}
 
 # (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, error relative to e^r 2^-28.2 and 2^-57.1.
 EXP = {
@@ -56,20 +58,6 @@ _EXPM1 = {
         2.0895683937412865e-09,
     ),
 }  # fmt: skip
-# 2^(k/16), and the logarithms of what these round away.
-ROOTS = (
-    1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916, 1.189207115002721,
-    1.241857812073484, 1.2968395546510096, 1.3542555469368927, 1.4142135623730951,
-    1.4768261459394993, 1.5422108254079407, 1.6104903319492543, 1.681792830507429,
-    1.7562521603732995, 1.8340080864093424, 1.9152065613971474,
-)  # fmt: skip
-ROOTS_LOST = (
-    0.0, 8.189317638195514e-17, -2.7939114859515733e-17, 7.826573258636076e-17,
-    3.3484623336251524e-17, 3.750854201303127e-17, 1.9572585293112036e-17,
-    5.68648095791174e-17, -6.835808657661923e-17, -2.3591094770850053e-17,
-    5.1548301170786783e-17, 1.5341410053603723e-17, 4.875160526227062e-17,
-    1.685487290628973e-17, 1.790126907604513e-17, -5.5450656186394274e-17,
-)  # fmt: skip
 # (e^r - 1 - r) / r^2 on |r| <= ln(2)/32, error relative to e^r 2^-56.2.
 _EXP_NEAR = (
     0.5000000000000006, 0.16666666664417173, 0.0416666666599058, 0.008333471944851237,
@@ -85,6 +73,8 @@ _LOG = (
     0.3333345055580139, -0.25000104308128357, 0.19990822672843933, -0.166464701294899,
     0.14476893842220306, -0.13171738386154175, 0.10501021891832352, -0.04541186988353729,
 )  # fmt: skip
+# (log(1+r) - r) / r^2 on [-1/32, 1/16], relative error of the logarithm 2^-28.1.
+_LOG_NEAR = (-0.5, 0.3333444893360138, -0.2500668466091156, 0.18854166567325592)
 # (log((1+s)/(1-s)) - 2s) / s^3 in z = s^2 on [0, 1/25], error relative to 2s 2^-55.9.
 _ATANH = (
     0.6666666666667281, 0.39999999996105207, 0.2857142940549735, 0.22222137664131003,
@@ -100,7 +90,7 @@ def power_of_two(n: Lane) -> Lane:
 
 def to_nearest(x: Lane, factor: float = 1.0) -> tuple[Lane, Lane]:
     """``x * factor`` rounded to an integer, as a float and as integer lanes; small values only."""
-    magic = _MAGIC[x.element]
+    magic = MAGIC[x.element]
     shifted = x + magic if factor == 1.0 else mad(x, factor, magic)
     return shifted - magic, shifted.bits() - shifted.like(magic).bits()
 
@@ -138,7 +128,7 @@ def to_sixteenth(x: Lane) -> tuple[Lane, Lane]:
 
     Only the low 52 bits of the integers count.
     """
-    magic = _MAGIC["double"] / 16
+    magic = MAGIC["double"] / 16
     shifted = mad(x, LOG2E, magic)
     return shifted - magic, shifted.bits()
 
@@ -226,7 +216,7 @@ def small_float(whole: Lane, model: Lane) -> Lane:
     """A small integer as a float, without a conversion that some targets lack for 64 bits."""
     if not model.double:
         return whole.cast("sitofp", "float")
-    magic = model.like(_MAGIC["double"])
+    magic = model.like(MAGIC["double"])
     return (whole + magic.bits()).real() - magic
 
 
@@ -254,14 +244,47 @@ def _combine(e: Lane, f: Lane) -> Lane:
     return mad(e, high, f + y)
 
 
+def _sum_near(r: Lane, place: Lane, e: Lane, unit: float) -> Lane:
+    """``e unit + log(1+r)`` less the logarithm in a place of the table, in float32."""
+    z = r * r
+    near = mad(z, poly_by_pairs(r, z, _LOG_NEAR), r)
+    return mad(e, unit, avx512.lookup(place, RECIPROCAL_LOGS) + near)
+
+
+def _log_by_table(x: Lane) -> Lane:
+    m = avx512.significand(x)
+    e = avx512.exponent(x) - avx512.exponent(m)
+    place = m.bits().lshr(19)
+    return _sum_near(mad(m, avx512.lookup(place, RECIPROCALS), -1.0), place, e, LN_2)
+
+
 def log(x: Lane) -> Lane:
+    if x.avx512 and not x.double:
+        return _log_by_table(x)
     e, m = split(x)
     result = _combine(e, m - 1.0)
     return result if x.avx512 else log_special(x, result)
 
 
+def _log1p_by_table(x: Lane) -> Lane:
+    """With ``1 + x = 2^e m`` and ``m`` in [3/4, 3/2), without the rounding of ``1 + x``."""
+    u = x + 1.0
+    bits = u.bits()
+    # 2^(2-e), which is a normal number up to the largest e.
+    power = (bits + (1 << 22)) & (0xFF << 23)
+    scale = (power.like(-1 << 31) - power).real()
+    place = bits.lshr(19)
+    factor = scale * avx512.lookup(place, [c / 4 for c in RECIPROCALS])
+    # The signs are such that minus zero comes through.
+    r = mad(factor, x, -(1.0 - factor))
+    result = _sum_near(r, place, avx512.exponent(scale) - 2.0, -LN_2)
+    return avx512.logarithm_special(u, result)
+
+
 def log1p(x: Lane, low: Lane | None = None) -> Lane:
     """``log(1 + x + low)``; ``low`` is what the rounding of ``x`` took away."""
+    if x.avx512 and not x.double and low is None:
+        return _log1p_by_table(x)
     u = x + 1.0
     if x.avx512:
         # The exponent that rounds u into [3/4, 3/2); f = u/2^e - 1 without the rounding of u.

@@ -9,8 +9,6 @@ from . import avx512
 from .explog import (
     EXPM1_NEAR,
     LN2,
-    ROOTS,
-    ROOTS_LOST,
     exp,
     exp_bounded,
     exp_pair,
@@ -30,6 +28,7 @@ from .lane import (
     two_product,
     two_sum,
 )
+from .tables import ROOTS, ROOTS_LOST, TANH, TANH_AT
 
 LOG_2 = 0.6931471805599453
 # (tanh(x) - x) / x^3 in z = x^2 for |x| <= 0.85, relative error 2^-26.9.
@@ -45,13 +44,13 @@ def inverse(x: Lane) -> Lane:
 
 
 # 2^(k/16) as integers, less what 16 n = 16 floor(n) + k adds when shifted into the exponent.
-_SCALED_ROOTS = tuple(
-    struct.unpack("d", struct.pack("Q", struct.unpack("Q", struct.pack("d", root))[0] - (k << 48)))[0]
-    for k, root in enumerate(ROOTS)
+_BITS = struct.unpack(f"{len(ROOTS)}Q", struct.pack(f"{len(ROOTS)}d", *ROOTS))
+_SCALED_ROOTS = struct.unpack(
+    f"{len(ROOTS)}d", struct.pack(f"{len(ROOTS)}Q", *(b - (k << 48) for k, b in enumerate(_BITS)))
 )
 
 
-def _tanh_by_table(x: Lane) -> Lane:
+def _tanh_by_roots(x: Lane) -> Lane:
     """With ``e = exp(-2 |x|) = s (1 + q)``, ``s`` a power of the 16th root of 2."""
     half = (-x.abs()).most_of(-20.0)
     y = half + half
@@ -73,9 +72,20 @@ def _tanh_by_table(x: Lane) -> Lane:
     return mad(mad(-t, 1.0 - top, top - t), y, t).copysign(x)
 
 
+def _tanh_in_pieces(x: Lane) -> Lane:
+    size = x.abs().least_of(9.2)
+    place = select(size > 0.0625, size, 0.0625).bits().lshr(21)
+    d = size - avx512.lookup(place, TANH_AT)
+    at, *rest = (avx512.lookup(place, row) for row in TANH)
+    result = rest[-1]
+    for c in (*rest[-2::-1], at):
+        result = mad(d, result, c)
+    return result.copysign(x)
+
+
 def tanh(x: Lane) -> Lane:
-    if x.double and x.avx512:
-        return _tanh_by_table(x)
+    if x.avx512:
+        return _tanh_by_roots(x) if x.double else _tanh_in_pieces(x)
     size = x.abs()
     if x.double:
         e = expm1(size.least_of(20.0) * -2.0)

@@ -284,7 +284,7 @@ def rarely(condition: Lane, common: Lane, general: Callable[[], Lane]) -> Lane:
     """``common``, or ``general()`` in the lanes of ``condition``; a branch skips it if none is."""
     b = common.b
     before = b.block
-    with b.when(any_lane(condition)):
+    with b.when(any_lane(condition), rare=True):
         mixed = select(condition, general(), common)
         end = b.block
     return Lane(b, b.phi(common.type, [(common.v, before), (mixed.v, end)]))

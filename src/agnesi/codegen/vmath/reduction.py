@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..builder import Value, const, vector
-from .explog import small_float, to_nearest
+from .explog import MAGIC, small_float
 from .lane import Lane, mad, quick_sum, select, two_product, two_sum
 
 # The unit (pi or pi/2) in parts.  With fusion each part may have all digits; without it the
@@ -51,12 +51,12 @@ def is_huge(size: Lane) -> Lane:
 
 
 def _count(x: Lane, unit: float, offset: float) -> tuple[Lane, Lane]:
-    """``n + offset``, and ``n`` as integer lanes."""
+    """``n + offset``, and integer lanes with the low bits of ``n``."""
     factor = 0.3183098861837907 / unit
-    if not offset:
-        return to_nearest(x, factor)
-    n, whole = to_nearest(mad(x, factor, -offset))
-    return n + offset, whole
+    magic = MAGIC[x.element]
+    shifted = mad(x, factor, magic) if not offset else mad(x, factor, -offset) + magic
+    n = shifted - magic
+    return (n + offset if offset else n), shifted.bits()
 
 
 def reduce_near(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
