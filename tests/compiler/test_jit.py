@@ -13,6 +13,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.config import STATE
+from agnesi.core.tree import flatten
 
 
 def both(function: Any, *makers: Any, calls: int = 2) -> Any:
@@ -20,8 +21,8 @@ def both(function: Any, *makers: Any, calls: int = 2) -> Any:
     seen = []
     for run in (function, ag.jit(function)):
         args = [m() for m in makers]
-        results = [run(*args) for _ in range(calls)]
-        seen.append([np.array(t) for t in (*results, *args) if t is not None])
+        results = flatten([run(*args) for _ in range(calls)])[0]
+        seen.append([np.array(t) for t in (*results, *args)])
     for a, b in zip(*seen, strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         np.testing.assert_allclose(b, a, rtol=1e-6)
@@ -324,6 +325,29 @@ def test_state_given_as_an_argument_too():
         seen.append([f(w).tolist(), f(w).tolist(), g(w).tolist(), f(w[1:].reshape(2)).tolist(),
                      w.tolist()])
     assert seen[0] == seen[1]
+
+
+def changes_detached(x):
+    y = x * 1
+    twin = y.detach()
+    twin += 1
+    x.detach()[1:] *= 2
+    return x + y, twin
+
+
+def test_changes_of_detached_tensors_show():
+    both(changes_detached, vector())
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+
+    @ag.jit
+    def step(x):
+        w.grad = None
+        (w * w * x).sum().backward()
+        w.detach().sub_(w.grad, alpha=0.25)
+        return w.sum()
+
+    assert step(ag.ones(2)).item() == 1.5 and w.tolist() == [0.5, 1]
+    assert step(ag.ones(2)).item() == 0.75 and w.requires_grad
 
 
 def test_integers_and_bools_in_place():
@@ -640,15 +664,18 @@ def test_shape_errors_name_the_line():
 def test_errors_of_operations_in_python_name_operation_and_line():
     @ag.jit
     def f(x, i):
-        return ag.take(x, i, 0) * 2
+        return ag.index_put(x, i, 5.0) * 2
 
-    x = ag.ones(3)
-    assert f(x, ag.tensor([0, 2])).tolist() == [2, 2]
-    try:
-        eager = ag.take(x, ag.tensor([0, 7]), 0)
-    except IndexError:
-        eager = None
-    assert eager is None
+    line = f.function.__code__.co_firstlineno + 2
+    x, good, bad = ag.ones(3), ag.tensor([0, 2]), ag.tensor([0, 7])
+    assert f(x, good).tolist() == [10, 2, 10]
+    for _ in range(2):
+        with pytest.raises(IndexError) as caught:
+            f(x, bad)
+        assert "setitem(float32(3)" in str(caught.value)
+        assert "index 7 is out of bounds" in str(caught.value)
+        assert f"{__file__}:{line}" in str(caught.value)
+    assert f(x, good).tolist() == [10, 2, 10]
 
 
 def test_unknown_modes_are_refused():

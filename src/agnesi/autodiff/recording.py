@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import apply, current
+from agnesi.core.dispatch import apply, current, share
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
@@ -95,10 +95,33 @@ def is_grad_enabled() -> bool:
     return STATE.recording
 
 
+class SetValue(Op):
+    """Another value in the place of ``base``, behind the back of the record."""
+
+    name = "set_value"
+    keep_inputs = ()
+
+    def infer(self, base: Any, new: Any) -> Any:
+        return base.shape, base.dtype
+
+    def perform(self, base: Any, new: Any) -> Any:
+        return new
+
+    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor) -> tuple[Any, ...]:
+        return g, None
+
+    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor) -> Any:
+        return ts[0]
+
+    def decompose(self, base: Tensor, new: Tensor) -> Tensor:
+        return new
+
+
 class Identity(Op):
     """The same value as another node of the graph, with gradients or without."""
 
     keep_inputs = ()
+    put = SetValue()
 
     def __init__(self, name: str, differentiable: bool) -> None:
         self.name = name  # type: ignore[misc]
@@ -135,7 +158,9 @@ def detach(x: Tensor) -> Tensor:
     tensor([2., 2.])
     """
     if STATE.trace is not None or x.data is None:
-        return apply(STOP, x)
+        t = apply(STOP, x)
+        share(t, STOP, x)
+        return t
     if x._version is None:
         x._version = [0]
     t = wrap(x.data)

@@ -212,8 +212,8 @@ def _refresh(x: Tensor, view: View) -> None:
         return
     shape, dtype = view.op.infer(base_node)
     x_node = Node(
-        view.op, (base_node,), shape, dtype,
-        requires_grad=base_node.requires_grad, where=user_where(3),
+        view.op, (base_node,), shape, dtype, where=user_where(3),
+        requires_grad=base_node.requires_grad and view.op.differentiable,
     )
     rebind(x, x_node)
 
