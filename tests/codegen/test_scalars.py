@@ -173,7 +173,8 @@ def _castable(source: str, target: str) -> np.ndarray:
     x = _values(source, 3)
     if source.startswith("float") and "int" in target:
         limits = np.iinfo(target)
-        wide = x.astype("float64")
+        with np.errstate(invalid="ignore"):  # signalling NaN
+            wide = x.astype("float64")
         inside = (wide > float(limits.min)) & (wide < float(limits.max) * 0.99)
         x = np.where(inside, x, x.dtype.type(1.75))
     return x

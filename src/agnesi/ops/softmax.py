@@ -118,11 +118,10 @@ def _floats(x: Any) -> Tensor:
 
 # -- softmax ------------------------------------------------------------------------------------
 @record
-class Softmax(Op):
-    """Exponentials divided by their sum."""
+class Shares(Op):
+    """Base of softmax and its logarithm, whose derivatives read nothing but the result."""
 
     axes: tuple[int, ...]
-    name = "softmax"
     keep_inputs = ()
     keep_output = True
 
@@ -130,9 +129,20 @@ class Softmax(Op):
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        return silently(self._compute, x)
+        return silently(self.compute, x)
 
-    def _compute(self, x: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        """The result, with warnings where numbers overflow."""
+        raise NotImplementedError
+
+
+@record
+class Softmax(Shares):
+    """Exponentials divided by their sum."""
+
+    name = "softmax"
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
         e = _below_peak(x, self.axes)
         np.exp(e, out=e)
         e /= np.add.reduce(e, axis=self.axes, keepdims=True)
@@ -151,21 +161,12 @@ class Softmax(Op):
 
 
 @record
-class LogSoftmax(Op):
+class LogSoftmax(Shares):
     """Logarithm of the softmax."""
 
-    axes: tuple[int, ...]
     name = "log_softmax"
-    keep_inputs = ()
-    keep_output = True
 
-    def infer(self, x: Any) -> Any:
-        return x.shape, x.dtype
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        return silently(self._compute, x)
-
-    def _compute(self, x: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray) -> np.ndarray:
         off = _below_peak(x, self.axes)
         off -= np.log(np.add.reduce(np.exp(off), axis=self.axes, keepdims=True))
         return off.astype(x.dtype, copy=False)
