@@ -201,7 +201,7 @@ class Builder:
         self.emit(f"br label %{label}")
 
     def cbr(self, condition: Value, yes: str, no: str, *, rare: bool = False) -> None:
-        """Branch; ``rare`` promises that ``yes`` hardly ever happens, so that it pays for spills."""
+        """Branch; ``rare`` says that ``yes`` hardly ever happens, so that it pays for spills."""
         weights = ""
         if rare:
             self.module.metadata("1", '!{!"branch_weights", i32 1, i32 4000}')
