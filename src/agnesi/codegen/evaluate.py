@@ -47,6 +47,39 @@ def memory_type(dtype: str) -> str:
 
 
 Addresses = Callable[[Buffer], Value]
+_RANGE = {"float32": (2.0**-100, 2.0**64), "float64": (2.0**-900, 2.0**500)}
+
+
+class Divisor:
+    """Division by one number for all lanes, without a division in the loop.
+
+    The quotient is the product with the reciprocal and one correction by its remainder (Markstein
+    1990): correctly rounded, but for dividends next to the subnormal numbers, where the remainder
+    underflows and the last bit may be off.  Divisors near the ends of the exponent range are scaled first; where the correction is
+    not a number (zero, infinity) the plain product stands.
+    """
+
+    def __init__(self, b: Builder, divisor: Value, dtype: str, lanes_: int) -> None:
+        small, scale = _RANGE[dtype]
+        one = const(divisor.type, 1.0)
+        size = b.intrinsic("fabs", divisor)
+        factor = b.select(
+            b.fcmp("olt", size, const(divisor.type, small)), const(divisor.type, scale),
+            b.select(b.fcmp("ogt", size, const(divisor.type, 1 / small)),
+                     const(divisor.type, 1 / scale), one),
+        )
+        scaled = b.op("fmul", divisor, factor)
+        self.factor = b.splat(factor, lanes_)
+        self.minus = b.splat(b.fneg(scaled), lanes_)
+        self.reciprocal = b.splat(b.fdiv(one, scaled), lanes_)
+
+    def into(self, b: Builder, x: Value) -> Value:
+        """``x`` divided by it."""
+        x = b.op("fmul", x, self.factor)
+        quotient = b.op("fmul", x, self.reciprocal)
+        rest = b.fma(quotient, self.minus, x)
+        better = b.fma(rest, self.reciprocal, quotient)
+        return b.select(b.fcmp("uno", better, better), quotient, better)
 
 
 class Scope:
@@ -66,6 +99,7 @@ class Scope:
         self._wide: dict[Expr, Value] = {}
         #: Values of an earlier loop over the same axis that were kept in memory.
         self.kept: dict[Expr, Expr] = {}
+        self.divisors: dict[tuple[Expr, int], Divisor] = {}
 
     def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
         """A scope for a loop in this one."""
@@ -77,6 +111,16 @@ class Scope:
         scope: Scope | None = self
         while scope is not None:
             found = scope.memo.get(value)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+    def _divisor(self, value: Expr) -> Divisor | None:
+        """A divisor made ready for the lanes of this scope."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.divisors.get((value, self.lanes))
             if found is not None:
                 return found
             scope = scope.parent
@@ -134,6 +178,10 @@ class Scope:
             (x,) = value.args
             return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
         args = [self.value(a) for a in value.args]
+        if value.op == "divide" and width(args[0].type) > 1 == width(args[1].type):
+            divisor = self._divisor(value.args[1])
+            if divisor is not None:
+                return divisor.into(self.b, args[0])
         if any(width(a.type) > 1 for a in args):
             args = [self.wide(a) for a in value.args]
         return scalars.emit(self.b, value.op, tuple(a.dtype for a in value.args), tuple(args))
@@ -278,6 +326,7 @@ class Scope:
         """Evaluate here what does not change in a loop over ``axes`` whose body is ``inner``."""
         loop = frozenset(axes)
         seen: set[tuple[int, frozenset[Axis]]] = set()
+        divisions: list[Expr] = []
         stack = [(v, loop) for v in values]
         while stack:
             value, changing = stack.pop()
@@ -294,6 +343,18 @@ class Scope:
             else:
                 more = changing | set(value.param[1]) if value.op == "reduce" else changing
                 stack.extend((a, more) for a in value.args)
+                if value.op == "divide" and any(a.extent >= 2 * inner.lanes > 2 for a in loop):
+                    divisions.append(value.args[1])
+        for divisor in divisions:
+            self._ready(divisor, inner.lanes)
+
+    def _ready(self, divisor: Expr, lanes_: int) -> None:
+        """Prepare division by a value that the loop about to be opened does not change."""
+        if divisor.dtype not in _RANGE or (divisor, lanes_) in self.divisors:
+            return
+        found = self.value(divisor) if divisor.op == "const" else self._found(divisor)
+        if found is not None and width(found.type) == 1:
+            self.divisors[divisor, lanes_] = Divisor(self.b, found, divisor.dtype, lanes_)
 
     def _widen(self, value: Expr, inner: Scope) -> None:
         found = self._found(value)

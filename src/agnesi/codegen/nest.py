@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.codegen import scalars
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
-from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector
+from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector, width
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
@@ -305,17 +305,36 @@ def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
     if total.type == type_:
         return total
     floating = dtype.startswith("float")
+    if floating and kind in ("maximum", "minimum"):
+        return _extreme(b, kind, total)
     name = {
         "add": "fadd" if floating else "add",
         "multiply": "fmul" if floating else "mul",
-        "maximum": "fmaximum" if floating else ("umax" if dtype[0] in "ub" else "smax"),
-        "minimum": "fminimum" if floating else ("umin" if dtype[0] in "ub" else "smin"),
+        "maximum": "umax" if dtype[0] in "ub" else "smax",
+        "minimum": "umin" if dtype[0] in "ub" else "smin",
         "logical_and": "and",
         "logical_or": "or",
     }[kind]
     full = f"llvm.vector.reduce.{name}.{suffix(total.type)}"
-    if floating and kind in ("add", "multiply"):
+    if floating:
         start = const(type_, IDENTITY[kind](dtype))
         b.module.declare(full, type_, [type_, total.type])
         return b.value(type_, f"call reassoc {type_} @{full}({start}, {total})")
     return b.call(type_, full, total)
+
+
+def _extreme(b: Builder, kind: str, total: Value) -> Value:
+    """The largest (smallest) lane, NaN if any lane is: halves against halves, NaN looked for once."""
+    strange = b.fcmp("uno", total, total)
+    any_nan = b.call("i1", f"llvm.vector.reduce.or.{suffix(strange.type)}", strange)
+    predicate = "ogt" if kind == "maximum" else "olt"
+    rest = total
+    while width(rest.type) > 1:
+        half = width(rest.type) // 2
+        if half == 1:
+            low, high = b.extract(rest, 0), b.extract(rest, 1)
+        else:
+            low = b.shuffle(rest, None, range(half))
+            high = b.shuffle(rest, None, range(half, 2 * half))
+        rest = b.select(b.fcmp(predicate, low, high), low, high)
+    return b.select(any_nan, const(rest.type, float("nan")), rest)
