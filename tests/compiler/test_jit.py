@@ -425,6 +425,41 @@ def test_state_replaced_by_another_array():
     assert len(f.specialisations) == 1
 
 
+@pytest.mark.parametrize("name", ["fortran", "transposed", "every other", "backwards", "unaligned",
+                                  "0-d", "no elements"])
+def test_state_of_any_layout(name):
+    seen = []
+    for compile_ in (False, True):
+        w = LAYOUTS[name]()
+
+        def f(x, w=w):
+            old = w * 1
+            w.mul_(2).add_(x)
+            rows = w.reshape(-1, 1)
+            return old, rows @ rows.T, ag.sort(w.reshape(-1)), w.sum()
+
+        run = ag.jit(f) if compile_ else f
+        seen.append([np.array(t) for _ in range(3) for t in run(ag.tensor(1.0, dtype="float64"))])
+        seen[-1].append(np.array(w))
+    for a, b in zip(*seen, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-12)
+
+
+def test_read_only_state_cannot_change():
+    w = read_only()
+    f = ag.jit(lambda: w.add_(1))
+    for run in (lambda: w.add_(1), f, f):
+        with pytest.raises(ValueError, match="read-only"):
+            run()
+    assert w.tolist() == [0, 1, 2, 3, 4, 5]
+    x = read_only()
+    change = ag.jit(lambda x: x.add_(1) * 1)
+    change(ag.tensor(np.zeros(6)))
+    with pytest.raises(ValueError, match="read-only"):
+        change(x)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
+
+
 def test_state_that_changes_shape_or_dtype():
     w = ag.ones(3)
     f = ag.jit(lambda: w * 2)

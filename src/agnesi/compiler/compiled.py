@@ -13,7 +13,7 @@ import numpy as np
 
 from agnesi.compiler.fingerprint import fingerprint, source_stamp
 from agnesi.compiler.interpret import interpret
-from agnesi.compiler.pipeline import Bound, Clock, Scheduled
+from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import config
 from agnesi.core.graph import FunctionGraph, live_tensor
@@ -71,6 +71,7 @@ class Compiled:
     clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
+        check_writeable([t for t, _ in self.updates])
         tensors = [live_tensor(n) for n in self.graph.live]
         tensors += [t for t, _ in self.updates if isinstance(t, Tensor)]
         unique = {id(t): t for t in tensors if t is not None}

@@ -184,7 +184,7 @@ class Bound:
         back = Callbacks(recipe.callbacks) if recipe.callbacks else None
         self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]
         arrays = [s.array for s in self.states]
-        _check_writeable(written)
+        check_writeable(written)
         spec = entry.EntrySpec(
             arguments=_marked(arguments, written),
             outputs=tuple(entry.Out(*outputs[i]) for i in recipe.results),
@@ -228,7 +228,8 @@ def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[
     return tuple(a._replace(written=i in changed) for i, a in enumerate(arguments))
 
 
-def _check_writeable(written: Sequence[Tensor | int]) -> None:
+def check_writeable(written: Sequence[Tensor | int]) -> None:
+    """Raise ValueError where a tensor that is changed lies in read-only memory."""
     for t in written:
         if isinstance(t, Tensor) and not t.data.flags.writeable:
             raise ValueError(
