@@ -66,9 +66,12 @@ class Run:
         self.pool = pool
         self.smooth = smooth
         self.bounds = [SMALL] * len(pool)
+        #: Whether several elements of a value may lie at one place in memory.
+        self.spread = [False] * len(pool)
 
     def step(self, name: str, i: int, j: int, k: int) -> None:
-        x, bound = self.pool[i % len(self.pool)], self.bounds[i % len(self.pool)]
+        place = i % len(self.pool)
+        x, bound = self.pool[place], self.bounds[place]
         found = getattr(self, "_" + name)(x, bound, j, k)
         if found is None:
             return
@@ -77,6 +80,7 @@ class Run:
             return
         self.pool.append(y)
         self.bounds.append(bound)
+        self.spread.append(self.spread[place] or name in ("broadcast", "triangle"))
         if not self.smooth:
             self._small(len(self.pool) - 1, LIMIT)
 
@@ -313,7 +317,7 @@ class Run:
     def _change(self, x: Any, bound: float, j: int, k: int) -> Any:
         """A copy of a value, changed in part; or the value itself, views of it included."""
         place = next(p for p, v in enumerate(self.pool) if v is x)
-        if k % 4 == 0 and not self.smooth and _own(x):
+        if k % 4 == 0 and not self.smooth and _own(x) and not self.spread[place]:
             self.bounds = [b + 1 for b in self.bounds]
             x += 1
             return None

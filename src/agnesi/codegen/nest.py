@@ -248,7 +248,8 @@ class _Nest:
     def _rows(self, scope: Scope, group: list[Expr], axis: Axis,
               values: Sequence[Expr]) -> list[tuple[Expr, Buffer]]:
         """Costly values of this sweep that a later loop over the same axis needs again."""
-        mine = [v for v in walk([r.args[0] for r in group]) if axis in v.free]
+        known = scope.axes.keys() | {axis}
+        mine = [v for v in walk([r.args[0] for r in group]) if axis in v.free and v.free <= known]
         later = set()
         done = set(group)
         stack = list(values)
