@@ -304,6 +304,17 @@ def test_logaddexp(dtype: str, compiled) -> None:
         )
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_digamma_of_negative_numbers(dtype: str, compiled) -> None:
+    x = np.array([-0.5, -1.5, -2.5, -3.25, -7.3, -1e-5, -1, -2], dtype)
+    truth = [mpmath.nan if value == round(value) else mpmath.digamma(value) for value in map(float, x)]
+    limits = np.finfo(dtype)
+    for key in FEATURES:
+        run = compiled[key].run
+        assert _ulps(run(_case("digamma", dtype), x), truth).max() <= 8, key
+        assert run(_case("digamma", dtype), -limits.smallest_subnormal[None]) == np.inf
+
+
 @pytest.mark.parametrize("key", FEATURES)
 def test_no_calls(key: str, compiled) -> None:
     assert not re.search(r"\tcallq?\t", compiled[key].assembly())

@@ -8,7 +8,7 @@ from .explog import log
 from .lane import Lane, mad, poly, select, through_double, two_product, two_sum
 from .power import log_pair
 from .rounding import round_even
-from .trig import sine_of, tangent_of
+from .trig import cotangent_of, sine_of
 
 # lgamma(1+d)/d on [-0.3, 0.5], relative error 2^-53.5.
 _AT_ONE = (
@@ -140,8 +140,10 @@ def digamma(x: Lane) -> Lane:
     negative = x < 0.0
     positive = _digamma_positive(select(negative, 1.0 - x, x))
     r = x - round_even(x)
-    reflected = positive - math.pi / tangent_of(r * math.pi, r * 1.2246467991473532e-16)
+    reflected = positive - math.pi * cotangent_of(r * math.pi, r * 1.2246467991473532e-16)
     reflected = select(r.abs().eq(0.5), positive, reflected)  # the tangent is infinite there
+    # Next to zero the cotangent may overflow.
+    reflected = select(x > -1e-20, -1.0 / x, reflected)
     result = select(negative, reflected, positive)
     # Poles: signed at zero, no value at the negative integers, as in SciPy.
     result = select(r.eq(0.0) & negative, result.like(math.nan), result)

@@ -51,16 +51,16 @@ def sine_of(r: Lane, low: Lane) -> Lane:
     return r + mad(r * z, poly(z, _SIN), low)
 
 
-def tangent_of(r: Lane, low: Lane) -> Lane:
-    """``tan(r + low)`` in float64 for ``|r| <= pi/2``."""
+def cotangent_of(r: Lane, low: Lane) -> Lane:
+    """``1 / tan(r + low)`` in float64 for ``|r| <= pi/2``."""
     outer = r.abs() > math.pi / 4
     half, half_low = quick_sum(r.like(_HALF_PI[0]), -r.abs())
     sign = r.sign_bits()
     low = low.flip(sign)
-    quadrant = outer.cast("zext", "i64")
-    inner = select(outer, -half, r.abs())
-    low = select(outer, low - half_low - _HALF_PI[1], low)
-    return _tangent(Reduced(inner, low, quadrant)).flip(sign)
+    # The tangent of the complement, or with an odd quadrant -1 / tan(-|r|).
+    inner = select(outer, half, -r.abs())
+    low = select(outer, half_low + _HALF_PI[1] - low, -low)
+    return _tangent(Reduced(inner, low, (~outer).cast("zext", "i64"))).flip(sign)
 
 
 def _sine(reduced: Reduced) -> Lane:
