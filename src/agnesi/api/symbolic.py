@@ -32,6 +32,13 @@ from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 
 Constructor = Callable[..., Tensor]
+_DOC = """A symbolic {kind}: name, dtype and shape may be given.
+
+Examples
+--------
+>>> from agnesi import symbolic as T
+>>> x = T.{name}("x")
+"""
 
 
 def variable(name: str | None, dtype: Any, shape: Sequence[int | str | Dim | None]) -> Tensor:
@@ -92,7 +99,15 @@ def Variable(name: str, shape: Sequence[Any] = (None,), dtype: Any = None) -> Te
 
 
 def Constant(value: Any) -> Tensor:  # noqa: N802 - a constructor
-    """A constant of a graph: the value itself."""
+    """A constant of a graph: the value itself.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> x = T.scalar("x")
+    >>> (x + T.Constant(2.0)).eval({x: 1.0})
+    array(3.)
+    """
     return asarray(value)
 
 
@@ -106,7 +121,7 @@ def _constructor(default: str | None, pattern: tuple[int | None, ...], kind: str
         return variable(name, default if dtype is None else dtype, sizes)
 
     make.__name__ = make.__qualname__ = kind
-    make.__doc__ = f"A symbolic {kind}: name, dtype and shape may be given."
+    make.__doc__ = _DOC.format(kind=kind, name=f"{_LETTERS.get(default, '')}{kind}")
     return make
 
 
@@ -121,6 +136,10 @@ def _family(dtype: str | None) -> tuple[Constructor, ...]:
     return tuple(_constructor(dtype, pattern, kind) for kind, pattern in _PATTERNS.items())
 
 
+_LETTERS: dict[str | None, str] = {
+    "int8": "b", "int16": "w", "int32": "i", "int64": "l", "float32": "f", "float64": "d",
+    "complex64": "c", "complex128": "z",
+}
 scalar, vector, matrix, row, col, tensor3, tensor4, tensor5 = _family(None)
 bscalar, bvector, bmatrix, brow, bcol, btensor3, btensor4, btensor5 = _family("int8")
 wscalar, wvector, wmatrix, wrow, wcol, wtensor3, wtensor4, wtensor5 = _family("int16")
@@ -144,10 +163,22 @@ def scalars(*names: str) -> tuple[Tensor, ...]:
 
 
 def vectors(*names: str) -> tuple[Tensor, ...]:
-    """Several symbolic vectors."""
+    """Several symbolic vectors.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> a, b = T.vectors("a", "b")
+    """
     return tuple(vector(n) for n in names)
 
 
 def matrices(*names: str) -> tuple[Tensor, ...]:
-    """Several symbolic matrices."""
+    """Several symbolic matrices.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> a, b = T.matrices("a", "b")
+    """
     return tuple(matrix(n) for n in names)

@@ -28,6 +28,13 @@ class In:
         The input.
     mutable : bool
         The function may overwrite the caller's array, and return results in its memory.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x = T.vector("x")
+    >>> double = ag.function([ag.In(x, mutable=True)], x + x)
     """
 
     def __init__(self, variable: Tensor, *, mutable: bool = False) -> None:

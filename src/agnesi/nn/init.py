@@ -74,12 +74,26 @@ def constant_(t: Tensor, value: float) -> Tensor:
 
 
 def zeros_(t: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.zeros_(ag.ones(2))
+    tensor([0., 0.])
+    """
     return constant_(t, 0)
 
 
 def ones_(t: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill with ones.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.ones_(ag.zeros(2))
+    tensor([1., 1.])
+    """
     return constant_(t, 1)
 
 

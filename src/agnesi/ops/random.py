@@ -112,7 +112,14 @@ class Generator:
 
 @functools.cache
 def default_generator() -> Generator:
-    """The generator of all draws that name none."""
+    """The generator of all draws that name none.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.default_generator() is ag.random.default_generator()
+    True
+    """
     return Generator()
 
 

@@ -8,7 +8,20 @@ from agnesi.optim.optimizer import Optimizer
 
 
 class Scheduler:
-    """Base of schedulers: sets the optimizer's ``lr`` for each epoch."""
+    """Base of schedulers: sets the optimizer's ``lr`` for each epoch.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> class Warmup(ag.optim.lr_scheduler.Scheduler):
+    ...     def rate(self, epoch):
+    ...         return self.base_lr * min(1.0, (epoch + 1) / 4)
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = Warmup(optimizer)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer

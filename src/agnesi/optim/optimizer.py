@@ -32,6 +32,19 @@ class Optimizer:
         What is optimised.
     slots : dict of str to list of Tensor
         What is remembered for each parameter, by name.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> class SignDescent(ag.optim.Optimizer):
+    ...     def update(self, p, g):
+    ...         p.sub_(self.lr * ag.sign(g))
+    >>> w = ag.tensor([2.0, -3.0], requires_grad=True)
+    >>> optimizer = SignDescent([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([ 1.5, -2.5], requires_grad=True)
     """
 
     lr = Hyper()
