@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .builder import Builder, Value, vector, width
-from .vmath.lane import Lane, select
+from agnesi.codegen.builder import Builder, Value, vector, width
+from agnesi.codegen.vmath.lane import Lane, select
 
 _NATIVE = frozenset(("f16c", "avx512f", "neon", "fullfp16"))
 

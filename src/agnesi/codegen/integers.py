@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .builder import Builder, Value, const, scalar, vector, width
+from agnesi.codegen.builder import Builder, Value, const, scalar, vector, width
 
 _Binary = Callable[[Builder, bool, Value, Value], Value]
 

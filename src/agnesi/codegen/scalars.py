@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import halves, integers
-from .builder import Builder, Value, const, is_float, scalar, suffix, vector, width
-from .vmath import erf, explog, gamma, hyperbolic, power, rounding, trig
-from .vmath.lane import Lane, mad, select
+from agnesi.codegen import halves, integers
+from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, suffix, vector, width
+from agnesi.codegen.vmath import erf, explog, gamma, hyperbolic, power, rounding, trig
+from agnesi.codegen.vmath.lane import Lane, mad, select
 
 _REGISTER = {
     "bool": "i1",

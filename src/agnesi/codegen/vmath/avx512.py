@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..builder import Builder, Value, const, lanes, scalar, vector, width
-from .lane import Lane
+from agnesi.codegen.builder import Builder, Value, const, lanes, scalar, vector, width
+from agnesi.codegen.vmath.lane import Lane
 
 _CURRENT_ROUNDING = Value("4", "i32")
 # Mantissa in [3/4, 3/2); NaN for negative numbers.

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 import math
 
-from .explog import EXP2, exp_parts, log, log1p, one_plus, power_of_two, scale, to_nearest
-from .lane import Lane, mad, poly, quick_sum, residual, select, through_double, two_product
+from agnesi.codegen.vmath.explog import (
+    EXP2,
+    exp_parts,
+    log,
+    log1p,
+    one_plus,
+    power_of_two,
+    scale,
+    to_nearest,
+)
+from agnesi.codegen.vmath.lane import (
+    Lane,
+    mad,
+    poly,
+    quick_sum,
+    residual,
+    select,
+    through_double,
+    two_product,
+)
 
 # erf(x)/x - 1 in z = x^2 for |x| <= 1, relative error of erf 2^-29.4.
 _SMALL_SINGLE = (

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import math
 
-from . import avx512
-from .lane import Lane, mad, poly, poly_by_pairs, quick_sum, select, through_double, two_product
-from .tables import RECIPROCAL_LOGS, RECIPROCALS, ROOTS
+from agnesi.codegen.vmath import avx512
+from agnesi.codegen.vmath.lane import (
+    Lane,
+    mad,
+    poly,
+    poly_by_pairs,
+    quick_sum,
+    select,
+    through_double,
+    two_product,
+)
+from agnesi.codegen.vmath.tables import RECIPROCAL_LOGS, RECIPROCALS, ROOTS
 
 LOG2E = 1.4426950408889634
 LN_2 = 0.6931471805599453

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from .explog import log
-from .lane import Lane, mad, poly, select, through_double, two_product, two_sum
-from .power import log_pair
-from .rounding import round_even
-from .trig import cotangent_of, sine_of
+from agnesi.codegen.vmath.explog import log
+from agnesi.codegen.vmath.lane import Lane, mad, poly, select, through_double, two_product, two_sum
+from agnesi.codegen.vmath.power import log_pair
+from agnesi.codegen.vmath.rounding import round_even
+from agnesi.codegen.vmath.trig import cotangent_of, sine_of
 
 # lgamma(1+d)/d on [-0.3, 0.5], relative error 2^-53.5.
 _AT_ONE = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import struct
 
-from . import avx512
-from .explog import (
+from agnesi.codegen.vmath import avx512
+from agnesi.codegen.vmath.explog import (
     EXPM1_NEAR,
     LN2,
     exp,
@@ -16,7 +16,7 @@ from .explog import (
     log1p,
     to_sixteenth,
 )
-from .lane import (
+from agnesi.codegen.vmath.lane import (
     Lane,
     mad,
     poly,
@@ -28,7 +28,7 @@ from .lane import (
     two_product,
     two_sum,
 )
-from .tables import ROOTS, ROOTS_LOST, TANH, TANH_AT
+from agnesi.codegen.vmath.tables import ROOTS, ROOTS_LOST, TANH, TANH_AT
 
 LOG_2 = 0.6931471805599453
 # (tanh(x) - x) / x^3 in z = x^2 for |x| <= 0.85, relative error 2^-26.9.

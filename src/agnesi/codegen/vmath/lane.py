@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..builder import Builder, Value, const, is_float, scalar, vector, width
+from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, vector, width
 
 _MANTISSA = {"float": 23, "double": 52}
 _BIAS = {"float": 127, "double": 1023}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .explog import (
+from agnesi.codegen.vmath.explog import (
     EXP,
     EXP2,
     LN2,
@@ -16,8 +16,18 @@ from .explog import (
     split,
     to_nearest,
 )
-from .lane import Lane, mad, poly, quick_sum, rarely, residual, select, through_double, two_product
-from .rounding import trunc
+from agnesi.codegen.vmath.lane import (
+    Lane,
+    mad,
+    poly,
+    quick_sum,
+    rarely,
+    residual,
+    select,
+    through_double,
+    two_product,
+)
+from agnesi.codegen.vmath.rounding import trunc
 
 # (atanh(s)/s - 1 - z/3) / z^2 in z = s^2 on [0, 1/25], error 2^-75.6 of the whole.
 _ATANH = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..builder import Value, const, vector
-from .explog import MAGIC, small_float
-from .lane import Lane, mad, quick_sum, select, two_product, two_sum
+from agnesi.codegen.builder import Value, const, vector
+from agnesi.codegen.vmath.explog import MAGIC, small_float
+from agnesi.codegen.vmath.lane import Lane, mad, quick_sum, select, two_product, two_sum
 
 # The unit (pi or pi/2) in parts.  With fusion each part may have all digits; without it the
 # products with an integer must be exact, so the parts are short and the range is, too.

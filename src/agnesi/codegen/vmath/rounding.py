@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..builder import Value
-from .explog import power_of_two
-from .lane import Lane, any_lane, residual, select
+from agnesi.codegen.builder import Value
+from agnesi.codegen.vmath.explog import power_of_two
+from agnesi.codegen.vmath.lane import Lane, any_lane, residual, select
 
 _NATIVE = frozenset(("sse4.1", "avx", "avx2", "avx512f", "neon"))
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import math
 
-from . import avx512
-from .lane import Lane, mad, poly, quick_sum, rarely, residual, select, through_double
-from .reduction import Reduced, is_huge, reduce_far, reduce_near
-from .tables import SINES, SINES_LOST
+from agnesi.codegen.vmath import avx512
+from agnesi.codegen.vmath.lane import (
+    Lane,
+    mad,
+    poly,
+    quick_sum,
+    rarely,
+    residual,
+    select,
+    through_double,
+)
+from agnesi.codegen.vmath.reduction import Reduced, is_huge, reduce_far, reduce_near
+from agnesi.codegen.vmath.tables import SINES, SINES_LOST
 
 # (sin r - r) / r^3 in z = r^2: float32 on |r| <= pi/4, relative error 2^-27.8;
 # float64 on |r| <= pi/2, relative error 2^-61.7.
