@@ -307,7 +307,7 @@ def test_logaddexp(dtype: str, compiled) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_digamma_of_negative_numbers(dtype: str, compiled) -> None:
     x = np.array([-0.5, -1.5, -2.5, -3.25, -7.3, -1e-5, -1, -2], dtype)
-    truth = [mpmath.nan if value == round(value) else mpmath.digamma(value) for value in map(float, x)]
+    truth = [mpmath.nan if v == round(v) else mpmath.digamma(v) for v in map(float, x)]
     limits = np.finfo(dtype)
     for key in FEATURES:
         run = compiled[key].run

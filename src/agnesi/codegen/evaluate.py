@@ -55,8 +55,8 @@ class Divisor:
 
     The quotient is the product with the reciprocal and one correction by its remainder (Markstein
     1990): correctly rounded, but for dividends next to the subnormal numbers, where the remainder
-    underflows and the last bit may be off.  Divisors near the ends of the exponent range are scaled first; where the correction is
-    not a number (zero, infinity) the plain product stands.
+    underflows and the last bit may be off.  Divisors near the ends of the exponent range are
+    scaled first; where the correction is not a number (zero, infinity) the plain product stands.
     """
 
     def __init__(self, b: Builder, divisor: Value, dtype: str, lanes_: int) -> None:

@@ -325,7 +325,7 @@ def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
 
 
 def _extreme(b: Builder, kind: str, total: Value) -> Value:
-    """The largest (smallest) lane, NaN if any lane is: halves against halves, NaN looked for once."""
+    """The largest (smallest) lane, NaN if any is: halves against halves, NaN looked for once."""
     strange = b.fcmp("uno", total, total)
     any_nan = b.call("i1", f"llvm.vector.reduce.or.{suffix(strange.type)}", strange)
     predicate = "ogt" if kind == "maximum" else "olt"
