@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
@@ -24,16 +22,14 @@ Method = Callable[..., Any]
 
 def update(name: str, function: Method, shown: str) -> Method:
     """The method that writes ``function(self, ...)`` into self; ``shown`` names it in errors."""
-    row = TABLE.get(name)
-    ufunc = row.function if row is not None and row.result == "same" else None
-    if not isinstance(ufunc, np.ufunc):
-        ufunc = None
+    row = TABLE.get(function.__name__)
+    writer = row.writer if row is not None and row.result == "same" else None
     kinds = row.kinds if row is not None else ""
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
-        if ufunc is not None and not keywords and self.dtype.kind in kinds:
+        if writer is not None and not keywords and self.dtype.kind in kinds:
             operands = _direct(self, others)
-            if operands is not None and _run(ufunc, operands):
+            if operands is not None and _run(writer, operands):
                 touch(self)
                 return self
         try:
@@ -66,10 +62,10 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     return arrays
 
 
-def _run(ufunc: np.ufunc, arrays: list[Any]) -> bool:
+def _run(writer: Callable[..., Any], arrays: list[Any]) -> bool:
     """Whether the computation went well; NumPy checks everything before it writes."""
     try:
-        silently(ufunc, *arrays, out=arrays[0])
+        silently(writer, *arrays, out=arrays[0])
     except (ValueError, TypeError, OverflowError):
         return False
     return True

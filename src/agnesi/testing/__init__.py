@@ -3,4 +3,6 @@
 from __future__ import annotations
 
 from agnesi.testing.gradients import check_grads as check_grads
+from agnesi.testing.numerical import assert_allclose as assert_allclose
+from agnesi.testing.numerical import numerical_grad as numerical_grad
 from agnesi.testing.operations import check_op as check_op
