@@ -19,18 +19,18 @@ import agnesi as ag
 #: Whole numbers up to this are added and multiplied exactly in every dtype.
 SMALL = 8
 LIMIT = 40
-MOST = 3000
 
 
 @dataclass
 class Program:
-    """Inputs as (shape, dtype) and steps as (name, numbers)."""
+    """Inputs as (shape, dtype) and steps as (name, numbers); values have at most ``most`` elements."""
 
     inputs: list[tuple[tuple[int, ...], str]]
     steps: list[tuple[str, int, int, int]]
     smooth: bool = False
     returned: int = 3
     seed: int = 0
+    most: int = 3000
 
     def arrays(self) -> list[np.ndarray]:
         """Values for the inputs."""
@@ -53,7 +53,7 @@ class Program:
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """The last values of the program."""
-        run = Run(list(inputs), self.smooth)
+        run = Run(list(inputs), self.smooth, self.most)
         for name, i, j, k in self.steps:
             run.step(name, i, j, k)
         return tuple(run.pool[-self.returned:])
@@ -62,9 +62,10 @@ class Program:
 class Run:
     """A program under way: the values so far, each with a bound of its elements."""
 
-    def __init__(self, pool: list[Any], smooth: bool) -> None:
+    def __init__(self, pool: list[Any], smooth: bool, most: int) -> None:
         self.pool = pool
         self.smooth = smooth
+        self.most = most
         self.bounds = [SMALL] * len(pool)
         #: Whether several elements of a value may lie at one place in memory.
         self.spread = [False] * len(pool)
@@ -76,7 +77,7 @@ class Run:
         if found is None:
             return
         y, bound = found
-        if math.prod(y.shape) > MOST:
+        if math.prod(y.shape) > self.most:
             return
         self.pool.append(y)
         self.bounds.append(bound)

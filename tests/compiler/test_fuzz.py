@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -57,6 +58,19 @@ def check(program: Program, function: Any, optimizer: str | None = None, *,
 @given(programs(DTYPES), st.sampled_from([None, None, "fast_compile", "None"]))
 def test_whole_numbers(program, optimizer):
     check(program, program.__call__, optimizer, exact=True)
+
+
+LARGE = st.lists(st.sampled_from([1, 3, 64, 100, 257]), min_size=1, max_size=3).map(tuple)
+
+
+@fuzz
+@given(st.builds(
+    Program, inputs=st.lists(st.tuples(LARGE, st.sampled_from(DTYPES)), min_size=1, max_size=2),
+    steps=st.lists(STEP, min_size=1, max_size=5), most=st.just(300_000),
+).filter(lambda p: all(math.prod(shape) <= p.most for shape, _ in p.inputs)))
+def test_large(program):
+    """Sizes that several threads share."""
+    check(program, program.__call__, exact=True)
 
 
 @fuzz
