@@ -174,6 +174,11 @@ class Plan:
         """A kernel that uses this root at every point of its own can fill it on the way."""
         if not lowerable(node) or node.op.template or node.op.reduction(*node.inputs):
             return None
+        if len(users) > 1 and not any(c.reduces for c in users) and all(
+            r.shape == node.shape for c in users for r in c.roots
+        ):
+            self._merge(users)
+            users = {c.now() for c in users}
         for cluster in users:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
