@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -22,14 +22,22 @@ from agnesi.core.tree import Tree, flatten
 _KEPT = 4
 
 
-class Jit(Direct, Inspectable):
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class Jit(Direct, Inspectable, Generic[P, R]):
     """A function that runs as native code; made by :func:`agnesi.jit`.
 
     A call goes to the native function of the version in use; what that does not take, to
     :meth:`dispatch`.
     """
 
-    def __init__(self, function: Callable[..., Any], *, keep_grads: bool, mode: str,
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **keywords: P.kwargs) -> R: ...
+
+    def __init__(self, function: Callable[P, R], *, keep_grads: bool, mode: str,
                  settings: Settings) -> None:
         self.function = function
         self.keep_grads = keep_grads
@@ -135,6 +143,20 @@ def _told(kind: Any) -> str:
     return "float" if kind[0] == "float" else f"{kind[-1]!r}"
 
 
+@overload
+def jit(
+    function: Callable[P, R], *, keep_grads: bool = ..., mode: str = ...,
+    optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
+) -> Jit[P, R]: ...
+
+
+@overload
+def jit(
+    function: None = ..., *, keep_grads: bool = ..., mode: str = ...,
+    optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
+) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
+
+
 def jit(
     function: Callable[..., Any] | None = None,
     *,
@@ -194,7 +216,7 @@ def jit(
         raise ValueError(f"mode must be 'compile' or 'compare', not {mode!r}")
     settings = Settings(optimizer, tuple(include), tuple(exclude))
 
-    def decorate(f: Callable[..., Any]) -> Jit:
+    def decorate(f: Callable[P, R]) -> Jit[P, R]:
         return Jit(f, keep_grads=keep_grads, mode=mode, settings=settings)
 
     return decorate if function is None else decorate(function)
