@@ -113,11 +113,14 @@ class Nest(Kernel):
 
 @dataclass
 class Matrix:
-    """An operand of a product: a buffer, a base offset, strides over (batch, row, column)."""
+    """An operand of a product: a buffer with a base offset and strides over (batch, row, column).
+
+    A kernel's operands have one batch axis; before they are cut there may be any number.
+    """
 
     buffer: Buffer
     offset: int
-    strides: tuple[int, int, int]
+    strides: tuple[int, ...]
 
 
 @dataclass

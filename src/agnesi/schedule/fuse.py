@@ -21,6 +21,7 @@ from agnesi.core.kernels import (
 )
 from agnesi.core.loops import Affine, At, Axis, Expr, Read
 from agnesi.core.node import Node, toposort
+from agnesi.schedule.batches import along, flattened, one_batch
 from agnesi.schedule.plan import Cluster, Plan, flat_source, is_empty, lowerable
 
 
@@ -220,7 +221,7 @@ class _Fuser:
         node = cluster.product
         assert node is not None
         axes = tuple(Axis(d, n) for d, n in enumerate(node.shape))
-        a, b = (self._operand(node, i, axes) for i in (0, 1))
+        a, b = (self._matrix(node, i, axes) for i in (0, 1))
         inside = frozenset(id(r) for r in cluster.roots)
         total = Buffer(node.shape, node.dtype, "sum", node=node)
         at = tuple(Affine(0, {axis: 1}) for axis in axes)
@@ -229,21 +230,22 @@ class _Fuser:
             buffer = self._buffer(root)
             value = self._read(root, inside, (node, total))(*at)
             body.append(Store(buffer, buffer.place(at), value))
-        whole = _identity(body, total, at)
+        strides = [m.strides[:-2] for m in (a, b)]
+        cut = one_batch(axes[:-2], strides, body) if _identity(body, total, at) else None
+        whole = cut is not None
         nodes = [*dict.fromkeys([node, *cluster.roots])]
-        if not whole:
+        if cut is None:
             buffer = self._separate(node, cluster)
             value = loops.load(total, node.dtype.name, total.place(at))
-            body = [Store(buffer, buffer.place(at), value)]
+            cut = one_batch(axes[:-2], strides, [Store(buffer, buffer.place(at), value)])
             nodes = [node]
-        batch = len(axes) - 2
-        if a is None or b is None or batch > 1:
-            self._product_as_nest(node, cluster)
-            return
-        sizes = (axes[0].extent if batch else 1, axes[-2].extent, axes[-1].extent,
-                 node.inputs[0].shape[-1])
-        places = (axes[0] if batch else None, axes[-2], axes[-1])
-        self.program.kernels.append(Product(nodes, sizes, a, b, places, total, body))
+        assert cut is not None
+        batch, body = cut
+        sizes = (batch.extent if batch else 1, *node.shape[-2:], node.inputs[0].shape[-1])
+        self.program.kernels.append(
+            Product(nodes, sizes, along(a, batch, axes), along(b, batch, axes),
+                    (batch, axes[-2], axes[-1]), flattened(total, batch), body)
+        )
         if not whole:
             self._nest(cluster)
 
@@ -253,33 +255,31 @@ class _Fuser:
         self._reads.clear()
         return self._buffer(node)
 
-    def _operand(self, node: Node, which: int, axes: tuple[Axis, ...]) -> Matrix | None:
-        """An operand as a strided view of a buffer, or None where it is not one."""
+    def _matrix(self, node: Node, which: int, axes: tuple[Axis, ...]) -> Matrix:
+        """An operand as a strided view of a buffer: of its own, or of a copy."""
         *batch, i, j = axes
         k = Axis(99, node.inputs[0].shape[-1])
         pair = (i, k) if which == 0 else (k, j)
         operand = node.inputs[which]
-        lead = batch[len(batch) - (len(operand.shape) - 2):]
+        lead = batch[len(batch) - (len(operand.shape) - 2) :]
         at = tuple(
             Affine() if n == 1 and a.extent != 1 else Affine(0, {a: 1})
             for a, n in zip((*lead, *pair), operand.shape, strict=True)
         )
         value = self._read(operand, frozenset())(*at)
-        if value.op != "load" or value.param[1].atoms or len(batch) > 1:
-            return None
-        buffer, offset = value.param
-        strides = tuple(offset.terms.get(a, 0) for a in (batch[0] if batch else None, *pair))
-        return Matrix(buffer, offset.const, strides)
-
-    def _product_as_nest(self, node: Node, cluster: Cluster) -> None:
-        """The product as a plain reduction where the template does not fit."""
-        buffer = self._separate(node, cluster)
-        axes = _axes(node.shape)
-        at = _at(axes)
-        value = self._read(node, frozenset([id(node)]))(*at)
-        self.program.kernels.append(Nest([node], axes, [Store(buffer, buffer.place(at), value)]))
-        if node not in cluster.roots:
-            self._nest(cluster)
+        every = (*batch, *pair)
+        if value.op == "load" and not value.param[1].atoms:
+            buffer, offset = value.param
+            strides = tuple(offset.terms.get(a, 0) for a in every)
+            if one_batch(batch, [strides[:-2]], []) is not None:
+                return Matrix(buffer, offset.const, strides)
+            if strides[-2] < strides[-1]:  # as it lies: columns outside, rows inside
+                every = (*batch, *reversed(pair))
+        copy = Buffer(tuple(a.extent for a in every), operand.dtype, "temporary")
+        self.program.buffers.append(copy)
+        place = copy.place([Affine(0, {a: 1}) for a in every])
+        self.program.kernels.append(Nest([operand], every, [Store(copy, place, value)]))
+        return Matrix(copy, 0, tuple(place.terms.get(a, 0) for a in (*batch, *pair)))
 
 
 class _Identity:
