@@ -26,6 +26,7 @@ lint: $(VENV)/.ready
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/lint-imports --no-logo
 	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy tests/api/test_typing.py
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)
