@@ -23,7 +23,7 @@ LIMIT = 40
 
 @dataclass
 class Program:
-    """Inputs as (shape, dtype) and steps as (name, numbers); values have at most ``most`` elements."""
+    """Inputs as (shape, dtype), steps as (name, numbers); values have ``most`` elements at most."""
 
     inputs: list[tuple[tuple[int, ...], str]]
     steps: list[tuple[str, int, int, int]]
