@@ -18,7 +18,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast
-from agnesi.ops.expand import BroadcastTo
+from agnesi.ops.expand import BroadcastTo, broadcast_to
 
 
 # -- helpers --------------------------------------------------------------------------------
@@ -307,4 +307,4 @@ def alloc(value: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
     """
     value = as_tensor(value)
     sizes = checked_sizes(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
-    return apply(COPY, apply(BroadcastTo(sizes), value))
+    return apply(COPY, broadcast_to(value, sizes))
