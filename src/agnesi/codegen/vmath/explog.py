@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import struct
+from typing import NamedTuple
 
 from agnesi.codegen.vmath import avx512
 from agnesi.codegen.vmath.lane import (
@@ -15,7 +17,7 @@ from agnesi.codegen.vmath.lane import (
     through_double,
     two_product,
 )
-from agnesi.codegen.vmath.tables import RECIPROCAL_LOGS, RECIPROCALS, ROOTS
+from agnesi.codegen.vmath.tables import RECIPROCAL_LOGS, RECIPROCALS, ROOTS, ROOTS_LOST
 
 LOG2E = 1.4426950408889634
 LN_2 = 0.6931471805599453
@@ -72,18 +74,28 @@ _EXP_NEAR = (
     0.5000000000000006, 0.16666666664417173, 0.0416666666599058, 0.008333471944851237,
     0.0013889124270140259,
 )  # fmt: skip
-# The same, error relative to e^r - 1 2^-58.8.
-EXPM1_NEAR = (
-    0.5000000000000003, 0.16666666666666669, 0.04166666666188211, 0.008333333333071654,
-    0.001388909268689123, 0.00019841438705483244,
-)  # fmt: skip
+# The same, error relative to e^r - 1 2^-31.4 and 2^-58.9.
+EXPM1_NEAR = {
+    "float": (0.5, 0.16666986048221588, 0.041667550802230835),
+    "double": (
+        0.5000000000000003, 0.16666666666666674, 0.04166666666187642, 0.008333333332459851,
+        0.001388909283349597, 0.00019841547081114516,
+    ),
+}  # fmt: skip
 # (log(1+f) - f + f^2/2) / f^3 on [-1/4, 1/2], relative error 2^-27.5.
 _LOG = (
     0.3333345055580139, -0.25000104308128357, 0.19990822672843933, -0.166464701294899,
     0.14476893842220306, -0.13171738386154175, 0.10501021891832352, -0.04541186988353729,
 )  # fmt: skip
-# (log(1+r) - r) / r^2 on [-1/32, 1/16], relative error of the logarithm 2^-28.1.
-_LOG_NEAR = (-0.5, 0.3333444893360138, -0.2500668466091156, 0.18854166567325592)
+# (log(1+r) - r) / r^2 on [-1/32, 1/16], relative error of the logarithm 2^-28.1 and 2^-56.3.
+_LOG_NEAR = {
+    "float": (-0.5, 0.3333444893360138, -0.2500668466091156, 0.18854166567325592),
+    "double": (
+        -0.5000000000000002, 0.33333333333347587, -0.2499999999986424, 0.19999999927724987,
+        -0.1666666614731335, 0.1428581975401745, -0.12501877211947457, 0.11071565739988684,
+        -0.08745600655228748,
+    ),
+}  # fmt: skip
 # (log((1+s)/(1-s)) - 2s) / s^3 in z = s^2 on [0, 1/25], error relative to 2s 2^-55.9.
 _ATANH = (
     0.6666666666667281, 0.39999999996105207, 0.2857142940549735, 0.22222137664131003,
@@ -135,18 +147,23 @@ def exp(x: Lane) -> Lane:
 def to_sixteenth(x: Lane) -> tuple[Lane, Lane]:
     """``x / ln 2`` rounded to a multiple of 1/16, and integer lanes that hold 16 times this.
 
-    Only the low 52 bits of the integers count.
+    Only the low bits of the integers count, as many as a mantissa has.
     """
-    magic = MAGIC["double"] / 16
+    magic = MAGIC[x.element] / 16
     shifted = mad(x, LOG2E, magic)
     return shifted - magic, shifted.bits()
 
 
-def _exp_by_table(x: Lane) -> Lane:
+def exp_by_table(x: Lane, exact: bool = False) -> Lane:
+    """``exp`` in float64 by AVX-512, to 1.1 units of the last place; ``exact``, to 0.6."""
     n, index = to_sixteenth(x)
     high, low = LN2["double"]
-    r = mad(n, -low, mad(n, -high, x))
-    root = avx512.lookup(index, ROOTS)
+    near = mad(n, -high, x)
+    if exact:
+        r = near + mad(n, -low, avx512.lookup(index, ROOTS_LOST["double"]))
+    else:
+        r = mad(n, -low, near)
+    root = avx512.lookup(index, ROOTS["double"])
     square = r * r
     q = mad(square, poly_by_pairs(r, square, _EXP_NEAR), r)
     return avx512.scalef(mad(root, q, root), n)
@@ -155,9 +172,42 @@ def _exp_by_table(x: Lane) -> Lane:
 def exp_bounded(x: Lane) -> Lane:
     """``exp`` of arguments that :func:`exp` would not have to bound."""
     if x.avx512 and x.double:
-        return _exp_by_table(x)
+        return exp_by_table(x)
     r, n, whole = reduced(x)
     return scale(one_plus(r, (1.0, *EXP[x.element])), n, whole)
+
+
+class NearRoot(NamedTuple):
+    """``exp(x) = 2**shift scale exp(near + rest)`` with a power of the 16th root of 2 as scale."""
+
+    scale: Lane
+    near: Lane
+    rest: Lane
+
+    def less_one(self) -> Lane:
+        """``exp(near + rest) - 1 - near``."""
+        r = self.near + self.rest
+        square = r * r
+        return mad(square, poly_by_pairs(r, square, EXPM1_NEAR[r.element]), self.rest)
+
+
+def near_root(x: Lane, shift: int = 0) -> NearRoot:
+    """Of arguments whose exponential is a normal number; AVX-512 only."""
+    n, index = to_sixteenth(x)
+    high, low = LN2[x.element]
+    lost = avx512.lookup(index, ROOTS_LOST[x.element])
+    # 16 n = 16 floor(n) + k goes into the exponent as it is; the table makes up for k.
+    step, form = (x.mantissa - 4, "<d" if x.double else "<f")
+    roots = [_moved(root, form, -(shift << step + 4) - (k << step))
+             for k, root in enumerate(ROOTS[x.element])]
+    power = (avx512.lookup(index, roots).bits() + (index << step)).real()
+    return NearRoot(power, mad(n, -high, x), mad(n, -low, lost))
+
+
+def _moved(value: float, form: str, bits: int) -> float:
+    """The number whose bits are that much more."""
+    whole = int.from_bytes(struct.pack(form, value), "little") + bits
+    return float(struct.unpack(form, whole.to_bytes(struct.calcsize(form), "little"))[0])
 
 
 def exp_parts(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
@@ -184,9 +234,21 @@ def exp2(x: Lane) -> Lane:
     return scale(one_plus(x - n, EXP2[x.element]), n, whole)
 
 
+def _expm1_by_table(x: Lane) -> Lane:
+    # Half of the power, since the power itself overflows for the largest results.
+    half, near, _ = parts = near_root(x, 1)
+    base = half - 0.5
+    lost = half - (base + 0.5)
+    result = base + mad(half, near, mad(half, parts.less_one(), lost))
+    return (result + result).copysign(x)
+
+
 def expm1(x: Lane) -> Lane:
     low, high = (-38.0, 710.0) if x.double else (-18.0, 89.0)
-    n, whole = to_nearest(x := x.most_of(low).least_of(high), LOG2E)
+    x = x.most_of(low).least_of(high)
+    if x.avx512:
+        return _expm1_by_table(x)
+    n, whole = to_nearest(x, LOG2E)
     big, small = LN2[x.element]
     t = mad(n, -big, x)
     r = mad(n, -small, t)
@@ -254,21 +316,22 @@ def _combine(e: Lane, f: Lane) -> Lane:
 
 
 def _sum_near(r: Lane, place: Lane, e: Lane, unit: float) -> Lane:
-    """``e unit + log(1+r)`` less the logarithm in a place of the table, in float32."""
+    """``e unit + log(1+r)`` less the logarithm in a place of the table."""
     z = r * r
-    near = mad(z, poly_by_pairs(r, z, _LOG_NEAR), r)
-    return mad(e, unit, avx512.lookup(place, RECIPROCAL_LOGS) + near)
+    near = mad(z, poly_by_pairs(r, z, _LOG_NEAR[r.element]), r)
+    return mad(e, unit, avx512.lookup(place, RECIPROCAL_LOGS[r.element]) + near)
 
 
 def _log_by_table(x: Lane) -> Lane:
     m = avx512.significand(x)
     e = avx512.exponent(x) - avx512.exponent(m)
-    place = m.bits().lshr(19)
-    return _sum_near(mad(m, avx512.lookup(place, RECIPROCALS), -1.0), place, e, LN_2)
+    place = m.bits().lshr(x.mantissa - 4)
+    r = mad(m, avx512.lookup(place, RECIPROCALS[x.element]), -1.0)
+    return _sum_near(r, place, e, LN_2)
 
 
 def log(x: Lane) -> Lane:
-    if x.avx512 and not x.double:
+    if x.avx512:
         return _log_by_table(x)
     e, m = split(x)
     result = _combine(e, m - 1.0)
@@ -280,10 +343,10 @@ def _log1p_by_table(x: Lane) -> Lane:
     u = x + 1.0
     bits = u.bits()
     # 2^(2-e), which is a normal number up to the largest e.
-    power = (bits + (1 << 22)) & (0xFF << 23)
-    scale = (power.like(-1 << 31) - power).real()
-    place = bits.lshr(19)
-    factor = scale * avx512.lookup(place, [c / 4 for c in RECIPROCALS])
+    power = (bits + (1 << (x.mantissa - 1))) & (-1 << x.mantissa)
+    scale = (x.like(-0.0).bits() - power).real()
+    place = bits.lshr(x.mantissa - 4)
+    factor = scale * avx512.lookup(place, [c / 4 for c in RECIPROCALS[x.element]])
     # The signs are such that minus zero comes through.
     r = mad(factor, x, -(1.0 - factor))
     result = _sum_near(r, place, avx512.exponent(scale) - 2.0, -LN_2)
@@ -292,7 +355,7 @@ def _log1p_by_table(x: Lane) -> Lane:
 
 def log1p(x: Lane, low: Lane | None = None) -> Lane:
     """``log(1 + x + low)``; ``low`` is what the rounding of ``x`` took away."""
-    if x.avx512 and not x.double and low is None:
+    if x.avx512 and low is None:
         return _log1p_by_table(x)
     u = x + 1.0
     if x.avx512:

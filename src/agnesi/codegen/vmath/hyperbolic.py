@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-import struct
 
 from agnesi.codegen.vmath import avx512
 from agnesi.codegen.vmath.explog import (
-    EXPM1_NEAR,
-    LN2,
     exp,
     exp_bounded,
+    exp_by_table,
     exp_pair,
     expm1,
     log1p,
-    to_sixteenth,
+    near_root,
+    reduced,
 )
 from agnesi.codegen.vmath.lane import (
     Lane,
     mad,
     poly,
-    poly_by_pairs,
     quick_sum,
     residual,
     select,
@@ -28,7 +26,7 @@ from agnesi.codegen.vmath.lane import (
     two_product,
     two_sum,
 )
-from agnesi.codegen.vmath.tables import ROOTS, ROOTS_LOST, TANH, TANH_AT
+from agnesi.codegen.vmath.tables import TANH, TANH_AT
 
 LOG_2 = 0.6931471805599453
 # (tanh(x) - x) / x^3 in z = x^2 for |x| <= 0.85, relative error 2^-26.9.
@@ -43,32 +41,17 @@ def inverse(x: Lane) -> Lane:
     return avx512.inverse(x) if x.avx512 and not x.double else 1.0 / x
 
 
-# 2^(k/16) as integers, less what 16 n = 16 floor(n) + k adds when shifted into the exponent.
-_BITS = struct.unpack(f"{len(ROOTS)}Q", struct.pack(f"{len(ROOTS)}d", *ROOTS))
-_SCALED_ROOTS = struct.unpack(
-    f"{len(ROOTS)}d", struct.pack(f"{len(ROOTS)}Q", *(b - (k << 48) for k, b in enumerate(_BITS)))
-)
-
-
 def _tanh_by_roots(x: Lane) -> Lane:
-    """With ``e = exp(-2 |x|) = s (1 + q)``, ``s`` a power of the 16th root of 2."""
+    """With ``exp(-2 |x|)`` as ``scale (1 + near + q)``."""
     half = (-x.abs()).most_of(-20.0)
-    y = half + half
-    n, index = to_sixteenth(y)
-    high, low = LN2["double"]
-    near = mad(n, -high, y)
-    lost = mad(n, -low, avx512.lookup(index, ROOTS_LOST))
-    r = near + lost
-    square = r * r
-    q = mad(square, poly_by_pairs(r, square, EXPM1_NEAR), lost)
-    s = (avx512.lookup(index, _SCALED_ROOTS).bits() + (index << 48)).real()
-    rest = 1.0 - s
-    top = rest + mad(-s, near, mad(-s, q, (1.0 - rest) - s))
+    scale, near, _ = parts = near_root(half + half)
+    rest = 1.0 - scale
+    top = rest + mad(-scale, near, mad(-scale, parts.less_one(), (1.0 - rest) - scale))
     bottom = 2.0 - top
     y = avx512.inverse(bottom)
     y = mad(y, mad(-bottom, y, 1.0), y)
     t = top * y
-    # What is left of t (1 + e) = top, without the rounding of 1 + e.
+    # What is left of t (2 - top) = top, without the rounding of 2 - top.
     return mad(mad(-t, 1.0 - top, top - t), y, t).copysign(x)
 
 
@@ -105,7 +88,37 @@ def tanh(x: Lane) -> Lane:
     return select(size < 0.8125, small, large).copysign(x)
 
 
+# (e^-r - 1 + r) / r^2 on |r| <= ln(2)/2, error relative to 1 2^-27.8.
+_EXP_DOWN = (
+    0.5, -0.1666652113199234, 0.04166623204946518, -0.008368704468011856, 0.001394885592162609,
+)  # fmt: skip
+
+
+def _sigmoid_single(x: Lane) -> Lane:
+    """In float32 ``2^n / (2^n + 1 + t)`` with ``exp(-x) = 2^-n (1 + t)``; AVX-512 only."""
+    r, n, _ = reduced(x.most_of(-120.0).least_of(60.0))
+    t = mad(r * r, poly(r, _EXP_DOWN), -r)
+    power = avx512.scalef(x.like(1.0), n)
+    base = power + 1.0
+    total, lost = quick_sum(base, t)
+    lost = lost + (power - (base - 1.0))
+    y = avx512.inverse(total)
+    # One step of Newton's method, without the rounding of the sum.
+    return avx512.scalef(mad(y, mad(-y, lost, mad(-y, total, 1.0)), y), n)
+
+
+def _sigmoid_double(x: Lane) -> Lane:
+    """In float64 ``e / (1 + e)``; AVX-512 only."""
+    e = exp_by_table(x.most_of(-746.0).least_of(40.0), exact=True)
+    y = 1.0 / (e + 1.0)
+    t = e * y
+    # What is left of t (1 + e) = e, without the rounding of 1 + e.
+    return mad(mad(-t, e, e - t), y, t)
+
+
 def sigmoid(x: Lane) -> Lane:
+    if x.avx512:
+        return _sigmoid_double(x) if x.double else _sigmoid_single(x)
     e, tail = exp_pair(-x.abs())
     top = select(x < 0.0, e, 1.0)
     total = e + 1.0
