@@ -91,6 +91,7 @@ def test_one_tensor_given_twice():
             assert run(x, x).tolist() == [2.0 * (turn + 2)] * 3
         run(x, ag.ones(3))
         assert run(x, x).tolist() == [12, 12, 12]
+    assert "4 calls ran eagerly: memory that the function changes overlaps" in run.explain()
 
 
 def test_arguments_that_overlap():

@@ -60,7 +60,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return compared(self, args, keywords)
         version = self.version(leaves, tree)
         changes_record = not version.pure and STATE.recording and any(map(_requires_grad, leaves))
-        if changes_record or version.tangled(leaves):
+        tangled = version.tangled(leaves)
+        self.tangled_calls += tangled
+        if changes_record or tangled:
             return self.function(*args, **keywords)
         result = version(leaves)
         direct = version.compiled.direct

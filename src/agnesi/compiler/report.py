@@ -30,6 +30,8 @@ class Inspectable:
     """Mixin of compiled functions: ``explain``, ``graph``, ``plan``, ``ir``, ``asm``."""
 
     name: str
+    #: Calls that ran eagerly because memory that the function writes is also used otherwise.
+    tangled_calls = 0
 
     @property
     def specialisations(self) -> list[Specialisation]:
@@ -58,6 +60,11 @@ class Inspectable:
         n = len(self.specialisations)
         lines = [f"{self.name}: {n} specialisation{'s' if n != 1 else ''}"]
         lines += [f"  {i}: {s}" for i, s in enumerate(self.specialisations)]
+        if self.tangled_calls:
+            lines.append(
+                f"  {self.tangled_calls} calls ran eagerly: memory that the function changes "
+                "overlaps other memory that it uses"
+            )
         return "\n".join(lines)
 
     def _last(self) -> Compiled:
