@@ -102,7 +102,11 @@ def test_gradient_of_cross_entropy_is_probabilities_less_labels() -> None:
     np.testing.assert_allclose(x.grad.numpy(), expected, 1e-12)
 
 
-def test_labels_outside_count_as_nothing() -> None:
+def test_labels_outside_are_an_error_where_they_are_known() -> None:
     logp = ag.log_softmax(RANDOM.normal(size=(3, 4)))
-    rows = ag.nll_loss(logp, np.array([0, -1, 4]), reduction="none").numpy()
+    labels = np.array([0, -1, 4])
+    with pytest.raises(IndexError, match="label -1 is out of range for 4 classes"):
+        ag.nll_loss(logp, labels, reduction="none")
+    # Compiled code does not look at them: they count as nothing.
+    rows = ag.jit(lambda p, y: ag.nll_loss(p, y, reduction="none"))(logp, labels).numpy()
     assert rows[0] > 0 and rows[1] == rows[2] == 0

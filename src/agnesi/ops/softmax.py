@@ -354,10 +354,19 @@ def _row_weights(labels: Tensor, weight: Any, like: Tensor) -> Tensor | None:
 
 
 def _labels(labels: Any, x: Tensor) -> Tensor:
+    """Labels, checked as far as they are known: compiled code takes them as they come."""
     labels = as_tensor(labels)
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"labels must be integers, not {typed(labels)}")
     Pick().infer(x, labels)
+    classes, values = x.shape[-1], labels.data
+    if values is not None and values.size and type(classes) is int:
+        low, high = values.min(), values.max()
+        if low < 0 or high >= classes:
+            raise IndexError(
+                f"label {low if low < 0 else high} is out of range for {classes} classes: labels "
+                f"run from 0 to {classes - 1}"
+            )
     return labels
 
 
