@@ -254,6 +254,24 @@ def test_t29_presets():
     assert sizes[0] > sizes[1] > sizes[2]
 
 
+@pytest.mark.parametrize("preset", ["None", "fast_compile", "fast_run"])
+def test_t29_checks_hold_unless_dropped_on_request(preset):
+    x = T.vector("x")
+    y = T.sqrt(ag.ensure(x, x >= 0, "a negative number")) * 2
+    slope = T.grad(y.sum(), x)
+    f = ag.function([x], [y, slope], optimizer=preset)
+    assert f([4.0])[0].tolist() == [4] and f([4.0])[1].tolist() == [0.5]
+    with pytest.raises(ValueError, match=r"ensure\(.*a negative number\n.*test_theano.py"):
+        f([4.0, -1.0])
+    if preset != "None":
+        unsafe = ag.function([x], y, optimizer=preset, include=["unsafe"])
+        assert np.isnan(unsafe([4.0, -1.0])).tolist() == [False, True]
+        assert len(kernels(unsafe)) == 1
+    assert ag.jit(lambda v: ag.ensure(v, v > 0) + 1)(ag.ones(2)).tolist() == [2, 2]
+    with pytest.raises(ValueError, match=r"ensure\(.*not hold"):
+        ag.ensure(ag.ones(2), ag.tensor([True, False]))
+
+
 def test_t35_scaled_products_are_one_call_in_place():
     w = ag.shared(np.arange(20.0).reshape(4, 5))
     x, d = T.matrix("x"), T.matrix("d")

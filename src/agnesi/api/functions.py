@@ -76,6 +76,7 @@ from agnesi.ops.diagonal import trace as trace
 from agnesi.ops.diagonal import tril as tril
 from agnesi.ops.diagonal import triu as triu
 from agnesi.ops.einsum import einsum as einsum
+from agnesi.ops.ensure import ensure as ensure
 from agnesi.ops.explog import exp as exp
 from agnesi.ops.explog import exp2 as exp2
 from agnesi.ops.explog import expm1 as expm1

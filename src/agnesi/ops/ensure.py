@@ -1,0 +1,68 @@
+"""ensure: a condition that must hold when a value is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+
+
+@record
+class Ensure(Op):
+    """The first operand, if all of the second is true; else an error."""
+
+    message: str
+    name = "ensure"
+    keep_inputs = ()
+
+    def infer(self, x: Any, condition: Any) -> Any:
+        if condition.dtype.kind != "b":
+            raise DTypeError(
+                f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
+            )
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
+        if not condition.all():
+            raise ValueError(self.message)
+        return x.copy()
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
+        return g, None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, condition: Tensor) -> Any:
+        return ts[0]
+
+
+@public
+def ensure(x: Any, condition: Any, message: str = "the condition does not hold", *,
+           out: Tensor | None = None) -> Tensor:
+    """``x``, once it is sure that all of ``condition`` is true; else ValueError with the message.
+
+    In compiled functions it is checked whenever the result is needed, under every preset, unless
+    ``include=["unsafe"]`` drops it.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([1.0, 4.0])
+    >>> ag.sqrt(ag.ensure(x, x >= 0, "roots of negative numbers"))
+    tensor([1., 2.])
+    """
+    x, condition = as_tensor(x), as_tensor(condition)
+    op = Ensure(message)
+    if STATE.trace is None and x.data is not None and condition.data is not None:
+        op.infer(x, condition)
+        if not condition.data.all():
+            raise ValueError(message)
+        return x
+    return apply(op, x, condition)
