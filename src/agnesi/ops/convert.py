@@ -113,17 +113,22 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     if dtype is None:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if isinstance(x, (list, tuple)) and not _has_array(x):
-            dtype = {"f": dtypes.config.float_dtype, "i": dtypes.int64, "u": dtypes.int64}.get(
-                dtype.kind, dtype
-            )
-            if dtype.kind == "c":
-                dtype = dtypes.complex_of(dtypes.config.float_dtype)
+            dtype = _default(array.dtype)
     if array.dtype.kind not in "biufc":
         raise DTypeError(
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
             "tensors hold bool, integer, float and complex numbers"
         )
     return array.astype(dtypes.as_dtype(dtype), copy=False)
+
+
+def _default(found: np.dtype) -> np.dtype:
+    """The dtype of a nested list of Python numbers, in which NumPy found ``found``."""
+    if found.kind == "f":
+        return dtypes.config.float_dtype
+    if found.kind == "c":
+        return dtypes.complex_of(dtypes.config.float_dtype)
+    return dtypes.int64 if found.kind in "iu" else found
 
 
 def _has_array(x: Any) -> bool:

@@ -311,7 +311,7 @@ class ArgReduce(Op):
         return shapes.reduced(x.shape, (self.axis,), self.keepdims), dtypes.int64
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        find = np.argmax if self.kind == "maximum" else np.argmin
+        find: Any = np.argmax if self.kind == "maximum" else np.argmin
         return np.asarray(find(x, self.axis, keepdims=self.keepdims), dtypes.int64)
 
 

@@ -233,7 +233,7 @@ class Pick(Op):
         rows = np.arange(labels.size).reshape(labels.shape)
         flat = x.reshape(labels.size, x.shape[-1])
         try:
-            if np.minimum.reduce(labels, axis=None, initial=0) >= 0:
+            if labels.min(initial=0) >= 0:
                 return flat[rows, labels]
         except IndexError:
             pass
@@ -307,9 +307,9 @@ class LabelLoss(Op):
 
     def _compute(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         off = _below_peak(x, -1)
-        rows = np.log(np.add.reduce(np.exp(off), axis=-1)) - Pick().perform(off, labels)
+        rows: Any = np.log(np.exp(off).sum(-1)) - Pick().perform(off, labels)
         if self.mean:
-            rows = np.divide(np.add.reduce(rows, axis=None), rows.size)
+            rows = np.divide(rows.sum(), rows.size)
         return np.asarray(rows, x.dtype)
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
