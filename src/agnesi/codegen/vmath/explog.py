@@ -154,15 +154,16 @@ def to_sixteenth(x: Lane) -> tuple[Lane, Lane]:
     return shifted - magic, shifted.bits()
 
 
-def exp_by_table(x: Lane, exact: bool = False) -> Lane:
-    """``exp`` in float64 by AVX-512, to 1.1 units of the last place; ``exact``, to 0.6."""
+def exp_by_table(x: Lane, rest: Lane | float | None = None) -> Lane:
+    """``exp(x + rest)`` in float64 by AVX-512, to 0.6 units; without ``rest``, to 1.1."""
     n, index = to_sixteenth(x)
     high, low = LN2["double"]
     near = mad(n, -high, x)
-    if exact:
-        r = near + mad(n, -low, avx512.lookup(index, ROOTS_LOST["double"]))
-    else:
+    if rest is None:
         r = mad(n, -low, near)
+    else:
+        lost = mad(n, -low, avx512.lookup(index, ROOTS_LOST["double"]))
+        r = near + (lost + rest if isinstance(rest, Lane) else lost)
     root = avx512.lookup(index, ROOTS["double"])
     square = r * r
     q = mad(square, poly_by_pairs(r, square, _EXP_NEAR), r)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+from agnesi.codegen.vmath import avx512
 from agnesi.codegen.vmath.explog import (
     EXP,
     EXP2,
     LN2,
     LOG2E,
+    exp_by_table,
     one_plus,
     power_of_two,
     scale,
@@ -20,6 +22,7 @@ from agnesi.codegen.vmath.lane import (
     Lane,
     mad,
     poly,
+    poly_by_pairs,
     quick_sum,
     rarely,
     residual,
@@ -28,6 +31,7 @@ from agnesi.codegen.vmath.lane import (
     two_product,
 )
 from agnesi.codegen.vmath.rounding import trunc
+from agnesi.codegen.vmath.tables import SHORT_LOGS, SHORT_LOGS_LOST, SHORT_RECIPROCALS
 
 # (atanh(s)/s - 1 - z/3) / z^2 in z = s^2 on [0, 1/25], error 2^-75.6 of the whole.
 _ATANH = (
@@ -42,8 +46,34 @@ _LOG2 = (
 )  # fmt: skip
 
 
+# (log(1+r) - r + r^2/2) / r^3 on [-0.0372, 1/16], error 2^-63.0 of the whole.
+_LOG = (
+    0.33333333333333315, -0.249999999999998, 0.20000000000097995, -0.16666666668196514,
+    0.14285714102856462, -0.12499996338125678, 0.11111236483915594, -0.10003358927102973,
+    0.09073638762166474, -0.07304906815980713,
+)  # fmt: skip
+
+
+def _log_pair_by_table(a: Lane) -> tuple[Lane, Lane]:
+    m = avx512.significand(a)
+    e = avx512.exponent(a) - avx512.exponent(m)
+    place = m.bits().lshr(48)
+    r = mad(m, avx512.lookup(place, SHORT_RECIPROCALS), -1.0)
+    high, low = LN2["double"]
+    base = mad(e, high, avx512.lookup(place, SHORT_LOGS))
+    rest = mad(e, low, avx512.lookup(place, SHORT_LOGS_LOST))
+    square, square_low = two_product(r, r)
+    first, first_low = quick_sum(base, r)
+    second = mad(square, -0.5, first)
+    second_low = mad(square, -0.5, first - second)
+    rest = mad(square_low, -0.5, rest) + (first_low + second_low)
+    return quick_sum(second, mad(r * square, poly_by_pairs(r, square, _LOG), rest))
+
+
 def log_pair(a: Lane) -> tuple[Lane, Lane]:
-    """``log a`` as a sum of two float64 with some 65 correct bits, for finite positive ``a``."""
+    """``log a`` as a sum of two float64 with some 63 correct bits, for finite positive ``a``."""
+    if a.avx512:
+        return _log_pair_by_table(a)
     e, m = split(a)
     f = m - 1.0
     g, g_low = quick_sum(f.like(2.0), f)
@@ -64,12 +94,12 @@ def log_pair(a: Lane) -> tuple[Lane, Lane]:
 
 
 def _exponential(p: Lane, low: Lane) -> Lane:
-    """``exp(p + low)``."""
-    bounded = p.most_of(-750.0).least_of(750.0)
-    low = select(bounded.eq(p), low, 0.0)
-    n, whole = to_nearest(bounded, LOG2E)
+    """``exp(p + low)`` where this is a normal number."""
+    if p.avx512:
+        return exp_by_table(p, low)
+    n, whole = to_nearest(p, LOG2E)
     big, small = LN2["double"]
-    r = mad(n, -small, mad(n, -big, bounded)) + low
+    r = mad(n, -small, mad(n, -big, p)) + low
     return scale(poly(r, (1.0, 1.0, *EXP["double"])), n, whole)
 
 
@@ -78,16 +108,27 @@ def _general_log(a: Lane, log: Lane) -> Lane:
     return select(a.eq(0.0), log.like(-math.inf), select(a.eq(math.inf), a, log))
 
 
-def _magnitude(a: Lane, y: Lane, ordinary: bool) -> Lane:
-    """``a ** y`` in float64 for ``a >= 0``; ``ordinary`` promises a finite positive ``a``."""
+def _bounded(p: Lane, limit: float) -> Lane:
+    return p.most_of(-limit).least_of(limit)
+
+
+def _magnitude(a: Lane, y: Lane, ordinary: bool) -> tuple[Lane, Lane]:
+    """``a ** y`` in float64 for ``a >= 0``, and its logarithm.
+
+    ``ordinary`` promises a finite positive ``a`` and a normal result.
+    """
     log, low = log_pair(a)
     if not ordinary:
         log = _general_log(a, log)
     p, rest = two_product(log, y)
-    return _exponential(p, mad(low, y, rest))
+    rest = mad(low, y, rest)
+    if ordinary:
+        return _exponential(p, rest), p
+    bounded = _bounded(p, 750.0)
+    return _exponential(bounded, select(bounded.eq(p), rest, 0.0)), p
 
 
-def _magnitude_single(a: Lane, y: Lane, ordinary: bool) -> Lane:
+def _magnitude_single(a: Lane, y: Lane, ordinary: bool) -> tuple[Lane, Lane]:
     """The same in float32: the logarithm and the product in float64, the rest in float32."""
     wide = a.cast("fpext", "double")
     e, m = split(wide)
@@ -96,11 +137,12 @@ def _magnitude_single(a: Lane, y: Lane, ordinary: bool) -> Lane:
     log = mad(s, poly(s * s, _LOG2), e)
     if not ordinary:
         log = _general_log(wide, log)
-    t = (log * y.cast("fpext", "double")).most_of(-160.0).least_of(160.0)
+    p = log * y.cast("fpext", "double")
+    t = p if ordinary else _bounded(p, 160.0)
     n, _ = to_nearest(t)
     fraction, n = (t - n).cast("fptrunc", "float"), n.cast("fptrunc", "float")
     _, whole = to_nearest(n)
-    return scale(one_plus(fraction, EXP2["float"]), n, whole)
+    return scale(one_plus(fraction, EXP2["float"]), n, whole), p
 
 
 def _special(x: Lane, y: Lane, result: Lane) -> Lane:
@@ -119,14 +161,20 @@ _LARGEST_EXPONENT = 2.0**80
 
 
 def power(x: Lane, y: Lane) -> Lane:
-    magnitude = _magnitude if x.double else _magnitude_single
+    magnitude, limit = (_magnitude, 700.0) if x.double else (_magnitude_single, 120.0)
 
     def general() -> Lane:
-        bounded = y.most_of(-_LARGEST_EXPONENT).least_of(_LARGEST_EXPONENT)
-        return _special(x, y, magnitude(x.abs(), bounded, False))
+        bounded = _bounded(y, _LARGEST_EXPONENT)
+        result, _ = magnitude(x.abs(), bounded, False)
+        return _special(x, y, result)
 
-    ordinary = (x > 0.0) & (x < math.inf) & (y.abs() < _LARGEST_EXPONENT)
-    return rarely(~ordinary, magnitude(x, y, True), general)
+    result, log = magnitude(x, y, True)
+    ordinary = log.abs() < limit
+    if not x.avx512:
+        # Elsewhere the logarithms of zero, infinity and negative numbers do not show what they are,
+        # and without fusion the product with a large exponent has no exact error.
+        ordinary = ordinary & (x > 0.0) & (x < math.inf) & (y.abs() < _LARGEST_EXPONENT)
+    return rarely(~ordinary, result, general)
 
 
 def rsqrt(x: Lane) -> Lane:

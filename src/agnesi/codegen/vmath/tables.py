@@ -64,6 +64,26 @@ RECIPROCAL_LOGS = {
     ),
 }  # fmt: skip
 
+# The same reciprocals to 1/32, and from k = 8 on to 1/16, so that c m - 1 is exact in float64; and
+# the negative logarithms in two parts, the first a multiple of 2^-33.
+SHORT_RECIPROCALS = (
+    1.0, 0.90625, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 1.3125, 1.25, 1.1875, 1.1875,
+    1.125, 1.0625, 1.0625, 1.0,
+)  # fmt: skip
+SHORT_LOGS = (
+    0.0, 0.09844007284846157, 0.13353139266837388, 0.20763936475850642, 0.24686007795389742,
+    0.28768207249231637, 0.33024168689735234, 0.37469344947021455, -0.2719337154412642,
+    -0.22314355126582086, -0.17185025697108358, -0.17185025697108358, -0.11778303561732173,
+    -0.0606246218085289, -0.0606246218085289, 0.0,
+)  # fmt: skip
+SHORT_LOGS_LOST = (
+    0.0, -3.520904845267173e-11, -4.385125962419471e-11, 1.9738084340965946e-11,
+    -2.2371618707002346e-11, -4.053543780278539e-11, -2.6775481557811462e-11,
+    -2.8803852119791215e-11, -4.237754670016925e-11, -4.838889490356316e-11,
+    4.442435910750237e-11, 4.442435910750237e-11, -3.906172487875993e-11,
+    -7.905942434121756e-12, -7.905942434121756e-12, 0.0,
+)  # fmt: skip
+
 # tanh in float32 on [0, 10), in pieces of a quarter of an octave.  The top of the exponent's low
 # three bits and of the mantissa's first two is the place in these tables; the first piece, at 12,
 # reaches down to 0.  The middle c of a piece, tanh(c), which float32 holds to 2^-30, and the
