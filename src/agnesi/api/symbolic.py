@@ -108,7 +108,8 @@ def Constant(value: Any) -> Tensor:  # noqa: N802 - a constructor
     >>> (x + T.Constant(2.0)).eval({x: 1.0})
     array(3.)
     """
-    return asarray(value)
+    array = asarray(value).numpy()
+    return symbol(Node(None, (), array.shape, array.dtype, value=array, where=user_where()))
 
 
 def _constructor(default: str | None, pattern: tuple[int | None, ...], kind: str) -> Constructor:
