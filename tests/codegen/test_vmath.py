@@ -321,7 +321,7 @@ def test_no_calls(key: str, compiled) -> None:
     assert not re.search(r"\tcallq?\t", compiled[key].assembly())
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sin", "erf", "log1p"])
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sin", "erf", "log1p", "expm1", "sigmoid"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_lane_does_not_depend_on_the_width(name: str, dtype: str) -> None:
     grid = _grid(name, dtype)
