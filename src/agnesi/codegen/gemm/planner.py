@@ -240,8 +240,11 @@ def _clashes(spec: GemmSpec) -> bool:
 
 
 def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
-    """Whether B comes from memory and is used little: read it a few long lines at a time."""
-    large = spec.n * spec.k * spec.itemsize > max(4 * machine.l2, machine.l3 // 4)
+    """Whether B comes from memory and is used little: read it a few long lines at a time.
+
+    A third cache does not count: the rest of the program and other programs use it too.
+    """
+    large = spec.n * spec.k * spec.itemsize > 2 * machine.l2
     plain = spec.b_direct and spec.a_direct and spec.b_strides[1] == 1
     return large and plain and _row_tiles(cut) <= 8 and spec.n >= 8 * machine.lanes
 
