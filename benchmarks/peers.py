@@ -30,6 +30,8 @@ def environment(threads: int) -> dict[str, str]:
         # With one thread this spares XLA's small matrix products a hand-over to its pool.
         alone = "--xla_cpu_multi_thread_eigen=false"
         env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} {alone}".strip()
+    # Installed libraries bring their bytecode; ours, run from the source tree, may keep its own.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["PYTENSOR_FLAGS"] = f"{env.get('PYTENSOR_FLAGS', '')},floatX=float32".lstrip(",")
     env["JAX_PLATFORMS"] = "cpu"
     env["JAX_ENABLE_X64"] = "true"
