@@ -243,7 +243,8 @@ class Pick(Op):
         classes = x.shape[-1]
         wrong = labels[(labels < 0) | (labels >= classes)][0]
         raise IndexError(
-            f"label {wrong} is out of range for {classes} classes: labels run from 0 to {classes - 1}"
+            f"label {wrong} is out of range for {classes} classes: labels run from 0 to "
+            f"{classes - 1}"
         )
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
