@@ -30,7 +30,11 @@ POOLED_BYTES = 16384
 
 # Turns of a waiting loop: pauses; then, the core given away; a worker at rest, the joining caller.
 _SPINS, _RESTING, _JOINING = 200, 400, 260
-_FUTEX = {"x86_64": 202, "aarch64": 98}
+#: Linux's numbers of system calls, by processor.
+_CALLS = {
+    "x86_64": {"futex": 202, "gettid": 186, "getcpu": 309, "getaffinity": 204, "setaffinity": 203},
+    "aarch64": {"futex": 98, "gettid": 178, "getcpu": 168, "getaffinity": 123, "setaffinity": 122},
+}
 _RELAX = {
     "x86_64": "llvm.x86.sse2.pause()",
     "AMD64": "llvm.x86.sse2.pause()",
@@ -98,7 +102,7 @@ def source(waiting: str = "") -> str:
     """The IR text; ``waiting`` names another file than this platform's own to wait with."""
     kind = platform.machine()
     if not waiting:
-        known = sys.platform == "linux" and kind in _FUTEX
+        known = sys.platform == "linux" and kind in _CALLS
         waiting = "linux" if known else "windows" if sys.platform == "win32" else "posix"
     values = {
         "spins": str(_SPINS),
@@ -107,7 +111,7 @@ def source(waiting: str = "") -> str:
         "pooled": str(POOLED_BYTES),
         "swapped": str(ord(">")),
         "items": str(tuple.__basicsize__),
-        "futex": str(_FUTEX.get(kind, 0)),
+        **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
     text = "\n".join(_file(name) for name in (waiting, "pool", "threads", "entry"))
     for name, value in values.items():

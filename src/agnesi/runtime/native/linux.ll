@@ -52,6 +52,86 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
   ret void
 }
 
+@tids = internal global [512 x i32] zeroinitializer
+@kept_off = internal global i32 -1  ; the processor that the workers were last kept off
+
+; A worker tells that it is there, and at its end that it is not any more.
+define internal void @enlist(i64 %id, i1 %here) nounwind {
+  %told = call i64 (i64, ...) @syscall(i64 {gettid})
+  %tid = trunc i64 %told to i32
+  %entry = select i1 %here, i32 %tid, i32 0
+  %at = getelementptr i32, ptr @tids, i64 %id
+  store atomic i32 %entry, ptr %at seq_cst, align 4
+  store atomic i32 -1, ptr @kept_off seq_cst, align 4
+  ret void
+}
+
+; Keep workers 1 to n - 1, about to be woken, off the caller's processor: the kernel likes to wake a
+; thread beside its waker, where it then waits for its turn, several milliseconds long.
+define internal void @keep_off(i64 %n) nounwind {
+entry:
+  %cpu.at = alloca i32
+  %mask = alloca [128 x i8], align 8
+  store i32 0, ptr %cpu.at
+  %r = call i64 (i64, ...) @syscall(i64 {getcpu}, ptr %cpu.at, ptr null, ptr null)
+  %cpu = load i32, ptr %cpu.at
+  %before = load atomic i32, ptr @kept_off seq_cst, align 4
+  %same = icmp eq i32 %before, %cpu
+  %small = icmp ult i32 %cpu, 1024
+  %skip = xor i1 %small, true
+  %nothing = or i1 %same, %skip
+  br i1 %nothing, label %done, label %read
+read:
+  %size = call i64 (i64, ...) @syscall(i64 {getaffinity}, i32 0, i64 128, ptr %mask)
+  %bad = icmp slt i64 %size, 8
+  br i1 %bad, label %done, label %clear
+clear:
+  %wide = zext i32 %cpu to i64
+  %byte = lshr i64 %wide, 3
+  %low = and i64 %wide, 7
+  %low8 = trunc i64 %low to i8
+  %bit = shl i8 1, %low8
+  %keep = xor i8 %bit, -1
+  %place = getelementptr i8, ptr %mask, i64 %byte
+  %old = load i8, ptr %place
+  %new = and i8 %old, %keep
+  store i8 %new, ptr %place
+  br label %look
+look:
+  ; Is any processor left?
+  %b = phi i64 [0, %clear], [%b1, %look]
+  %any = phi i8 [0, %clear], [%any1, %look]
+  %at = getelementptr i8, ptr %mask, i64 %b
+  %v = load i8, ptr %at
+  %any1 = or i8 %any, %v
+  %b1 = add i64 %b, 1
+  %more = icmp ult i64 %b1, %size
+  br i1 %more, label %look, label %judge
+judge:
+  %left = icmp ne i8 %any1, 0
+  br i1 %left, label %each, label %done
+each:
+  %i = phi i64 [1, %judge], [%i1, %next]
+  %over = icmp uge i64 %i, %n
+  br i1 %over, label %note, label %one
+one:
+  %tid.at = getelementptr i32, ptr @tids, i64 %i
+  %tid = load atomic i32, ptr %tid.at seq_cst, align 4
+  %known = icmp ne i32 %tid, 0
+  br i1 %known, label %move, label %next
+move:
+  %s = call i64 (i64, ...) @syscall(i64 {setaffinity}, i32 %tid, i64 %size, ptr %mask)
+  br label %next
+next:
+  %i1 = add i64 %i, 1
+  br label %each
+note:
+  store atomic i32 %cpu, ptr @kept_off seq_cst, align 4
+  br label %done
+done:
+  ret void
+}
+
 ; Kernels keep their scratch on the stack; the smallest default of any system is half a megabyte.
 define internal i32 @spawn(ptr %handle, ptr %start, ptr %argument) nounwind {
   %attributes = alloca [128 x i8], align 16

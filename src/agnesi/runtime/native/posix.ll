@@ -58,6 +58,14 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
 }
 
 ; Kernels keep their scratch on the stack; the smallest default of any system is half a megabyte.
+define internal void @enlist(i64 %id, i1 %here) nounwind {
+  ret void
+}
+
+define internal void @keep_off(i64 %n) nounwind {
+  ret void
+}
+
 define internal i32 @spawn(ptr %handle, ptr %start, ptr %argument) nounwind {
   %attributes = alloca [128 x i8], align 16
   %a = call i32 @pthread_attr_init(ptr %attributes)

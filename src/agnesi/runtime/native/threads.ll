@@ -116,6 +116,7 @@ entry:
   %bit = trunc i64 %id to i32
   %bit31 = and i32 %bit, 31
   %mask = shl i32 1, %bit31
+  call void @enlist(i64 %id, i1 true)
   br label %idle
 idle:
   %last = phi i32 [%first, %entry], [%now, %join.in], [%now, %finish]
@@ -148,6 +149,7 @@ work:
   %over = icmp ne i32 %stop, 0
   br i1 %over, label %leave, label %join.in
 leave:
+  call void @enlist(i64 %id, i1 false)
   ret ptr null
 join.in:
   %ran = call i32 @run_share(i64 %id)
@@ -290,6 +292,7 @@ rouse:
   %bits = shl i32 1, %safe
   %ones = sub i32 %bits, 1
   %mask = select i1 %few, i32 %ones, i32 -1
+  call void @keep_off(i64 %n)
   call void @wake(ptr @generation, i32 %mask)
   br label %share
 share:
