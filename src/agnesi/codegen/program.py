@@ -11,7 +11,8 @@ from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.kernels import Buffer, Callback, Kernel, Nest, Product
 
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
-_PARALLEL_FLOPS = 1_000_000
+#: Multiply-adds from which a product is worth several threads.
+_PARALLEL_WORK = 600_000
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,7 @@ def _step(module: Module, kernel: Kernel, machine: Machine, name: str,
     if isinstance(kernel, Product):
         cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1, l2=machine.l2,
                            l3=machine.l3)
-        batch, m, n, k = kernel.sizes
-        units, parallel = cut.units, cut.units > 1 and batch * m * n * k > _PARALLEL_FLOPS
+        units, parallel = cut.units, cut.units > 1 and _work(kernel) > _PARALLEL_WORK
         emit_product(b, kernel, cut, pointer, begin, end)
     else:
         assert isinstance(kernel, Nest)
@@ -88,6 +88,13 @@ def _step(module: Module, kernel: Kernel, machine: Machine, name: str,
         known[text] = name
         b.finish()
     return Step(known[text], units, parallel, buffers)
+
+
+def _work(product: Product) -> int:
+    """Multiply-adds of a product, or as many as take as long as reading its matrices."""
+    batch, m, n, k = product.sizes
+    elements = m * k + k * n + m * n
+    return batch * max(m * n * k, 3 * elements * product.total.dtype.itemsize // 4)
 
 
 def _spot(buffer: Buffer) -> tuple[int, int]:
