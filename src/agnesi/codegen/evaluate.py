@@ -304,7 +304,7 @@ class Scope:
         lanes_ = self.lanes if self.varies(value) else 1
         start = const(scalars.register(dtype, lanes_), IDENTITY[kind](dtype))
         if any(a.extent == 0 for a in bound):
-            return start
+            return const(start.type, 0) if kind == "add" else start
 
         def turn(scope: Scope, left: tuple[Axis, ...], total: Value) -> Value:
             if not left:

@@ -43,10 +43,6 @@ class Tensor:
         "__weakref__", "_grad", "_name", "_version", "_view", "data", "node", "requires_grad",
     )
 
-    # NumPy's operators give way to ours: `ndarray + Tensor` is a Tensor.
-    __array_priority__ = 1000
-    __array_ufunc__: Any = None
-
     data: np.ndarray | None
     node: Node | None
     requires_grad: bool

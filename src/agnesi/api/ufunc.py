@@ -1,0 +1,40 @@
+"""NumPy's universal functions on tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import functions, host
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+
+#: Where NumPy's name is not among ours.
+_OTHER = {
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "rint": "round",
+}
+
+
+def __array_ufunc__(  # noqa: N807
+    self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any
+) -> Any:
+    """The function of the same name on tensors; without one, NumPy's own on the values."""
+    name = ufunc.__name__
+    function = getattr(functions, _OTHER.get(name, name), None)
+    if method == "__call__" and not keywords and function is not None:
+        return function(*inputs)
+    for x in inputs:
+        if isinstance(x, Tensor) and x.requires_grad:
+            raise TypeError(
+                at(
+                    f"numpy.{name} would lose the gradient of {typed(x)}: use a function of "
+                    "agnesi, or x.detach()"
+                )
+            )
+    if any(isinstance(x, Tensor) for x in keywords.get("out", ())):
+        return NotImplemented
+    arrays = [host.value(x, f"numpy.{name}") if isinstance(x, Tensor) else x for x in inputs]
+    return getattr(ufunc, method)(*arrays, **keywords)
