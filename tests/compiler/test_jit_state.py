@@ -398,3 +398,14 @@ def test_jit_inside_jit():
     assert outer(ag.ones(2)).tolist() == [7, 7]
     assert outer(ag.ones(2)).tolist() == [10, 10]
     assert inner(ag.ones(2)).tolist() == [2, 2] and w.tolist() == [7, 7]
+
+
+def test_a_read_only_view_of_memory_that_changes_is_live() -> None:
+    memory = np.arange(3.0)
+    view = memory.view()
+    view.flags.writeable = False
+    seen = ag.asarray(view)
+    f = ag.jit(lambda x: x + seen)
+    assert f(ag.zeros(3, dtype="float64")).numpy().tolist() == [0.0, 1.0, 2.0]
+    memory += 1
+    assert f(ag.zeros(3, dtype="float64")).numpy().tolist() == [1.0, 2.0, 3.0]

@@ -44,9 +44,18 @@ def live_tensor(node: Node) -> Tensor | None:
     A tensor around memory that cannot be written is as good as a constant.
     """
     t = node.handle() if node.handle is not None else None
-    if t is None or t.data is None or t.data.flags.writeable or t.requires_grad:
+    if t is None or t.data is None or t.requires_grad or not _is_frozen(t.data):
         return t
     return None
+
+
+def _is_frozen(memory: Any) -> bool:
+    """Whether nobody can write an array's memory, through whatever it looks into either."""
+    while isinstance(memory, np.ndarray):
+        if memory.flags.writeable:
+            return False
+        memory = memory.base
+    return True
 
 
 def constant_value(node: Node) -> np.ndarray | None:
