@@ -406,6 +406,16 @@ class Builder:
         name = f"llvm.masked.store.{suffix(value.type)}.p0"
         self.call("void", name, value, pointer, Value(str(align), "i32"), mask)
 
+    def gather(self, type_: str, pointers: Value, mask: Value, align: int) -> Value:
+        """Load one element per lane from a vector of addresses; unset lanes are zero."""
+        name = f"llvm.masked.gather.{suffix(type_)}.v{width(type_)}p0"
+        return self.call(type_, name, pointers, Value(str(align), "i32"), mask, const(type_, 0))
+
+    def scatter(self, value: Value, pointers: Value, mask: Value, align: int) -> None:
+        """Store one element per lane to a vector of addresses."""
+        name = f"llvm.masked.scatter.{suffix(value.type)}.v{width(value.type)}p0"
+        self.call("void", name, value, pointers, Value(str(align), "i32"), mask)
+
     def alloca(self, type_: str, count: int, align: int = 64) -> Value:
         """Stack memory of this call, taken once at its start wherever the request stands."""
         self._count += 1

@@ -7,11 +7,11 @@ evaluated outside (``Scope.hoist``); inside, everything is found or computed in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from agnesi.codegen import scalars
-from agnesi.codegen.builder import Builder, Value, const, i64, lanes, scalar, vector, width
+from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.core.kernels import Buffer
 from agnesi.core.loops import Affine, Axis, Expr
 
@@ -107,37 +107,27 @@ class Scope:
         return Scope(self.b, self.pointer, {**self.axes, **index}, self, **settings)
 
     # -- lookup ---------------------------------------------------------------------------
-    def _found(self, value: Expr) -> Value | None:
+    def _outwards(self) -> Iterator[Scope]:
+        """This scope and those around it."""
         scope: Scope | None = self
         while scope is not None:
-            found = scope.memo.get(value)
-            if found is not None:
-                return found
+            yield scope
             scope = scope.parent
-        return None
+
+    def _found(self, value: Expr) -> Value | None:
+        return next((s.memo[value] for s in self._outwards() if value in s.memo), None)
+
+    def _kept(self, value: Expr) -> Expr | None:
+        return next((s.kept[value] for s in self._outwards() if value in s.kept), None)
 
     def _divisor(self, value: Expr) -> Divisor | None:
         """A divisor made ready for the lanes of this scope."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.divisors.get((value, self.lanes))
-            if found is not None:
-                return found
-            scope = scope.parent
-        return None
+        key = (value, self.lanes)
+        return next((s.divisors[key] for s in self._outwards() if key in s.divisors), None)
 
     def has(self, value: Expr) -> bool:
         """Whether a value is there already, computed or kept."""
         return self._found(value) is not None or self._kept(value) is not None
-
-    def _kept(self, value: Expr) -> Expr | None:
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.kept.get(value)
-            if found is not None:
-                return found
-            scope = scope.parent
-        return None
 
     def value(self, value: Expr) -> Value:
         """The value of an expression here: one lane if it does not change along the lanes."""
@@ -148,12 +138,10 @@ class Scope:
 
     def wide(self, value: Expr) -> Value:
         """The value in all lanes."""
-        scope: Scope | None = self
-        while scope is not None:
+        for scope in self._outwards():
             found = scope._wide.get(value)
             if found is not None and width(found.type) == self.lanes:
                 return found
-            scope = scope.parent
         result = self.value(value)
         if width(result.type) != self.lanes:
             if value.op == "const":
@@ -258,9 +246,7 @@ class Scope:
     def _gather(self, type_: str, dtype: str, buffer: Buffer, at: Affine) -> Value:
         wide = vector(type_, self.lanes)
         mask = self.mask or const(vector("i1", self.lanes), True)
-        name = f"llvm.masked.gather.v{self.lanes}{_suffix(type_)}.v{self.lanes}p0"
-        return self.b.call(wide, name, self._pointers(type_, buffer, at),
-                           Value(str(_ITEM[dtype]), "i32"), mask, const(wide, 0))
+        return self.b.gather(wide, self._pointers(type_, buffer, at), mask, _ITEM[dtype])
 
     def store(self, buffer: Buffer, at: Affine, value: Expr) -> None:
         """Write an expression's value."""
@@ -272,9 +258,7 @@ class Scope:
             result = self.b.cast("zext", result, vector(type_, width(result.type)))
         if varies and self._step(at) != 1:
             mask = self.mask or const(vector("i1", self.lanes), True)
-            name = f"llvm.masked.scatter.v{self.lanes}{_suffix(type_)}.v{self.lanes}p0"
-            self.b.call("void", name, result, self._pointers(type_, buffer, at),
-                        Value(str(_ITEM[dtype]), "i32"), mask)
+            self.b.scatter(result, self._pointers(type_, buffer, at), mask, _ITEM[dtype])
             return
         address = self._address(dtype, buffer, at)
         if varies and self.mask is not None:
@@ -360,7 +344,3 @@ class Scope:
         found = self._found(value)
         if inner.lanes > 1 and found is not None and width(found.type) == 1:
             inner._wide[value] = self.b.splat(found, inner.lanes)
-
-
-def _suffix(type_: str) -> str:
-    return {"float": "f32", "double": "f64", "half": "f16"}.get(scalar(type_), scalar(type_))

@@ -93,6 +93,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self._note(made.compiled, signature, cause, made.seconds)
         return made
 
+    def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
+        """Another function, compiled with the same settings."""
+        return Jit(function, keep_grads=False, mode="compile", settings=self.settings)
+
     def _cause(self, key: Any, stale: bool) -> str:
         """Why none of the versions made so far serves."""
         if not self._made:

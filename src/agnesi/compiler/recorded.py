@@ -7,11 +7,10 @@ from typing import Any
 
 from agnesi.autodiff.recording import alias, enable_grad
 from agnesi.autodiff.reverse import backprop
-from agnesi.core.dispatch import Item, current
-from agnesi.core.errors import user_where
+from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.node import Node
 from agnesi.core.op import Op
-from agnesi.core.tensor import Tensor, keep
+from agnesi.core.tensor import Tensor
 from agnesi.core.tree import flatten
 from agnesi.ops.creation import zeros
 
@@ -76,20 +75,12 @@ def pullback_of(version: Any) -> Any:
 def recorded(version: Any, leaves: Sequence[Any], results: Sequence[Tensor]) -> None:
     """Put a call into the eager record, so that gradients flow through its results."""
     arguments = [i for i, v in enumerate(leaves) if isinstance(v, Tensor) and v.requires_grad]
-    xs = [*(leaves[i] for i in arguments), *version.parameters]
-    inputs = tuple(current(x) for x in xs)
+    xs = (*(leaves[i] for i in arguments), *version.parameters)
     op = CompiledCall(version, leaves, arguments)
-    where = user_where(2)
-    for x, node in zip(xs, inputs, strict=True):
-        keep(x, node)
     if op.outputs == 1:
-        (t,) = results
-        t.node = Node(op, inputs, t.shape, t.dtype, False, True, where)
-        t.requires_grad = True
+        record(results[0], op, xs)
         return
-    parent = Node(op, inputs, (), results[0].dtype, False, True, where)
-    parent.outputs = tuple((t.shape, t.dtype) for t in results)
-    for i, (t, flows) in enumerate(zip(results, version.flows, strict=True)):
-        if flows:
-            t.node = Node(Item(i), (parent,), t.shape, t.dtype, False, True, where)
-            t.requires_grad = True
+    record_many(results, op, xs)
+    for t, flows in zip(results, version.flows, strict=True):
+        if not flows:
+            t.node, t.requires_grad = None, False

@@ -89,9 +89,7 @@ class Version:
     @cached_property
     def pull(self) -> Any:
         """The compiled derivative of this version."""
-        return type(self.owner).__mro__[1](
-            pullback_of(self), keep_grads=False, mode="compile", settings=self.owner.settings
-        )
+        return self.owner.companion(pullback_of(self))
 
     def _take_gradients(self, trace: Trace) -> None:
         """Decide which gradients leave the function: those that it made and did not use up."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     except (ValueError, TypeError, IndexError) as error:
         raise _why(op, xs, error) from None
     if STATE.recording and op.differentiable and any(x.requires_grad for x in xs):
-        _record_many(results, op, xs)
+        record_many(results, op, xs)
     return tuple(results)
 
 
@@ -130,7 +131,8 @@ def _keep_inputs(op: Op, xs: tuple[Tensor, ...], inputs: tuple[Node, ...]) -> No
         keep(xs[i], inputs[i])
 
 
-def _record_many(results: list[Tensor], op: Op, xs: tuple[Tensor, ...]) -> None:
+def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> None:
+    """Like :func:`record` for operations with several results."""
     inputs = tuple([current(x) for x in xs])
     parent = Node(op, inputs, (), results[0].dtype, requires_grad=True, where=user_where(3))
     parent.outputs = tuple((r.shape, r.dtype) for r in results)

@@ -13,8 +13,6 @@ import numpy as np
 from agnesi.core.config import config as config
 from agnesi.core.errors import DTypeError
 
-DType = np.dtype
-
 bool_ = np.dtype("bool")
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numpy as np
-
-from agnesi.core.dims import Shape
 from agnesi.core.errors import location, user_where
-
-Type = tuple[Shape, np.dtype]
 
 
 class Op:

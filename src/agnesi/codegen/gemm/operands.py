@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agnesi.codegen.builder import Builder, Value, const, i64, suffix, vector, width
+from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
 
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the place of
@@ -129,9 +129,7 @@ def _gather(
         places = b.value(
             vector("ptr", lanes), f"getelementptr inbounds {type_}, {pointer}, {steps}"
         )
-        name = f"llvm.masked.gather.{suffix(whole)}.v{lanes}p0"
-        align = Value(str(element_bytes(type_)), "i32")
-        return b.call(whole, name, places, align, mask, const(whole, 0))
+        return b.gather(whole, places, mask, element_bytes(type_))
     result = const(whole, 0)
     for lane in range(lanes):
         place = b.gep(type_, pointer, i64(lane * stride))
