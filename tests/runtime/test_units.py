@@ -76,6 +76,25 @@ def test_what_cannot_stand_alone_stays():
         assert run(machine.load(text)) == 21
 
 
+def test_what_units_call_is_a_unit_before_them():
+    rare = (
+        "define internal i64 @rare.far(i64 %x) nounwind noinline cold {\n"
+        "  %y = add i64 %x, 1\n  ret i64 %y\n}\n"
+    )
+    calls = kernel("k0", ".t0").replace("@llvm.smax.i64(i64 %w, i64 5)", "@rare.far(i64 %w)")
+    text = module(rare, calls)
+    text = text.replace("  %r1 = call i64 @k1(ptr %p, i64 1)\n", "")
+    text = text.replace("@k1", "@k0").replace("%r1", "%r0")
+    far, own, rest = units.split(text)
+    assert "noinline" in far.text and f"declare i64 @{far.name}(i64)" in own.text
+    assert "rare.far" not in own.text + rest.text
+    first = machine.load(text)
+    assert run(first) == 22
+    again = machine.load(text + "; other\n")
+    del first
+    assert run(again) == 22
+
+
 def test_metadata_goes_with_the_function_that_uses_it():
     plain = kernel("k0", ".t0")
     marked = plain.replace("ptr %p\n", "ptr %p, align 8, !nontemporal !0\n")

@@ -87,6 +87,11 @@ def lanes(type_: str, values: Sequence[float | int | bool]) -> Value:
     return Value("<" + ", ".join(f"{element} {_literal(element, v)}" for v in values) + ">", type_)
 
 
+def _plain(type_: str) -> str:
+    """A parameter's type without its attributes."""
+    return type_[: type_.index(">") + 1] if type_[0] == "<" else type_.split()[0]
+
+
 def i64(value: int) -> Value:
     """A constant index or size."""
     return Value(str(value), "i64")
@@ -173,7 +178,7 @@ class Builder:
             + ", ".join(f"{type_} %{label}" for type_, label in parameters)
             + f") {attributes} {{"
         )
-        self.parameters = [Value(f"%{label}", type_.split()[0]) for type_, label in parameters]
+        self.parameters = [Value(f"%{label}", _plain(type_)) for type_, label in parameters]
         self.block = ""
         self.streamed = False
         self.open_block("entry")

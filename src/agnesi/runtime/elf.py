@@ -47,12 +47,13 @@ class Section(NamedTuple):
 
 
 class Image:
-    """Code in memory; lives as long as this object."""
+    """Code in memory; lives as long as this object, and ``needs`` with it."""
 
     def __init__(self, memory: mmap.mmap, base: int, symbols: dict[str, int]) -> None:
         self.memory = memory
         self.base = base
         self.symbols = symbols
+        self.needs: tuple[Image, ...] = ()
 
 
 def load(data: bytes, resolve: Callable[[str], int]) -> Image:

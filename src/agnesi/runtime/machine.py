@@ -163,21 +163,34 @@ def _objects(parts: Sequence[units.Unit], optimize: int) -> list[tuple[str, byte
 
 def _load_images(objects: Sequence[tuple[str, bytes]], optimize: int) -> list[elf.Image]:
     """Load units in order; one that this process has already is used again."""
-    known: dict[str, int] = {}
-
-    def resolve(name: str) -> int:
-        return known.get(name) or _library_function(name)
+    known: dict[str, elf.Image] = {}
 
     images = []
     for name, data in objects:
         image = _shared.get((name, optimize)) if name else None
         if image is None:
-            image = elf.load(data, resolve)
+            image = _linked(data, known)
             if name:
                 _shared[name, optimize] = image
-        known.update(image.symbols)
+        known.update(dict.fromkeys(image.symbols, image))
         images.append(image)
     return images
+
+
+def _linked(data: bytes, known: Mapping[str, elf.Image]) -> elf.Image:
+    """An object in memory, which keeps alive the images that it calls into."""
+    used: dict[str, elf.Image] = {}
+
+    def resolve(name: str) -> int:
+        found = known.get(name)
+        if found is None:
+            return _library_function(name)
+        used[name] = found
+        return found.symbols[name]
+
+    image = elf.load(data, resolve)
+    image.needs = tuple(dict.fromkeys(used.values()))
+    return image
 
 
 def compile_objects(texts: Sequence[str], optimize: int = 1) -> list[bytes]:

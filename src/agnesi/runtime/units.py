@@ -1,8 +1,8 @@
 """Cutting a module into units that are compiled, cached and shared on their own.
 
-A large internal function that needs nothing of its module but declarations and constants becomes a
-unit, named by its content: programs that have it in common compile it once.  All else stays
-together in the last unit, which is the module itself with those functions declared only.
+A large internal function that needs nothing of its module but declarations, constants and units
+before it becomes a unit, named by its content: programs that have it in common compile it once.  All
+else stays together in the last unit, which is the module itself with those functions declared only.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ def split(text: str) -> list[Unit]:
     declared: list[str] = []
     rest: list[str] = []
     for function in functions:
-        found = _unit(function, others, metadata) if len(function) >= LARGE else None
+        found = _unit(function, others, names, metadata) if _is_large(function) else None
         if found is None:
             rest.append(function)
             continue
         label, unit = found
+        others[label] = _declaration(function, label).replace(f"@{label}(", f"@{unit.name}(")
         if unit.name not in units:
-            declared.append(_declaration(function, label).replace(f"@{label}(", f"@{unit.name}("))
+            declared.append(others[label])
         names[label] = unit.name
         units[unit.name] = unit
     if not units:
@@ -54,6 +55,11 @@ def split(text: str) -> list[Unit]:
         *units.values(),
         Unit("", "\n".join([*declared, outside, _renamed("".join(rest), names)])),
     ]
+
+
+def _is_large(function: str) -> bool:
+    """Whether a function is worth a unit; what others call out of line always is."""
+    return len(function) >= LARGE or " noinline " in function[: function.index("\n")]
 
 
 def pack(objects: Sequence[tuple[str, bytes]]) -> bytes:
@@ -110,9 +116,9 @@ def _label(function: str) -> str:
 
 
 def _unit(
-    function: str, others: Mapping[str, str], metadata: Sequence[str]
+    function: str, others: Mapping[str, str], units: Mapping[str, str], metadata: Sequence[str]
 ) -> tuple[str, Unit] | None:
-    """The function's label and its unit, if it can stand alone."""
+    """The function's label and its unit, if it can stand alone; ``units`` are those before it."""
     label, header = _label(function), function[: function.index("\n")]
     used = dict.fromkeys(_NAME.findall(function))
     del used[label]
@@ -127,6 +133,7 @@ def _unit(
         lines += metadata
     constants = [name for name in used if not others[name].startswith("declare ")]
     names = {name: f".c{i}" for i, name in enumerate(constants)}
+    names |= {name: units[name] for name in used if name in units}
     body = "define " + function[len(_PREFIX) :]
     text = _renamed("\n".join([*lines, body]), {**names, label: "unit"})
     name = "u" + diskcache.key(text)[:24]

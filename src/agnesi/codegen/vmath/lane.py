@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, vector, width
+from agnesi.codegen.builder import (
+    Builder,
+    Value,
+    const,
+    is_float,
+    scalar,
+    suffix,
+    vector,
+    width,
+)
 
 _MANTISSA = {"float": 23, "double": 52}
 _BIAS = {"float": 127, "double": 1023}
@@ -280,14 +289,33 @@ def any_lane(condition: Lane) -> Value:
     return condition.b.icmp("ne", bits, const(bits.type, 0))
 
 
-def rarely(condition: Lane, common: Lane, general: Callable[[], Lane]) -> Lane:
-    """``common``, or ``general()`` in the lanes of ``condition``; a branch skips it if none is."""
+def rarely(name: str, condition: Lane, common: Lane, general: Callable[..., Lane],
+           *args: Lane) -> Lane:
+    """``common``, or ``general(*args)`` in the lanes of ``condition``; a branch skips it if none is.
+
+    ``general`` becomes a function of its own, called by this name and shared by the whole module:
+    what hardly ever runs must not be compiled anew wherever it might.
+    """
     b = common.b
     before = b.block
     with b.when(any_lane(condition), rare=True):
-        mixed = select(condition, general(), common)
+        found = Lane(b, _outlined(f"{name}.{suffix(common.type)}", common, general, args))
+        mixed = select(condition, found, common)
         end = b.block
     return Lane(b, b.phi(common.type, [(common.v, before), (mixed.v, end)]))
+
+
+def _outlined(label: str, result: Lane, function: Callable[..., Lane],
+              args: Sequence[Lane]) -> Value:
+    """Call the module's function of this name, which is written at its first call."""
+    b = result.b
+    if label not in b.module:
+        parameters = [(a.type, f"x{i}") for i, a in enumerate(args)]
+        inner = Builder(b.module, label, parameters, result.type,
+                        attributes="nounwind noinline cold")
+        inner.ret(function(*(Lane(inner, p) for p in inner.parameters)).v)
+        inner.finish()
+    return b.call(result.type, label, *(a.v for a in args))
 
 
 def through_double(f: Callable[..., Lane], *args: Lane) -> Lane:

@@ -160,21 +160,21 @@ def _special(x: Lane, y: Lane, result: Lane) -> Lane:
 _LARGEST_EXPONENT = 2.0**80
 
 
+def _power_general(x: Lane, y: Lane) -> Lane:
+    magnitude = _magnitude if x.double else _magnitude_single
+    result, _ = magnitude(x.abs(), _bounded(y, _LARGEST_EXPONENT), False)
+    return _special(x, y, result)
+
+
 def power(x: Lane, y: Lane) -> Lane:
     magnitude, limit = (_magnitude, 700.0) if x.double else (_magnitude_single, 120.0)
-
-    def general() -> Lane:
-        bounded = _bounded(y, _LARGEST_EXPONENT)
-        result, _ = magnitude(x.abs(), bounded, False)
-        return _special(x, y, result)
-
     result, log = magnitude(x, y, True)
     ordinary = log.abs() < limit
     if not x.avx512:
         # Elsewhere the logarithms of zero, infinity and negative numbers do not show what they are,
         # and without fusion the product with a large exponent has no exact error.
         ordinary = ordinary & (x > 0.0) & (x < math.inf) & (y.abs() < _LARGEST_EXPONENT)
-    return rarely(~ordinary, result, general)
+    return rarely("power.general", ~ordinary, result, _power_general, x, y)
 
 
 def rsqrt(x: Lane) -> Lane:

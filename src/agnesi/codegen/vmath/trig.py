@@ -110,32 +110,32 @@ def _sine_single(x: Lane, ahead: int) -> Lane:
     return _quadrant_sine(reduce_near(x, 0.5), ahead)
 
 
+def _sine_far(size: Lane) -> Lane:
+    if not size.double:
+        return through_double(_sine_far, size)
+    return _sine(reduce_far(size, 1.0))
+
+
+def _cosine_far(size: Lane) -> Lane:
+    if not size.double:
+        return through_double(_cosine_far, size)
+    return -_sine(reduce_far(size, 1.0, 0.5))
+
+
+def _tangent_far(size: Lane) -> Lane:
+    return _tangent(reduce_far(size, 0.5))
+
+
 def sin(x: Lane) -> Lane:
     size = x.abs()
-
-    def far(wide: Lane) -> Lane:
-        return _sine(reduce_far(wide, 1.0))
-
-    if x.double:
-        near = _sine(reduce_near(size, 1.0))
-        result = rarely(is_huge(size), near, lambda: far(size))
-    else:
-        near = _sine_single(size, 0)
-        result = rarely(is_huge(size), near, lambda: through_double(far, size))
-    return result.flip(x.sign_bits())
+    near = _sine(reduce_near(size, 1.0)) if x.double else _sine_single(size, 0)
+    return rarely("sin.far", is_huge(size), near, _sine_far, size).flip(x.sign_bits())
 
 
 def cos(x: Lane) -> Lane:
     size = x.abs()
-
-    def far(wide: Lane) -> Lane:
-        return -_sine(reduce_far(wide, 1.0, 0.5))
-
-    if x.double:
-        near = -_sine(reduce_near(size, 1.0, 0.5))
-        return rarely(is_huge(size), near, lambda: far(size))
-    near = _sine_single(size, 1)
-    return rarely(is_huge(size), near, lambda: through_double(far, size))
+    near = -_sine(reduce_near(size, 1.0, 0.5)) if x.double else _sine_single(size, 1)
+    return rarely("cos.far", is_huge(size), near, _cosine_far, size)
 
 
 def _tangent(reduced: Reduced) -> Lane:
@@ -154,8 +154,7 @@ def tan(x: Lane) -> Lane:
         return through_double(tan, x)
     size = x.abs()
     near = _tangent(reduce_near(size, 0.5))
-    far = rarely(is_huge(size), near, lambda: _tangent(reduce_far(size, 0.5)))
-    return far.flip(x.sign_bits())
+    return rarely("tan.far", is_huge(size), near, _tangent_far, size).flip(x.sign_bits())
 
 
 def _arc(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
