@@ -115,7 +115,8 @@ class Nest(Kernel):
 class Matrix:
     """An operand of a product: a buffer with a base offset and strides over (batch, row, column).
 
-    A kernel's operands have one batch axis; before they are cut there may be any number.
+    A kernel's operands have one batch axis; before they are cut there may be any number.  Those of
+    a convolution have a stride for each axis of the tensor.
     """
 
     buffer: Buffer
@@ -131,6 +132,59 @@ class Product(Kernel):
     a: Matrix = None  # type: ignore[assignment]
     b: Matrix = None  # type: ignore[assignment]
     axes: tuple[Axis | None, Axis | None, Axis | None] = (None, None, None)
+    total: Buffer = None  # type: ignore[assignment]
+    body: list[Store] = field(default_factory=list)
+
+    def stores(self) -> list[Store]:
+        return self.body
+
+    def reads(self) -> list[Buffer]:
+        seen = buffers_of(s.value for s in self.body)
+        return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
+
+
+@dataclass(frozen=True)
+class ConvSizes:
+    """Sizes of a convolution of any kind, as the forward one has them; all are at least 1.
+
+    The tuples have an entry for each of one to three spatial axes.  Window ``p`` has tap ``t`` at
+    ``p * stride + t * dilation - low`` of the image, which is zero outside of its size.
+    """
+
+    batch: int
+    groups: int
+    channels: int  # of the image, in one group
+    filters: int  # channels of the result, in one group
+    image: tuple[int, ...]
+    kernel: tuple[int, ...]
+    places: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]  # (low, high)
+
+
+@dataclass
+class Convolution(Kernel):
+    """A convolution or one of its adjoints; the stores are its epilogue, as in a product.
+
+    ========= =============== ============= ==================
+    kind      first           second        result
+    ========= =============== ============= ==================
+    "forward" image           filters       (n, o, *places)
+    "input"   cotangent       filters       (n, c, *image)
+    "weight"  image           cotangent     (o, c, *kernel)
+    ========= =============== ============= ==================
+
+    Image is (n, groups * channels, *space), filters (groups * filters, channels, *kernel), and
+    the cotangent (n, groups * filters, *places); operands have a stride for each of these axes.
+    ``axes`` has one for each of the result's, in that order.
+    """
+
+    kind: str = "forward"
+    sizes: ConvSizes = None  # type: ignore[assignment]
+    a: Matrix = None  # type: ignore[assignment]
+    b: Matrix = None  # type: ignore[assignment]
+    axes: tuple[Axis, ...] = ()
     total: Buffer = None  # type: ignore[assignment]
     body: list[Store] = field(default_factory=list)
 
