@@ -99,16 +99,20 @@ class Kernel:
 
 @dataclass
 class Nest(Kernel):
-    """A loop nest: for all points of ``axes``, evaluate and store."""
+    """A loop nest: for all points of ``axes``, evaluate and store.
+
+    Along the axes in ``ordered`` a point may need what earlier ones stored.
+    """
 
     axes: tuple[Axis, ...] = ()
     body: list[Store] = field(default_factory=list)
+    ordered: frozenset[Axis] = frozenset()
 
     def stores(self) -> list[Store]:
         return self.body
 
     def reads(self) -> list[Buffer]:
-        return buffers_of(s.value for s in self.body)
+        return buffers_of(v for s in self.body for v in (s.value, *s.offset.atoms))
 
 
 @dataclass
@@ -209,6 +213,18 @@ class Callback(Kernel):
 
     def writes(self) -> list[Buffer]:
         return self.results
+
+
+@dataclass
+class Check(Kernel):
+    """Stops the function unless the one bool in ``flag`` holds; ``text`` is the ``error``'s."""
+
+    flag: Buffer = None  # type: ignore[assignment]
+    error: str = "ValueError"
+    text: str = ""
+
+    def reads(self) -> list[Buffer]:
+        return [self.flag]
 
 
 def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:

@@ -297,6 +297,20 @@ class Part:
         return cls((0,) * len(shape), (1,) * len(shape), tuple(shape), function)
 
 
+@dataclass(frozen=True)
+class Turns:
+    """Elements of a result written in order: a place may come up several times, or be read again.
+
+    ``function(own, at)`` gives the place that the point ``at`` of ``shape`` writes, and its value;
+    ``own`` reads the result as it is then.  Points follow each other row by row along the axes in
+    ``order`` and those that places depend on through values; along the others they do not meet.
+    """
+
+    shape: tuple[int, ...]
+    function: Callable[[Read, At], tuple[At, Expr]]
+    order: tuple[int, ...] = ()
+
+
 def unravel(flat: Affine, shape: Sequence[int]) -> At:
     """Indices of the element at row-major position ``flat``."""
     result: list[Affine] = []
