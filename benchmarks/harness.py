@@ -46,6 +46,7 @@ class Case:
     goal: float | None = None  # best peer's time over ours, at least
     limit: float | None = None  # seconds, at most
     rivals: tuple[str, ...] | None = None  # the peers that the goal speaks of; None: all
+    items: int = 0  # words or images of one call, where a rate says more than a time
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Result:
     limit: float | None = None
     rivals: tuple[str, ...] | None = None
     bound: float | None = None  # seconds that the machine needs at its measured peaks
+    items: int = 0
 
     @classmethod
     def empty(cls, context: Context, case: str, **goals: Any) -> Result:
@@ -140,7 +142,7 @@ class Context:
         ready, absent = prepare(case)
         result = Result.empty(
             self, case.name, goal=case.goal, limit=case.limit, rivals=case.rivals,
-            bound=self.bound(case.bytes, case.flops, case.dtype),
+            bound=self.bound(case.bytes, case.flops, case.dtype), items=case.items,
         )  # fmt: skip
         result.absent.update(absent)
         rounds = time_in_turn(ready, self.quick, cool=0.006 if self.threads > 1 else 0.0)

@@ -25,17 +25,20 @@ def suite_table(title: str, results: Sequence[Result]) -> str:
     shortest rounds follows in brackets.
     """
     peers = list(dict.fromkeys(n for r in results for n in r.seconds if n != OURS))
-    head = ["case", "agnesi", "ratio", "goal", "met", "best peer", "% of limit", *peers]
-    rows = [head, *(_row(r, peers) for r in results)]
+    rate = ["items/s"] if any(r.items for r in results) else []
+    head = ["case", "agnesi", *rate, "ratio", "goal", "met", "best peer", "% of limit", *peers]
+    rows = [head, *(_row(r, peers, bool(rate)) for r in results)]
     threads = f"{results[0].threads} thread{'s' if results[0].threads > 1 else ''}"
     return "\n".join([f"{title} ({threads})", *_aligned(rows), *_reasons(results)])
 
 
-def _row(result: Result, peers: Sequence[str]) -> list[str]:
+def _row(result: Result, peers: Sequence[str], rate: bool) -> list[str]:
     fraction = result.bound / result.ours if result.bound and result.ours else None
+    per_second = f"{result.items / result.ours:,.0f}" if result.items and result.ours else "-"
     return [
         result.case,
         seconds(result.ours),
+        *([per_second] if rate else []),
         ratio_text(result),
         goal_text(result),
         {True: "yes", False: "NO", None: "-"}[result.met],
