@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.product import emit_product, plan_product
+from agnesi.codegen.structure import structure
 from agnesi.core.kernels import Buffer, Callback, Kernel, Nest, Product
 
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
@@ -48,7 +49,8 @@ def emit_program(kernels: Sequence[Kernel], machine: Machine) -> tuple[str, list
     """
     module = Module(machine.features)
     steps: list[Step] = []
-    known: dict[str, str] = {}
+    known: dict[Hashable, Step] = {}
+    texts: dict[str, str] = {}
     callbacks = 0
     for kernel in kernels:
         if isinstance(kernel, Callback):
@@ -56,16 +58,20 @@ def emit_program(kernels: Sequence[Kernel], machine: Machine) -> tuple[str, list
             steps.append(Step(f"python {kernel.op.name}", 1, False, places, callbacks))
             callbacks += 1
         else:
-            steps.append(_step(module, kernel, machine, f"k{len(known)}", known))
+            key = structure(kernel)
+            if key not in known:
+                known[key] = _step(module, kernel, machine, f"k{len(texts)}", texts)
+            steps.append(replace(known[key], places=_places(kernel)))
     _body(module, steps)
     return str(module), steps
 
 
 def _step(module: Module, kernel: Kernel, machine: Machine, name: str,
-          known: dict[str, str]) -> Step:
+          texts: dict[str, str]) -> Step:
+    """A kernel's function, written unless another kernel has the same text."""
     b = Builder(module, name, _TASK)
     places, begin, end, _ = b.parameters
-    buffers = _distinct((*kernel.reads(), *kernel.writes()))
+    buffers = _places(kernel)
     numbers = {_spot(buffer): i for i, buffer in enumerate(buffers)}
     pointers = [b.load("ptr", b.gep("ptr", places, i64(i))) for i in range(len(buffers))]
 
@@ -84,10 +90,14 @@ def _step(module: Module, kernel: Kernel, machine: Machine, name: str,
         emit_nest(b, shape, pointer, machine.vector_bits, begin, end)
     b.ret()
     text = b.text().replace(f"@{name}(", "@(", 1)
-    if text not in known:
-        known[text] = name
+    if text not in texts:
+        texts[text] = name
         b.finish()
-    return Step(known[text], units, parallel, buffers)
+    return Step(texts[text], units, parallel, buffers)
+
+
+def _places(kernel: Kernel) -> tuple[Buffer, ...]:
+    return _distinct((*kernel.reads(), *kernel.writes()))
 
 
 def _work(product: Product) -> int:

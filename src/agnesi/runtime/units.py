@@ -1,8 +1,8 @@
 """Cutting a module into units that are compiled, cached and shared on their own.
 
 A large internal function that needs nothing of its module but declarations, constants and units
-before it becomes a unit, named by its content: programs that have it in common compile it once.  All
-else stays together in the last unit, which is the module itself with those functions declared only.
+before it becomes a unit, named by its content: programs that have it in common compile it once.
+All else stays together in the last unit: the module itself with those functions declared only.
 """
 
 from __future__ import annotations

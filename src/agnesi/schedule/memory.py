@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agnesi.core.kernels import Buffer, Kernel, Nest, Product, Store, buffers_of, walk
+from agnesi.core.kernels import Buffer, Kernel, Nest, Product, Program, Store, buffers_of, walk
 from agnesi.core.loops import Affine, Axis, load, ravel
-from agnesi.schedule.fuse import Program
 
 _ALIGN = 64
 _ROLES = ("argument", "state", "constant", "output")
@@ -30,20 +29,23 @@ class Layout:
 
 
 def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
-            donated: Sequence[Buffer] = ()) -> Layout:
+            donated: Sequence[Buffer] = (),
+            carried: Sequence[tuple[Buffer, Buffer]] = ()) -> Layout:
     """Order kernels and give every buffer its memory.
 
     ``updates`` pairs a state buffer with the result that replaces it; ``donated`` arguments may be
-    overwritten by results.
+    overwritten by results.  The results of ``carried`` pairs replace the first of each pair where
+    that takes no copy.
     """
     kernels = list(program.kernels)
     shared: dict[Buffer, Buffer] = {}
     after: dict[int, set[int]] = {}
     copies: list[tuple[Buffer, Buffer]] = []
     index = _Index(kernels)
-    for state, result in updates:
+    for pair in (*updates, *carried):
+        state, result = pair
         if result.role != "output" or not index.goes_in_place(state, result, after):
-            copies.append((state, result))
+            copies += [] if pair in carried else [pair]
             continue
         result.role = "state"
         shared[result] = state
@@ -52,15 +54,15 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     for _, result in copies:
         if result.role == "output":
             result.role = "temporary"
+    lifetimes = _lifetimes(kernels)
     for result in program.outputs:
-        _reuse_donated(kernels, result, donated, shared)
+        _reuse_donated(kernels, result, donated, shared, lifetimes)
     used = {b for kernel in kernels for b in kernel.reads()}
     table = [b for b in (*program.leaves.values(), *program.outputs)
              if b.role != "temporary" and b not in shared and (b.role != "constant" or b in used)]
     table = sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
     for slot, buffer in enumerate(table):
         buffer.slot = slot
-    lifetimes = _lifetimes(kernels)
     arena = _place_temporaries(kernels, lifetimes, shared, len(table))
     for buffer, owner in shared.items():
         while owner in shared:
@@ -187,8 +189,7 @@ def _lifetimes(kernels: Sequence[Kernel]) -> dict[Buffer, tuple[int, int]]:
 
 
 def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: Sequence[Buffer],
-                   shared: dict[Buffer, Buffer]) -> None:
-    spans = _lifetimes(kernels)
+                   shared: dict[Buffer, Buffer], spans: dict[Buffer, tuple[int, int]]) -> None:
     if result.role != "output" or result not in spans:
         return
     for argument in donated:

@@ -291,7 +291,7 @@ def any_lane(condition: Lane) -> Value:
 
 def rarely(name: str, condition: Lane, common: Lane, general: Callable[..., Lane],
            *args: Lane) -> Lane:
-    """``common``, or ``general(*args)`` in the lanes of ``condition``; a branch skips it if none is.
+    """``common``, or ``general(*args)`` in the lanes of ``condition``; if none, a branch skips it.
 
     ``general`` becomes a function of its own, called by this name and shared by the whole module:
     what hardly ever runs must not be compiled anew wherever it might.

@@ -1,0 +1,62 @@
+"""What the code of a kernel depends on, as a key: kernels of equal keys get one function."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from agnesi.core.kernels import Buffer, Kernel, walk
+from agnesi.core.loops import Affine, Expr
+
+
+def structure(kernel: Kernel) -> Hashable:
+    """The kernel without its graph nodes, with buffers and expressions numbered as they come.
+
+    Where a buffer lies does not count, only which buffers lie in the same place.
+    """
+    return _Key().of(kernel)
+
+
+class _Key:
+    def __init__(self) -> None:
+        self.buffers: dict[int, int] = {}
+        self.spots: dict[tuple[int, int], int] = {}
+        self.values: dict[int, int] = {}
+
+    def of(self, part: Any) -> Hashable:
+        if isinstance(part, Expr):
+            return self._value(part)
+        if isinstance(part, Affine):
+            return part.const, tuple([(self.of(a), c) for a, c in part.terms.items()])
+        if isinstance(part, Buffer):
+            return self._buffer(part)
+        if isinstance(part, (list, tuple)):
+            return tuple([self.of(p) for p in part])
+        if is_dataclass(part) and type(part).__hash__ is None:
+            rest = [self.of(getattr(part, f.name)) for f in fields(part) if f.name != "nodes"]
+            return type(part), *rest
+        hash(part)
+        return part
+
+    def _buffer(self, buffer: Buffer) -> Hashable:
+        number = self.buffers.get(id(buffer))
+        if number is None:
+            self.buffers[id(buffer)] = number = len(self.buffers)
+            place = buffer.slot, buffer.offset
+            spot = self.spots.setdefault(place, len(self.spots))
+            return number, spot, buffer.role, buffer.dtype, buffer.shape, buffer.strides
+        return number
+
+    def _value(self, value: Expr) -> Hashable:
+        """The number of an expression; at its first use, with all that it is made of."""
+        found = self.values.get(id(value))
+        if found is not None:
+            return found
+        new = []
+        for v in walk([value]):
+            if id(v) not in self.values:
+                args = tuple([self.values[id(a)] for a in v.args])
+                self.values[id(v)] = len(self.values)
+                new.append((v.op, args, v.dtype, self.of(v.param)))
+        return tuple(new)
