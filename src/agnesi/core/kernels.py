@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +95,10 @@ class Kernel:
 
     def writes(self) -> list[Buffer]:
         return [s.buffer for s in self.stores()]
+
+    def blocks(self) -> list[Block]:
+        """Kernels inside of this one."""
+        return []
 
 
 @dataclass
@@ -225,6 +229,144 @@ class Check(Kernel):
 
     def reads(self) -> list[Buffer]:
         return [self.flag]
+
+
+@dataclass
+class Source:
+    """Where a buffer of a :class:`Block` lies: in one outside, ``step`` further each turn.
+
+    ``offset`` and ``step`` count elements.
+    """
+
+    buffer: Buffer
+    offset: int = 0
+    step: int = 0
+
+
+@dataclass
+class Block:
+    """Kernels with a table of addresses of their own: the body of a loop, or one side of a branch.
+
+    ``table`` lists the buffers that own an entry, in order; behind them comes the arena.
+    ``sources`` tells where entries lie outside; whatever runs the block gives it the others.
+    """
+
+    kernels: list[Kernel]
+    table: list[Buffer]
+    sources: dict[Buffer, Source]
+    arena_bytes: int
+
+    def reads(self) -> list[Buffer]:
+        """Buffers outside that the block reads."""
+        used = {b for kernel in self.kernels for b in kernel.reads()}
+        return [s.buffer for b, s in self.sources.items() if b in used]
+
+
+@dataclass
+class Carry:
+    """What one turn hands to the next: the body reads ``inside`` and fills ``following``.
+
+    ``first`` and ``last`` lie outside; nobody may want the last one.
+    """
+
+    inside: Buffer
+    following: Buffer
+    first: Source
+    last: Buffer | None
+
+
+@dataclass
+class Loop(Kernel):
+    """Runs a block again and again.
+
+    Attributes
+    ----------
+    length : int or None
+        Turns at most; None where ``condition`` alone decides.
+    rows : list of (Buffer, Source)
+        What turn ``t`` wrote to the buffer of the block belongs at ``t`` steps in the source.
+    count : Buffer, optional
+        Holds the number of turns, where it is less than ``length``.
+    stop : Buffer, optional
+        Of the block: whether this turn was the last.  The rows that follow repeat the last one.
+    done : Buffer, optional
+        Takes the number of turns.
+    condition : Block, optional
+        Fills ``goes_on`` before every turn; it reads the carries through ``asks``.
+    scratch : Buffer
+        Room for what the blocks keep to themselves.
+    """
+
+    length: int | None = None
+    block: Block = None  # type: ignore[assignment]
+    carries: list[Carry] = field(default_factory=list)
+    rows: list[tuple[Buffer, Source]] = field(default_factory=list)
+    reverse: bool = False
+    count: Buffer | None = None
+    stop: Buffer | None = None
+    done: Buffer | None = None
+    condition: Block | None = None
+    asks: list[Buffer] = field(default_factory=list)
+    goes_on: Buffer | None = None
+    scratch: Buffer = None  # type: ignore[assignment]
+
+    def reads(self) -> list[Buffer]:
+        found = [c.first.buffer for c in self.carries] + self.block.reads()
+        if self.condition is not None:
+            found += self.condition.reads()
+        if self.count is not None:
+            found.append(self.count)
+        return list(dict.fromkeys(found))
+
+    def writes(self) -> list[Buffer]:
+        found = [c.last for c in self.carries if c.last is not None]
+        found += [source.buffer for _, source in self.rows]
+        if self.done is not None:
+            found.append(self.done)
+        return list(dict.fromkeys([*found, self.scratch]))
+
+    def blocks(self) -> list[Block]:
+        return [self.block] if self.condition is None else [self.condition, self.block]
+
+
+@dataclass
+class Branch(Kernel):
+    """Runs one of two blocks, which fill the same results."""
+
+    chosen: Source = None  # type: ignore[assignment]
+    then: Block = None  # type: ignore[assignment]
+    otherwise: Block = None  # type: ignore[assignment]
+    results: list[Buffer] = field(default_factory=list)
+    scratch: Buffer = None  # type: ignore[assignment]
+
+    def reads(self) -> list[Buffer]:
+        written = {*self.results}
+        found = [self.chosen.buffer, *self.then.reads(), *self.otherwise.reads()]
+        return [b for b in dict.fromkeys(found) if b not in written]
+
+    def writes(self) -> list[Buffer]:
+        return [*self.results, self.scratch]
+
+    def blocks(self) -> list[Block]:
+        return [self.then, self.otherwise]
+
+
+class Program:
+    """Kernels in order, with the buffers of a graph's leaves and results."""
+
+    def __init__(self) -> None:
+        self.kernels: list[Kernel] = []
+        self.leaves: dict[int, Buffer] = {}
+        self.outputs: list[Buffer] = []
+        self.buffers: list[Buffer] = []
+
+
+def nested(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
+    """All kernels, those inside of loops and branches too."""
+    for kernel in kernels:
+        yield kernel
+        for block in kernel.blocks():
+            yield from nested(block.kernels)
 
 
 def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:

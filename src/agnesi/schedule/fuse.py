@@ -15,6 +15,7 @@ from agnesi.core.kernels import (
     Matrix,
     Nest,
     Product,
+    Program,
     Store,
     buffers_of,
     walk,
@@ -23,16 +24,6 @@ from agnesi.core.loops import Affine, At, Axis, Expr, Read
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, flattened, one_batch
 from agnesi.schedule.plan import Cluster, Plan, flat_source, is_empty, lowerable
-
-
-class Program:
-    """Kernels in order, with the buffers of a graph's leaves and results."""
-
-    def __init__(self) -> None:
-        self.kernels: list[Kernel] = []
-        self.leaves: dict[int, Buffer] = {}
-        self.outputs: list[Buffer] = []
-        self.buffers: list[Buffer] = []
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
