@@ -83,9 +83,13 @@ class Store:
 
 @dataclass
 class Kernel:
-    """Base of kernels: the graph nodes that it computes, for printing and errors."""
+    """Base of kernels: the graph nodes that it computes, for printing and errors.
+
+    It runs when the buffers in ``waits`` are filled, though it does not read them.
+    """
 
     nodes: list[Node] = field(default_factory=list)
+    waits: list[Buffer] = field(default_factory=list, kw_only=True)
 
     def stores(self) -> list[Store]:
         return []

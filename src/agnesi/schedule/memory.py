@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from agnesi.core.kernels import Buffer, Kernel, Nest, Product, Program, Store, buffers_of, walk
 from agnesi.core.loops import Affine, Axis, load, ravel
+from agnesi.schedule import arena
+from agnesi.schedule.depend import Dependence
+from agnesi.schedule.order import least_memory
 
-_ALIGN = 64
 _ROLES = ("argument", "state", "constant", "output")
 
 
@@ -39,17 +41,18 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     """
     kernels = list(program.kernels)
     shared: dict[Buffer, Buffer] = {}
-    after: dict[int, set[int]] = {}
     copies: list[tuple[Buffer, Buffer]] = []
-    index = _Index(kernels)
+    dependence = Dependence(kernels)
     for pair in (*updates, *carried):
         state, result = pair
-        if result.role != "output" or not index.goes_in_place(state, result, after):
+        if result.role != "output" or not _goes_in_place(
+            kernels, dependence, state, result
+        ):
             copies += [] if pair in carried else [pair]
             continue
         result.role = "state"
         shared[result] = state
-    kernels = index.ordered(after)
+    kernels = [kernels[k] for k in least_memory(kernels, dependence)]
     kernels += [_copy(state, result) for state, result in copies]
     for _, result in copies:
         if result.role == "output":
@@ -63,12 +66,12 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     table = sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
     for slot, buffer in enumerate(table):
         buffer.slot = slot
-    arena = _place_temporaries(kernels, lifetimes, shared, len(table))
+    arena_bytes = _place_temporaries(kernels, lifetimes, shared, len(table))
     for buffer, owner in shared.items():
         while owner in shared:
             owner = shared[owner]
         buffer.slot, buffer.offset = owner.slot, owner.offset
-    return Layout(kernels, table, len(table), arena, shared, lifetimes)
+    return Layout(kernels, table, len(table), arena_bytes, shared, lifetimes)
 
 
 def _copy(state: Buffer, result: Buffer) -> Kernel:
@@ -108,67 +111,18 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     return True
 
 
-class _Index:
-    """Who reads and writes what, by position."""
-
-    def __init__(self, kernels: Sequence[Kernel]) -> None:
-        self.kernels = kernels
-        self.readers: dict[Buffer, list[int]] = {}
-        self.writers: dict[Buffer, list[int]] = {}
-        self.needs: list[set[int]] = []
-        for k, kernel in enumerate(kernels):
-            needs: set[int] = set()
-            for buffer in kernel.reads():
-                self.readers.setdefault(buffer, []).append(k)
-                needs.update(self.writers.get(buffer, ()))
-            for buffer in kernel.writes():
-                needs.update(w for w in self.writers.get(buffer, ()) if w != k)
-                self.writers.setdefault(buffer, []).append(k)
-            self.needs.append(needs - {k})
-
-    def goes_in_place(self, state: Buffer, result: Buffer, after: dict[int, set[int]]) -> bool:
-        """Decide on an update in place; notes that its kernel comes after the state's readers."""
-        writers = self.writers.get(result, [])
-        if len(writers) != 1 or not state.contiguous:
-            return False
-        (writer,) = writers
-        if not overwrites_safely(self.kernels[writer], state, result) and (
-            state in self.kernels[writer].reads() or not _same(state, result)
-        ):
-            return False
-        others = {r for r in self.readers.get(state, ()) if r != writer}
-        if any(self._depends(r, writer, after) for r in others):
-            return False
-        after.setdefault(writer, set()).update(others)
-        return True
-
-    def _depends(self, start: int, goal: int, after: dict[int, set[int]]) -> bool:
-        stack, seen = [start], {start}
-        while stack:
-            k = stack.pop()
-            for n in self.needs[k] | after.get(k, set()):
-                if n == goal:
-                    return True
-                if n not in seen:
-                    seen.add(n)
-                    stack.append(n)
+def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buffer,
+                   result: Buffer) -> bool:
+    """Decide on an update in place; its kernel then comes behind the state's readers."""
+    writers = dependence.writers.get(result, [])
+    if len(writers) != 1 or not state.contiguous:
         return False
-
-    def ordered(self, after: dict[int, set[int]]) -> list[Kernel]:
-        """Kernels after all that they need, else in the given order."""
-        done: set[int] = set()
-        result: list[Kernel] = []
-        stack = [(k, False) for k in reversed(range(len(self.kernels)))]
-        while stack:
-            k, ready = stack.pop()
-            if ready:
-                result.append(self.kernels[k])
-            elif k not in done:
-                done.add(k)
-                stack.append((k, True))
-                needs = self.needs[k] | after.get(k, set())
-                stack.extend((n, False) for n in sorted(needs, reverse=True) if n not in done)
-        return result
+    (writer,) = writers
+    if not overwrites_safely(kernels[writer], state, result) and (
+        state in kernels[writer].reads() or not _same(state, result)
+    ):
+        return False
+    return dependence.put_behind(writer, dependence.readers.get(state, ()))
 
 
 def _same(a: Buffer, b: Buffer) -> bool:
@@ -226,24 +180,8 @@ def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int,
                     break
             else:
                 owners[buffer] = spans[buffer][1]
-    blocks = sorted(
-        ((b, spans[b][0], last) for b, last in owners.items()), key=lambda x: -x[0].nbytes
-    )
-    placed: list[tuple[int, int, int, int]] = []
-    total = 0
-    for buffer, first, last in blocks:
-        size = -(-max(buffer.nbytes, 1) // _ALIGN) * _ALIGN
-        offset = _lowest_gap(size, [p for p in placed if p[2] <= last and p[3] >= first])
+    blocks = [arena.Block(arena.rounded(b.nbytes), spans[b][0], last) for b, last in owners.items()]
+    offsets, total = arena.place(blocks)
+    for buffer, offset in zip(owners, offsets, strict=True):
         buffer.slot, buffer.offset = slot, offset
-        placed.append((offset, size, first, last))
-        total = max(total, offset + size)
     return total
-
-
-def _lowest_gap(size: int, busy: list[tuple[int, int, int, int]]) -> int:
-    offset = 0
-    for start, length, *_ in sorted(busy):
-        if start - offset >= size:
-            break
-        offset = max(offset, start + length)
-    return offset

@@ -1,0 +1,153 @@
+"""Places in one arena for buffers that live at different times."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+ALIGN = 64
+#: Blocks from which only the order of time is tried: looking at all others would be quadratic.
+_MANY = 3000
+
+
+class Block(NamedTuple):
+    """Bytes that are needed from one kernel to another, both included."""
+
+    size: int
+    first: int
+    last: int
+
+
+def rounded(nbytes: int) -> int:
+    """Bytes that a buffer takes in the arena."""
+    return -(-max(nbytes, 1) // ALIGN) * ALIGN
+
+
+def most_alive(blocks: Sequence[Block]) -> int:
+    """The most bytes that are needed at one time: no arena is smaller."""
+    changes: dict[int, int] = {}
+    for size, first, last in blocks:
+        changes[first] = changes.get(first, 0) + size
+        changes[last + 1] = changes.get(last + 1, 0) - size
+    alive = most = 0
+    for _, change in sorted(changes.items()):
+        alive += change
+        most = max(most, alive)
+    return most
+
+
+def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
+    """An offset for every block, and the size of the arena.
+
+    Blocks go one after another to the tightest gap between those that live at the same time; of
+    several orders the one with the smallest arena counts.
+    """
+    goal = most_alive(blocks)
+    best, total = _in_time(blocks)
+    if len(blocks) > _MANY:
+        return best, total
+    keys: tuple[Callable[[Block], tuple[int, ...]], ...] = (
+        lambda b: (-b.size, b.first),
+        lambda b: (-b.size * (b.last - b.first + 1), b.first),
+        lambda b: (b.first - b.last, -b.size),
+    )
+    for key in keys:
+        if total <= goal:
+            break
+        order = sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
+        offsets, size = _one_by_one(blocks, order)
+        if size < total:
+            best, total = offsets, size
+    return best, total
+
+
+def _one_by_one(blocks: Sequence[Block], order: Sequence[int]) -> tuple[list[int], int]:
+    """Blocks in a given order, each in the tightest gap among those placed before it."""
+    offsets = [0] * len(blocks)
+    taken = np.zeros((len(blocks), 4), np.int64)  # offset, size, first, last
+    total = 0
+    for count, i in enumerate(order):
+        size, first, last = blocks[i]
+        placed = taken[:count]
+        busy = placed[(placed[:, 2] <= last) & (placed[:, 3] >= first)]
+        offset = _tightest(size, busy[np.argsort(busy[:, 0], kind="stable")].tolist())
+        offsets[i] = offset
+        taken[count] = offset, size, first, last
+        total = max(total, offset + size)
+    return offsets, total
+
+
+def _tightest(size: int, busy: Sequence[Sequence[int]]) -> int:
+    """The smallest gap that is large enough; behind everything if there is none."""
+    end, best, spare = 0, -1, 0
+    for offset, length, *_ in busy:
+        gap = offset - end
+        if gap >= size and (best < 0 or gap < spare):
+            best, spare = end, gap
+        end = max(end, offset + length)
+    return end if best < 0 else best
+
+
+def _in_time(blocks: Sequence[Block]) -> tuple[list[int], int]:
+    """Blocks as they come to life, each in the tightest place that is free then."""
+    offsets = [0] * len(blocks)
+    ends = sorted(range(len(blocks)), key=lambda i: blocks[i].last)
+    free = _Free()
+    dead = 0
+    for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].first, -blocks[i].size)):
+        while blocks[ends[dead]].last < blocks[i].first:
+            free.give(offsets[ends[dead]], blocks[ends[dead]].size)
+            dead += 1
+        offsets[i] = free.take(blocks[i].size)
+    return offsets, free.end
+
+
+class _Free:
+    """Free ranges below ``end``, which grows where none is large enough."""
+
+    def __init__(self) -> None:
+        self.end = 0
+        self.by_size: list[tuple[int, int]] = []  # size, offset
+        self.starts: dict[int, int] = {}  # offset to size
+        self.stops: dict[int, int] = {}  # end to offset
+
+    def take(self, size: int) -> int:
+        at = bisect.bisect_left(self.by_size, (size, 0))
+        if at < len(self.by_size):
+            length, offset = self.by_size[at]
+            self._remove(offset, length)
+        elif self.end in self.stops:  # the last range grows
+            offset = self.stops[self.end]
+            length = self.starts[offset]
+            self._remove(offset, length)
+            self.end, length = offset + size, size
+        else:
+            offset, length, self.end = self.end, size, self.end + size
+        if length > size:
+            self._add(offset + size, length - size)
+        return offset
+
+    def give(self, offset: int, size: int) -> None:
+        before = self.stops.get(offset)
+        if before is not None:
+            length = self.starts[before]
+            self._remove(before, length)
+            offset, size = before, size + length
+        after = self.starts.get(offset + size)
+        if after is not None:
+            self._remove(offset + size, after)
+            size += after
+        self._add(offset, size)
+
+    def _add(self, offset: int, size: int) -> None:
+        bisect.insort(self.by_size, (size, offset))
+        self.starts[offset] = size
+        self.stops[offset + size] = offset
+
+    def _remove(self, offset: int, size: int) -> None:
+        del self.by_size[bisect.bisect_left(self.by_size, (size, offset))]
+        del self.starts[offset]
+        del self.stops[offset + size]

@@ -1,0 +1,78 @@
+"""Which kernel has to run before which: by what they hand on, and by what is overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agnesi.core.kernels import Buffer, Kernel
+
+
+class Dependence:
+    """What each kernel waits for, and one order that respects it.
+
+    Kernels go by their positions in the given sequence, which must be in order itself.
+
+    Attributes
+    ----------
+    needs, users : list of set of int
+        The kernels that have to be done before each, and those that wait for it.
+    order : list of int
+        All kernels, each behind what it needs.
+    """
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.readers: dict[Buffer, list[int]] = {}
+        self.writers: dict[Buffer, list[int]] = {}
+        self.needs: list[set[int]] = []
+        for k, kernel in enumerate(kernels):
+            needs: set[int] = set()
+            for buffer in kernel.reads():
+                self.readers.setdefault(buffer, []).append(k)
+                needs.update(self.writers.get(buffer, ()))
+            for buffer in kernel.waits:
+                needs.update(self.writers.get(buffer, ()))
+            for buffer in kernel.writes():
+                needs.update(self.writers.get(buffer, ()))
+                self.writers.setdefault(buffer, []).append(k)
+            self.needs.append(needs - {k})
+        self.users: list[set[int]] = [set() for _ in kernels]
+        for k, needs in enumerate(self.needs):
+            for n in needs:
+                self.users[n].add(k)
+        self.order = list(range(len(self.needs)))
+        self._rank = list(self.order)
+
+    def put_behind(self, kernel: int, others: Iterable[int]) -> bool:
+        """Let a kernel wait for others too; False, and no change, where that would be circular."""
+        others = set(others) - {kernel}
+        last = max((self._rank[n] for n in others), default=-1)
+        behind = self._reached(kernel, last)
+        if behind & others:
+            return False
+        self._move_behind(behind, self._rank[kernel], last)
+        self.needs[kernel] |= others
+        for n in others:
+            self.users[n].add(kernel)
+        return True
+
+    def _reached(self, kernel: int, last: int) -> set[int]:
+        """A kernel and those that wait for it, up to a place in the order."""
+        if self._rank[kernel] > last:
+            return set()
+        found, stack = {kernel}, [kernel]
+        while stack:
+            for user in self.users[stack.pop()]:
+                if user not in found and self._rank[user] <= last:
+                    found.add(user)
+                    stack.append(user)
+        return found
+
+    def _move_behind(self, moved: set[int], first: int, last: int) -> None:
+        """Bring some of the kernels between two places to the end of that range."""
+        if not moved:
+            return
+        part = self.order[first : last + 1]
+        part = [k for k in part if k not in moved] + [k for k in part if k in moved]
+        self.order[first : last + 1] = part
+        for place, k in enumerate(part, first):
+            self._rank[k] = place
