@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.interpret import interpret
 from agnesi.core.errors import MissingInputError
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.interpret import interpret
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
 

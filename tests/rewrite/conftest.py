@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agnesi.compiler.interpret import interpret
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, constant, constant_value
+from agnesi.core.interpret import interpret
 from agnesi.core.node import Node, leaves
 from agnesi.core.tensor import symbol
 from agnesi.rewrite import rewrite

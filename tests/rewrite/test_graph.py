@@ -5,9 +5,9 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.compiler.interpret import interpret
 from agnesi.core.errors import DTypeError, MissingInputError, ShapeError
 from agnesi.core.graph import FunctionGraph, clone
+from agnesi.core.interpret import interpret
 from agnesi.core.op import Op
 
 

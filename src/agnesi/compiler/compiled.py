@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.fingerprint import fingerprint, source_stamp
-from agnesi.compiler.interpret import interpret
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import config
 from agnesi.core.graph import FunctionGraph, live_tensor
+from agnesi.core.interpret import interpret
 from agnesi.core.tensor import Tensor, wrap
 
 

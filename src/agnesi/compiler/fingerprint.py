@@ -48,7 +48,11 @@ def operation(op: Any) -> str | None:
     if isinstance(op, Elementwise):
         ours = _is_ours(op.expand) and all(map(_is_ours, op.rules))
         return f"{kind.__qualname__} {op.name}" if ours else None
-    values = vars(op)
+    values = dict(vars(op))
+    for name in op.bodies:
+        values[name] = fingerprint(values[name].graph, ())
+        if values[name] is None:
+            return None
     if not all(map(_is_plain, values.values())):
         return None
     return f"{kind.__module__}.{kind.__qualname__} {sorted(values.items())!r}"

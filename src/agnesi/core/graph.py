@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from agnesi.core.dispatch import Item, graph_node
 from agnesi.core.errors import DTypeError, MissingInputError, ShapeError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import explain, typed
+from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor, symbol
 
 #: Operations whose two operands may change places without changing the result.
@@ -183,9 +185,9 @@ def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
     return True
 
 
-def inferred(node: Node, inputs: tuple[Node, ...], known: Mapping[Dim, Size]) -> Node:
+def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]) -> Node:
     """The node's operation on inputs of new types, with known sizes put into its parameters."""
-    op = node.op.resolve(lambda size: size_with(size, known))
+    op = node.op.resolve(known)
     xs: tuple[Any, ...] = inputs if type(op) is Item else tuple(symbol(n) for n in inputs)
     try:
         types = op.infer(*xs)
@@ -217,7 +219,7 @@ def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[N
         if inputs == node.inputs:
             done[node] = node
         elif known:
-            done[node] = inferred(node, inputs, known)
+            done[node] = inferred(node, inputs, partial(size_with, known=known))
         else:
             done[node] = copied(node, inputs)
     return [done[n] for n in outputs]
@@ -355,12 +357,13 @@ class FunctionGraph:
                 leaf.handle, leaf.name,
             )
             done[leaf] = new
-        return self._mapped(done, lambda node, inputs: inferred(node, inputs, known))
+        told = partial(size_with, known=known)
+        return self._mapped(done, lambda node, inputs: inferred(node, inputs, told))
 
     @no_gc()
     def expand(self) -> FunctionGraph:
         """The graph with every operation that has a ``decompose`` rule in simpler ones."""
-        if all(n.op is None or n.op.decompose is None for n in self.nodes):
+        if all(n.op is None or not (n.op.decompose or n.op.bodies) for n in self.nodes):
             return self
         interner = Interner()
         done: dict[Node, Node] = {n: interner.add(n) for n in self.inputs}
@@ -385,7 +388,7 @@ class FunctionGraph:
                 continue
             inputs = tuple([done[n] for n in node.inputs])
             if node.op is None or node.op.decompose is None:
-                done[node] = interner.rebuilt(node, inputs)
+                done[node] = interner.rebuilt(_expanded_inside(node), inputs)
                 continue
             results = decomposed(node, inputs)
             for part in results:
@@ -397,6 +400,21 @@ class FunctionGraph:
                 forward[node] = results[0]
                 stack.append(results[0])
         return FunctionGraph.of(self.inputs, [done[n] for n in self.outputs])
+
+    @no_gc()
+    def resolve(self, known: Callable[[Size], Size]) -> FunctionGraph:
+        """The graph with ``known(size)`` in the place of every size."""
+        nodes = toposort((*self.inputs, *self.outputs))
+        if all(known(n) == n for node in nodes for n in node.shape):
+            return self
+        done = {
+            leaf: Node(
+                None, (), tuple([known(n) for n in leaf.shape]), leaf.dtype, False,
+                leaf.requires_grad, leaf.where, leaf.value, leaf.handle, leaf.name,
+            )
+            for leaf in nodes if leaf.op is None
+        }
+        return self._mapped(done, lambda node, inputs: inferred(node, inputs, known))
 
     def _mapped(self, done: dict[Node, Node],
                 rebuild: Callable[[Node, tuple[Node, ...]], Node]) -> FunctionGraph:
@@ -434,6 +452,16 @@ def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
         raise explain(error, node.op.name, inputs, node.where) from None
     results = result if isinstance(result, tuple) else (result,)
     return tuple(graph_node(r) for r in results)
+
+
+def _expanded_inside(node: Node) -> Node:
+    """The node with the graphs that its operation holds expanded."""
+    if node.op is None or not node.op.bodies:
+        return node
+    bodies = {n: getattr(node.op, n).mapped(FunctionGraph.expand) for n in node.op.bodies}
+    new = copied(node, node.inputs)
+    new.op = replace(node.op, **bodies)
+    return new
 
 
 def inherit(new: Node, old: Node, known: Interner) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.interpret import interpret
 from agnesi.core import dtypes
 from agnesi.core.graph import FunctionGraph, constant
+from agnesi.core.interpret import interpret
 from agnesi.core.node import Node, leaves
 from agnesi.core.tensor import Tensor
 from agnesi.rewrite.engine import outside_traces

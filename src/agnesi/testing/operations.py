@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.compiler.interpret import interpret
 from agnesi.compiler.jit import jit
 from agnesi.core import dtypes
 from agnesi.core.dims import Dim
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.interpret import interpret
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.testing.gradients import check_grads

@@ -32,23 +32,39 @@ def interpret(graph: FunctionGraph, values: Sequence[np.ndarray],
     watch : callable, optional
         Called as ``watch(node, value)`` after each operation.
     """
-    if len(values) != len(graph.inputs):
-        raise MissingInputError(f"{len(graph.inputs)} inputs are needed, not {len(values)}")
-    known: dict[Node, Any] = dict(zip(graph.inputs, map(np.asarray, values), strict=True))
-    order = graph.nodes
-    uses = _uses(order, graph.outputs)
-    for node in order:
-        if node not in known:
-            known[node] = _leaf(node) if node.op is None else _computed(node, known)
-        if node.op is None:
-            continue
-        if watch is not None:
-            watch(node, known[node])
-        for source in node.inputs:
-            uses[source] -= 1
-            if not uses[source]:
-                del known[source]
-    return _own([known[n] for n in graph.outputs], graph.outputs)
+    return _own(Runner(graph)(values, watch), graph.outputs)
+
+
+class Runner:
+    """A graph in the order in which it runs; calling it with values of the inputs runs it.
+
+    The results may share memory with each other, with the values and with constants.
+    """
+
+    def __init__(self, graph: FunctionGraph) -> None:
+        self.graph = graph
+        self.order = graph.nodes
+        self.uses = _uses(self.order, graph.outputs)
+
+    def __call__(self, values: Sequence[np.ndarray],
+                 watch: Watcher | None = None) -> list[np.ndarray]:
+        inputs = self.graph.inputs
+        if len(values) != len(inputs):
+            raise MissingInputError(f"{len(inputs)} inputs are needed, not {len(values)}")
+        known: dict[Node, Any] = dict(zip(inputs, map(np.asarray, values), strict=True))
+        uses = self.uses.copy()
+        for node in self.order:
+            if node not in known:
+                known[node] = _leaf(node) if node.op is None else _computed(node, known)
+            if node.op is None:
+                continue
+            if watch is not None:
+                watch(node, known[node])
+            for source in node.inputs:
+                uses[source] -= 1
+                if not uses[source]:
+                    del known[source]
+        return [known[n] for n in self.graph.outputs]
 
 
 def _uses(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:
