@@ -116,8 +116,15 @@ class Module:
 
     def table(self, element: str, values: Sequence[float | int]) -> Value:
         """A private read-only array, shared by content; returns its address."""
-        body = ", ".join(f"{element} {_literal(element, v)}" for v in values)
-        text = f"private unnamed_addr constant [{len(values)} x {element}] [{body}], align 64"
+        return self._table(element, [_literal(element, v) for v in values])
+
+    def pointers(self, names: Sequence[str]) -> Value:
+        """A private read-only array with the addresses of functions of this module."""
+        return self._table("ptr", [f"@{name}" for name in names])
+
+    def _table(self, element: str, literals: Sequence[str]) -> Value:
+        body = ", ".join(f"{element} {v}" for v in literals)
+        text = f"private unnamed_addr constant [{len(literals)} x {element}] [{body}], align 64"
         name = self._globals.setdefault(text, f"@.t{len(self._globals)}")
         return Value(name, "ptr")
 
@@ -147,6 +154,8 @@ class Loop:
         self.carried = carried
         self.next: list[Value] = list(carried)
         self.results: list[Value] = []
+        #: Set to a bool that makes this turn the last.
+        self.until: Value | None = None
 
     def carry(self, *values: Value) -> None:
         """Set the values of the carried variables for the next turn."""
@@ -276,6 +285,9 @@ class Builder:
         yield handle
         following = self.value("i64", f"add nsw i64 {index.ref}, {step}")
         more = self.icmp("slt", following, stop)
+        if handle.until is not None:
+            on = self.op("xor", handle.until, Value("true", "i1"))
+            more = self.op("and", more, on)
         self.emit(f"br i1 {more.ref}, label %{head}, label %{after}{metadata}")
         latch = self.block
         heads = [f"  {index.ref} = phi i64 [{start.ref}, %{before}], [{following.ref}, %{latch}]"]

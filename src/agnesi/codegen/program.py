@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
+from agnesi.codegen.control import emit_control, inlined
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.product import emit_product, plan_product
+from agnesi.codegen.steps import Runner, Step, spot
 from agnesi.codegen.structure import structure
-from agnesi.core.kernels import Buffer, Callback, Kernel, Nest, Product
+from agnesi.core.kernels import (
+    FIRST_FAILURE,
+    Branch,
+    Buffer,
+    Callback,
+    Check,
+    Kernel,
+    Loop,
+    Nest,
+    Product,
+    nested,
+)
 
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 #: Multiply-adds from which a product is worth several threads.
 _PARALLEL_WORK = 600_000
+#: Steps in a row that the body calls one by one; it runs more of them from a table.
+_STRAIGHT = 24
 
 
 @dataclass(frozen=True)
@@ -27,73 +43,97 @@ class Machine:
     features: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Step:
-    """One kernel as the body runs it.
-
-    ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
-    does not tell where they are, so equal work is equal code.
-    """
-
-    name: str
-    units: int
-    parallel: bool
-    places: tuple[Buffer, ...]
-    callback: int = -1
-
-
 def emit_program(kernels: Sequence[Kernel], machine: Machine) -> tuple[str, list[Step]]:
     """The module's text, and what its body does step by step.
 
     The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.
     """
-    module = Module(machine.features)
-    steps: list[Step] = []
-    known: dict[Hashable, Step] = {}
-    texts: dict[str, str] = {}
-    callbacks = 0
-    for kernel in kernels:
+    program = _Program(kernels, machine)
+    steps = [program.step(kernel) for kernel in kernels]
+    _body(program, steps)
+    return str(program.module), steps
+
+
+class _Program:
+    """The functions of one module; blocks inside of loops and branches are written through it."""
+
+    def __init__(self, kernels: Sequence[Kernel], machine: Machine) -> None:
+        self.module = Module(machine.features)
+        self.machine = machine
+        self._known: dict[Hashable, Step] = {}
+        self._texts: dict[str, str] = {}
+        back = [k for k in nested(kernels) if isinstance(k, Callback)]
+        self._callbacks = {id(k): i for i, k in enumerate(back)}
+        checks = [k for k in nested(kernels) if isinstance(k, Check)]
+        self._failures = {id(k): i for i, k in enumerate(checks)}
+
+    def step(self, kernel: Kernel) -> Step:
+        """How the body runs a kernel, whose function is written here unless it is known."""
         if isinstance(kernel, Callback):
             places = (*kernel.inputs, *kernel.results)
-            steps.append(Step(f"python {kernel.op.name}", 1, False, places, callbacks))
-            callbacks += 1
+            return Step(f"python {kernel.op.name}", 1, False, places, self._callbacks[id(kernel)])
+        if isinstance(kernel, Loop | Branch):
+            return self._control(kernel)
+        if isinstance(kernel, Check):
+            return self._check(kernel)
+        key = structure(kernel)
+        if key not in self._known:
+            self._known[key] = self._task(kernel)
+        return replace(self._known[key], places=_places(kernel))
+
+    def _task(self, kernel: Kernel) -> Step:
+        b = Builder(self.module, f"k{len(self._texts)}", _TASK)
+        places, begin, end, _ = b.parameters
+        buffers = _places(kernel)
+        pointer = _given(b, places, buffers)
+        machine = self.machine
+        if isinstance(kernel, Product):
+            cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
+                               l2=machine.l2, l3=machine.l3)
+            units, parallel = cut.units, cut.units > 1 and _work(kernel) > _PARALLEL_WORK
+            emit_product(b, kernel, cut, pointer, begin, end)
         else:
-            key = structure(kernel)
-            if key not in known:
-                known[key] = _step(module, kernel, machine, f"k{len(texts)}", texts)
-            steps.append(replace(known[key], places=_places(kernel)))
-    _body(module, steps)
-    return str(module), steps
+            assert isinstance(kernel, Nest)
+            shape = prepare(kernel)
+            units, parallel = shape.units, shape.parallel
+            emit_nest(b, shape, pointer, machine.vector_bits, begin, end)
+        b.ret()
+        return Step(self._added(b), units, parallel, buffers)
+
+    def _control(self, kernel: Loop | Branch) -> Step:
+        inside = inlined(kernel)
+        steps = [[None if id(k) in inside else self.step(k) for k in block.kernels]
+                 for block in kernel.blocks()]
+        b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
+        places, rt = b.parameters
+        buffers = _places(kernel)
+        run = Runner(b, rt, [s for inner in steps for s in inner if s is not None])
+        emit_control(b, kernel, steps, _given(b, places, buffers), run, self.machine.vector_bits)
+        b.ret(Value("0", "i32"))
+        return Step(self._added(b), 1, False, buffers, control=True)
+
+    def _check(self, kernel: Check) -> Step:
+        """A function that returns the failure's code if the flag does not hold."""
+        b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
+        flag = b.load("i8", b.load("ptr", b.parameters[0]))
+        code = Value(str(FIRST_FAILURE + self._failures[id(kernel)]), "i32")
+        b.ret(b.select(b.icmp("ne", flag, Value("0", "i8")), Value("0", "i32"), code))
+        return Step(self._added(b), 1, False, (kernel.flag,), control=True)
+
+    def _added(self, b: Builder) -> str:
+        """The name of a function in the module: of one with the same text, if there is any."""
+        text = b.text().replace(f"@{b.name}(", "@(", 1)
+        if text not in self._texts:
+            self._texts[text] = b.name
+            b.finish()
+        return self._texts[text]
 
 
-def _step(module: Module, kernel: Kernel, machine: Machine, name: str,
-          texts: dict[str, str]) -> Step:
-    """A kernel's function, written unless another kernel has the same text."""
-    b = Builder(module, name, _TASK)
-    places, begin, end, _ = b.parameters
-    buffers = _places(kernel)
-    numbers = {_spot(buffer): i for i, buffer in enumerate(buffers)}
+def _given(b: Builder, places: Value, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
+    """The addresses of buffers, from the table that a function gets."""
+    numbers = {spot(buffer): i for i, buffer in enumerate(buffers)}
     pointers = [b.load("ptr", b.gep("ptr", places, i64(i))) for i in range(len(buffers))]
-
-    def pointer(buffer: Buffer) -> Value:
-        return pointers[numbers[_spot(buffer)]]
-
-    if isinstance(kernel, Product):
-        cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1, l2=machine.l2,
-                           l3=machine.l3)
-        units, parallel = cut.units, cut.units > 1 and _work(kernel) > _PARALLEL_WORK
-        emit_product(b, kernel, cut, pointer, begin, end)
-    else:
-        assert isinstance(kernel, Nest)
-        shape = prepare(kernel)
-        units, parallel = shape.units, shape.parallel
-        emit_nest(b, shape, pointer, machine.vector_bits, begin, end)
-    b.ret()
-    text = b.text().replace(f"@{name}(", "@(", 1)
-    if text not in texts:
-        texts[text] = name
-        b.finish()
-    return Step(texts[text], units, parallel, buffers)
+    return lambda buffer: pointers[numbers[spot(buffer)]]
 
 
 def _places(kernel: Kernel) -> tuple[Buffer, ...]:
@@ -107,48 +147,23 @@ def _work(product: Product) -> int:
     return batch * max(m * n * k, 3 * elements * product.total.dtype.itemsize // 4)
 
 
-def _spot(buffer: Buffer) -> tuple[int, int]:
-    return buffer.slot, buffer.offset
-
-
 def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
     """Buffers without those that share the memory of an earlier one."""
     found: dict[tuple[int, int], Buffer] = {}
     for buffer in buffers:
-        found.setdefault(_spot(buffer), buffer)
+        found.setdefault(spot(buffer), buffer)
     return tuple(found.values())
 
 
-def _body(module: Module, steps: Sequence[Step]) -> None:
-    b = Builder(module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False)
+def _body(program: _Program, steps: Sequence[Step]) -> None:
+    b = Builder(program.module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False)
     bufs, rt = b.parameters
-    parallel_for = b.load("ptr", rt) if any(s.parallel for s in steps) else None
-    callback = None
-    if any(s.callback >= 0 for s in steps):
-        callback = b.load("ptr", b.gep("ptr", rt, i64(1)))
-    room = b.alloca("ptr", max((len(s.places) for s in steps), default=1) or 1)
+    run = Runner(b, rt, steps)
+
+    def base(slot: int) -> Value:
+        return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
+
     for step in steps:
-        _put_addresses(b, bufs, step.places, room)
-        if callback is not None and step.callback >= 0:
-            code = b.call_pointer("i32", callback, i64(step.callback), room)
-            leave, go = b.label("failed"), b.label("go")
-            b.cbr(b.icmp("ne", code, Value("0", "i32")), leave, go)
-            b.open_block(leave)
-            b.ret(code)
-            b.open_block(go)
-        elif parallel_for is not None and step.parallel:
-            b.call_pointer("void", parallel_for, rt, Value(f"@{step.name}", "ptr"), room,
-                           i64(step.units))
-        else:
-            b.call("void", step.name, room, i64(0), i64(step.units), i64(0))
+        run(step, base)
     b.ret(Value("0", "i32"))
     b.finish()
-
-
-def _put_addresses(b: Builder, bufs: Value, buffers: Sequence[Buffer], room: Value) -> None:
-    """Write the addresses that a step gets, in order."""
-    for i, buffer in enumerate(buffers):
-        place = b.load("ptr", b.gep("ptr", bufs, i64(buffer.slot)))
-        if buffer.offset:
-            place = b.gep("i8", place, i64(buffer.offset))
-        b.store(place, b.gep("ptr", room, i64(i)))

@@ -223,6 +223,10 @@ class Callback(Kernel):
         return self.results
 
 
+#: What compiled code returns if the first of its checks fails; callbacks return less.
+FIRST_FAILURE = 2
+
+
 @dataclass
 class Check(Kernel):
     """Stops the function unless the one bool in ``flag`` holds; ``text`` is the ``error``'s."""
@@ -331,6 +335,14 @@ class Loop(Kernel):
 
     def blocks(self) -> list[Block]:
         return [self.block] if self.condition is None else [self.condition, self.block]
+
+    def places(self) -> tuple[int, int, list[int], int]:
+        """Offsets in the scratch memory: block, condition, two places for each carry; its size."""
+        at = [0]
+        asking = self.condition.arena_bytes if self.condition is not None else 0
+        for size in (self.block.arena_bytes, asking, *(2 * c.inside.nbytes for c in self.carries)):
+            at.append(at[-1] + -(-size // 128) * 128)
+        return at[0], at[1], at[2:-1], at[-1]
 
 
 @dataclass

@@ -1,0 +1,309 @@
+"""Loops and branches: blocks of kernels on addresses that change from turn to turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agnesi.codegen.axes import cost
+from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.nest import emit_nest, prepare
+from agnesi.codegen.steps import Base, Runner, Step, address
+from agnesi.core.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source
+
+#: Values of this size are kept in registers (or next to the stack) from turn to turn.
+_SMALL = 256
+#: Temporary memory of a block that fits the stack.
+_STACK = 4096
+#: Instructions of a kernel that is written into the loop, and of all of them.
+_INLINE, _INLINE_ALL = 400, 6000
+_FOREVER = 1 << 62
+
+Outer = Callable[[Buffer], Value]
+
+
+def inlined(kernel: Loop | Branch) -> set[int]:
+    """Kernels (by id) that are written into the code of the loop instead of being called."""
+    found: set[int] = set()
+    left = _INLINE_ALL
+    for inner in (k for block in kernel.blocks() for k in block.kernels):
+        if not isinstance(inner, Nest):
+            continue
+        price = cost([s.value for s in inner.body])
+        if price <= min(left, _INLINE) and not prepare(inner).parallel:
+            left -= price
+            found.add(id(inner))
+    return found
+
+
+def emit_control(b: Builder, kernel: Loop | Branch, steps: Sequence[Sequence[Step | None]],
+                 outer: Outer, run: Runner, vector_bits: int) -> None:
+    """Emit a loop or branch; ``outer`` gives the addresses of the buffers around it."""
+    emit = _Emitter(b, run, outer, vector_bits)
+    if isinstance(kernel, Loop):
+        _Loop(emit, kernel, steps).write()
+    else:
+        _branch(emit, kernel, steps)
+
+
+class _Emitter:
+    """What loops and branches need to write blocks."""
+
+    def __init__(self, b: Builder, run: Runner, outer: Outer, vector_bits: int) -> None:
+        self.b = b
+        self.run = run
+        self.outer = outer
+        self.bits = vector_bits
+
+    def block(self, block: Block, steps: Sequence[Step | None], base: Base) -> None:
+        """Write a block's kernels."""
+        for kernel, step in zip(block.kernels, steps, strict=True):
+            if step is not None:
+                self.run(step, base)
+            else:
+                self._inline(kernel, base)
+
+    def _inline(self, kernel: Kernel, base: Base) -> None:
+        assert isinstance(kernel, Nest)
+        shape = prepare(kernel)
+        emit_nest(self.b, shape, lambda buffer: address(self.b, buffer, base), self.bits, i64(0),
+                  i64(shape.units))
+
+    def at(self, source: Source, dtype_bytes: int, turn: Value | None = None) -> Value:
+        """The address behind a source, at a turn of the loop."""
+        place = self.outer(source.buffer)
+        if source.offset:
+            place = self.b.gep("i8", place, i64(source.offset * dtype_bytes))
+        if source.step and turn is not None:
+            place = self.b.gep("i8", place, self.b.mul(turn, i64(source.step * dtype_bytes)))
+        return place
+
+    def copy(self, target: Value, origin: Value, size: int) -> None:
+        if size and target.ref != origin.ref:
+            self.b.call("void", "llvm.memcpy.p0.p0.i64", target, origin, i64(size),
+                        Value("false", "i1"))
+
+    def room(self, size: int) -> Value:
+        """Memory on the stack."""
+        return self.b.alloca("i8", max(size, 1))
+
+    def arena(self, block: Block, place: Value) -> Value:
+        """Where a block's temporaries lie: on the stack, or at ``place``."""
+        return self.room(block.arena_bytes) if block.arena_bytes <= _STACK else place
+
+    def flag(self, place: Value) -> Value:
+        """A bool in memory."""
+        return self.b.icmp("ne", self.b.load("i8", place), Value("0", "i8"))
+
+
+def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | None]]) -> None:
+    b = emit.b
+    yes, no, after = b.label("then"), b.label("otherwise"), b.label("after")
+    scratch = emit.outer(branch.scratch)
+    b.cbr(emit.flag(emit.at(branch.chosen, 1)), yes, no)
+    for label, block, inner in zip((yes, no), branch.blocks(), steps, strict=True):
+        b.open_block(label)
+        entries = [emit.at(block.sources[x], x.dtype.itemsize) for x in block.table]
+        entries.append(emit.arena(block, scratch))
+        emit.block(block, inner, entries.__getitem__)
+        b.br(after)
+    b.open_block(after)
+
+
+class _Loop:
+    """Writes one loop.
+
+    A carry whose next value goes over the present one has one place.  So has a small one, which
+    is copied at the end of a turn and so comes to lie in a register.  The others are read
+    where they were written: in a row of a result, or in one of two places that take turns.
+    """
+
+    def __init__(self, emit: _Emitter, loop: Loop, steps: Sequence[Sequence[Step | None]]) -> None:
+        self.emit = emit
+        self.b = emit.b
+        self.loop = loop
+        *asked, self.steps = steps
+        self.asked = asked[0] if asked else []
+        self.scratch = emit.outer(loop.scratch)
+        self.places = loop.places()
+        block = loop.block
+        self.fixed: dict[int, Value] = {len(block.table): self._arena(block, self.places[0])}
+        #: What is written in a turn, by slot: rows of results, carries that get it.
+        self.rows: dict[int, list[Source]] = {}
+        for buffer, source in loop.rows:
+            self.rows.setdefault(buffer.slot, []).append(source)
+        self.takers: dict[int, list[Carry]] = {}
+        for carry in loop.carries:
+            self.takers.setdefault(carry.following.slot, []).append(carry)
+        self.owners = {c.inside.slot: c for c in loop.carries}
+        self.moving: list[Carry] = []
+        self.swapped: list[int] = []
+        self._settle()
+
+    def _part(self, offset: int) -> Value:
+        return self.b.gep("i8", self.scratch, i64(offset)) if offset else self.scratch
+
+    def _arena(self, block: Block, offset: int) -> Value:
+        return self.emit.arena(block, self._part(offset))
+
+    # -- places -----------------------------------------------------------------------------
+    def _settle(self) -> None:
+        """Give every entry of the table its place, or a way to find it in a turn."""
+        for i, carry in enumerate(self.loop.carries):
+            if self._stays(carry):
+                self._start(carry, self.places[2][i])
+            else:
+                self.moving.append(carry)
+        for buffer in self.loop.block.table:
+            source = self.loop.block.sources.get(buffer)
+            if source is not None and not source.step:
+                self.fixed[buffer.slot] = self._invariant(buffer, source)
+            elif source is None and buffer.slot not in self.owners:
+                self._settle_written(buffer)
+
+    def _stays(self, carry: Carry) -> bool:
+        """Whether a carry has one place for the whole loop."""
+        return carry.inside.nbytes <= _SMALL or carry.following.slot in {
+            c.inside.slot for c in self.loop.carries
+        }
+
+    def _start(self, carry: Carry, offset: int) -> None:
+        size = carry.inside.nbytes
+        if size <= _SMALL:
+            place = self.emit.room(size)
+        else:
+            place = self.emit.outer(carry.last) if carry.last is not None else self._part(offset)
+        self.emit.copy(place, self._first(carry), size)
+        self.fixed[carry.inside.slot] = place
+
+    def _first(self, carry: Carry) -> Value:
+        return self.emit.at(carry.first, carry.inside.dtype.itemsize)
+
+    def _invariant(self, buffer: Buffer, source: Source) -> Value:
+        """What does not change; small values go where they can be kept in registers."""
+        place = self.emit.at(source, buffer.dtype.itemsize)
+        if not 0 < buffer.nbytes <= _SMALL or not buffer.contiguous:
+            return place
+        near = self.emit.room(buffer.nbytes)
+        self.emit.copy(near, place, buffer.nbytes)
+        return near
+
+    def _settle_written(self, buffer: Buffer) -> None:
+        """A value that a turn writes beside the carries: near, in a row, or in one of two places."""
+        if buffer.nbytes <= _SMALL:
+            self.fixed[buffer.slot] = self.emit.room(buffer.nbytes)
+        elif buffer.slot not in self.rows:
+            self.swapped.append(buffer.slot)
+
+    # -- the loop ---------------------------------------------------------------------------
+    def write(self) -> None:
+        b, loop = self.b, self.loop
+        starts = [self._first(c) for c in self.moving]
+        turns = self._turns()
+        if loop.condition is not None:
+            self.asking = self._arena(loop.condition, self.places[1])
+            self.answer = self.emit.room(1)
+            turns = b.select(self._goes_on(starts), turns, i64(0))
+        pairs = [v for slot in self.swapped for v in self._pair(slot)]
+        nonempty = loop.count is None and loop.condition is None and bool(loop.length)
+        with b.loop(i64(0), turns, 1, [i64(0), *starts, *pairs], nonempty=nonempty) as run:
+            present = run.carried[1 : 1 + len(starts)]
+            pairs = run.carried[1 + len(starts) :]
+            turn = b.sub(b.sub(turns, i64(1)), run.index) if loop.reverse else run.index
+            following = self._turn(turn, present, pairs[::2])
+            turned = [v for i in range(0, len(pairs), 2) for v in (pairs[i + 1], pairs[i])]
+            run.carry(b.add(run.index, i64(1)), *following, *turned)
+            if loop.stop is not None:
+                run.until = self.emit.flag(self.fixed[loop.stop.slot])
+            elif loop.condition is not None:
+                on = self._goes_on(following)
+                run.until = b.op("xor", on, Value("true", "i1"))
+        self._finish(turns, run.results[0], run.results[1 : 1 + len(starts)])
+
+    def _turns(self) -> Value:
+        loop = self.loop
+        if loop.length is None:
+            return i64(_FOREVER)
+        most = i64(loop.length)
+        if loop.count is None:
+            return most
+        count = self.b.load("i64", self.emit.outer(loop.count))
+        return self.b.intrinsic("smax", self.b.intrinsic("smin", count, most), i64(0))
+
+    def _pair(self, slot: int) -> tuple[Value, Value]:
+        """The two places that a value takes turns in."""
+        carry = self.takers[slot][0]
+        offset = self.places[2][self.loop.carries.index(carry)]
+        size = -(-carry.inside.nbytes // 64) * 64
+        return self._part(offset), self._part(offset + size)
+
+    def _turn(self, turn: Value, present: Sequence[Value], pairs: Sequence[Value]) -> list[Value]:
+        """One turn; returns where the moving carries lie in the next one."""
+        entries = dict(self.fixed)
+        entries.update(zip((c.inside.slot for c in self.moving), present, strict=True))
+        entries.update(zip(self.swapped, pairs, strict=True))
+        for buffer in self.loop.block.table:
+            if buffer.slot not in entries:
+                source = self.loop.block.sources.get(buffer) or self.rows[buffer.slot][0]
+                entries[buffer.slot] = self.emit.at(source, buffer.dtype.itemsize, turn)
+        self.emit.block(self.loop.block, self.steps, entries.__getitem__)
+        for buffer, source in self.loop.rows:
+            row = self.emit.at(source, buffer.dtype.itemsize, turn)
+            if buffer.slot in self.fixed or source is not self.rows[buffer.slot][0]:
+                self.emit.copy(row, entries[buffer.slot], buffer.nbytes)
+        for carry in self.loop.carries:
+            if carry.inside.slot in self.fixed:
+                self.emit.copy(self.fixed[carry.inside.slot], entries[carry.following.slot],
+                               carry.inside.nbytes)
+        return [entries[c.following.slot] for c in self.moving]
+
+    def _goes_on(self, present: Sequence[Value]) -> Value:
+        """Ask the condition about the carries as they are."""
+        block = self.loop.condition
+        assert block is not None and self.loop.goes_on is not None
+        entries = {len(block.table): self.asking, self.loop.goes_on.slot: self.answer}
+        where = {c.inside.slot: v for c, v in zip(self.moving, present, strict=True)}
+        for buffer, carry in zip(self.loop.asks, self.loop.carries, strict=True):
+            slot = carry.inside.slot
+            entries[buffer.slot] = self.fixed[slot] if slot in self.fixed else where[slot]
+        for buffer in block.table:
+            if buffer.slot not in entries:
+                entries[buffer.slot] = self.emit.at(block.sources[buffer], buffer.dtype.itemsize)
+        self.emit.block(block, self.asked, entries.__getitem__)
+        return self.emit.flag(self.answer)
+
+    # -- afterwards -------------------------------------------------------------------------
+    def _finish(self, turns: Value, done: Value, present: Sequence[Value]) -> None:
+        loop, emit, b = self.loop, self.emit, self.b
+        where = {c.inside.slot: v for c, v in zip(self.moving, present, strict=True)}
+        for carry in loop.carries:
+            if carry.last is not None:
+                slot = carry.inside.slot
+                place = self.fixed[slot] if slot in self.fixed else where[slot]
+                emit.copy(emit.outer(carry.last), place, carry.inside.nbytes)
+        for buffer, source in loop.rows:
+            if loop.stop is not None:
+                self._repeat(buffer, source, turns, done)
+            if loop.count is not None:
+                self._clear(buffer, source, turns)
+        if loop.done is not None:
+            b.store(done, emit.outer(loop.done))
+
+    def _repeat(self, buffer: Buffer, source: Source, turns: Value, done: Value) -> None:
+        """Rows of turns that did not come are the last row again."""
+        b, size = self.b, buffer.dtype.itemsize
+
+        def row(k: Value) -> Value:
+            turn = b.sub(b.sub(turns, i64(1)), k) if self.loop.reverse else k
+            return self.emit.at(source, size, turn)
+
+        last = row(b.sub(done, i64(1)))
+        with b.loop(done, turns, 1) as rest:
+            self.emit.copy(row(rest.index), last, buffer.nbytes)
+
+    def _clear(self, buffer: Buffer, source: Source, turns: Value) -> None:
+        """Rows beyond the count are zeros."""
+        b = self.b
+        assert self.loop.length is not None
+        left = b.mul(b.sub(i64(self.loop.length), turns), i64(buffer.nbytes))
+        place = self.emit.at(source, buffer.dtype.itemsize, turns)
+        b.call("void", "llvm.memset.p0.i64", place, Value("0", "i8"), left, Value("false", "i1"))
