@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.plans import MemoryPlan
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.kernels import Callback, Nest, Product
 
 
 class Specialisation:
@@ -98,56 +98,3 @@ class Inspectable:
         if bound is None:
             raise RuntimeError(f"{self.name} runs on the interpreter, so it has no machine code")
         return bound.code
-
-
-class MemoryPlan:
-    """Kernels in order and the memory of every buffer.
-
-    Attributes
-    ----------
-    eager_bytes : int
-        Memory if every value of the user's graph had an array of its own.
-    planned_bytes : int
-        Memory of arguments, state, constants, results and the arena, shared memory counted once.
-    arena_bytes : int
-        The part for values that do not outlive a call.
-    """
-
-    def __init__(self, compiled: Compiled) -> None:
-        if compiled.bound is None:
-            raise RuntimeError("functions on the interpreter have no memory plan")
-        self.layout = compiled.scheduled.layout
-        self.steps = compiled.scheduled.steps
-        self.arena_bytes = self.layout.arena_bytes
-        self.eager_bytes = sum(_bytes(n) for n in compiled.graph.nodes if n.value is None)
-        self.planned_bytes = self.arena_bytes + sum(b.nbytes for b in self.layout.table)
-
-    def __str__(self) -> str:
-        lines = [
-            f"every value in its own array: {self.eager_bytes} bytes; "
-            f"planned: {self.planned_bytes} bytes, {self.arena_bytes} of them in the arena"
-        ]
-        for k, (kernel, step) in enumerate(zip(self.layout.kernels, self.steps, strict=True)):
-            ops = ", ".join(n.op.name for n in kernel.nodes if n.op is not None) or "copy"
-            reads = ", ".join(map(repr, kernel.reads()))
-            writes = ", ".join(map(_placed, kernel.writes()))
-            threads = " on all threads" if step.parallel else ""
-            lines.append(f"{k}: {_kind(kernel)} {ops}: {reads} -> {writes}{threads}")
-        for buffer, owner in self.layout.shared.items():
-            lines.append(f"{buffer.name} {list(buffer.shape)} takes over the memory of {owner}")
-        return "\n".join(lines)
-
-
-def _bytes(node: Any) -> int:
-    size = node.dtype.itemsize
-    for n in node.shape:
-        size *= n
-    return int(size)
-
-
-def _placed(buffer: Any) -> str:
-    return f"{buffer!r}+{buffer.offset}" if buffer.offset else repr(buffer)
-
-
-def _kind(kernel: Any) -> str:
-    return {Nest: "loops", Product: "product", Callback: "python"}[type(kernel)]

@@ -1,0 +1,190 @@
+"""The memory plan of a compiled function, for people and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from agnesi.compiler.compiled import Compiled
+from agnesi.core.kernels import Branch, Buffer, Callback, Check, Convolution, Kernel, Loop, Product
+
+_KINDS = {Product: "product", Convolution: "convolution", Callback: "python", Check: "check",
+          Loop: "loop", Branch: "branch"}
+
+
+class Place(NamedTuple):
+    """Where one buffer lies, and when.
+
+    Attributes
+    ----------
+    name, role : str
+        What the listing calls it; "argument", "state", "constant", "output" or "temporary".
+    what : str
+        The user's name for the value, or the operation that makes it.
+    shape, dtype : tuple, str
+        Its type.
+    nbytes, offset : int
+        Bytes, and where they begin in the arena or in the memory of ``shares``.
+    first, last : int
+        The kernels that touch it first and last; -1 where none does.
+    shares : str
+        The argument, state or temporary whose memory it takes over; "" for none.
+    """
+
+    name: str
+    role: str
+    what: str
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+    offset: int
+    first: int
+    last: int
+    shares: str
+
+
+class MemoryPlan:
+    """Kernels in order, and the memory of every buffer; printing it gives both.
+
+    Attributes
+    ----------
+    eager_bytes : int
+        Memory if every value of the user's graph had an array of its own.
+    planned_bytes : int
+        Memory of arguments, state, constants, results and the arena, shared memory counted once.
+    arena_bytes : int
+        The part for values that do not outlive a call.
+    argument_bytes, state_bytes, constant_bytes, output_bytes : int
+        The other parts.
+    peak_bytes : int
+        The most bytes of the arena that hold a value at one time; no arena could be smaller.
+    peak_kernel : int
+        The kernel during which that is so; -1 without temporaries.
+    places : list of Place
+        Every buffer: arguments, state, constants, results, and temporaries as they come to life.
+    """
+
+    def __init__(self, compiled: Compiled) -> None:
+        if compiled.bound is None:
+            raise RuntimeError("functions on the interpreter have no memory plan")
+        self.layout = compiled.scheduled.layout
+        self.steps = compiled.scheduled.steps
+        self.arena_bytes = self.layout.arena_bytes
+        self.eager_bytes = sum(_bytes(n) for n in compiled.graph.nodes if n.value is None)
+        self.planned_bytes = self.arena_bytes + sum(b.nbytes for b in self.layout.table)
+        self.argument_bytes = self._total("argument")
+        self.state_bytes = self._total("state")
+        self.constant_bytes = self._total("constant")
+        self.output_bytes = self._total("output")
+        self.places = [_place(b, self.layout) for b in self._buffers()]
+        self.peak_bytes, self.peak_kernel = self._peak()
+
+    def _total(self, role: str) -> int:
+        return sum(b.nbytes for b in self.layout.table if b.role == role)
+
+    def _buffers(self) -> list[Buffer]:
+        """All buffers: those with an entry in the table, then others by their first kernel."""
+        lives = self.layout.lifetimes
+        rest = [b for b in lives if b.slot >= 0 and b.role != "sum"]
+        return list(dict.fromkeys([*self.layout.table, *sorted(rest, key=lives.__getitem__)]))
+
+    def _peak(self) -> tuple[int, int]:
+        """The most bytes of the arena that are in use, and when."""
+        best, when = 0, -1
+        ranges = [p for p in self.places if p.role == "temporary" and p.first >= 0]
+        starts: dict[int, list[Place]] = {}
+        for p in ranges:
+            starts.setdefault(p.first, []).append(p)
+        alive: list[Place] = []
+        for k in range(len(self.layout.kernels)):
+            alive = [p for p in alive if p.last >= k] + starts.get(k, [])
+            used = _covered((p.offset, p.offset + p.nbytes) for p in alive)
+            if used > best:
+                best, when = used, k
+        return best, when
+
+    def figures(self) -> dict[str, int]:
+        """The numbers alone.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> f = ag.jit(lambda x: (x @ x) @ x)
+        >>> y = f(ag.ones(8, 8))
+        >>> f.plan().figures()["output"], f.plan().figures()["arena"]
+        (256, 256)
+        """
+        return {
+            "argument": self.argument_bytes, "state": self.state_bytes,
+            "constant": self.constant_bytes, "output": self.output_bytes,
+            "arena": self.arena_bytes, "peak": self.peak_bytes, "planned": self.planned_bytes,
+            "eager": self.eager_bytes,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([*self._summary(), *self._kernels(), *self._memory()])
+
+    def _summary(self) -> list[str]:
+        return [
+            f"every value in its own array: {self.eager_bytes} bytes; "
+            f"planned: {self.planned_bytes} bytes, {self.arena_bytes} of them in the arena",
+            f"arguments {self.argument_bytes}, state {self.state_bytes}, constants "
+            f"{self.constant_bytes}, results {self.output_bytes}; the arena holds at most "
+            f"{self.peak_bytes} bytes of values"
+            + (f", during kernel {self.peak_kernel}" if self.peak_kernel >= 0 else ""),
+        ]
+
+    def _kernels(self) -> Iterable[str]:
+        for k, (kernel, step) in enumerate(zip(self.layout.kernels, self.steps, strict=True)):
+            ops = ", ".join(n.op.name for n in kernel.nodes if n.op is not None) or "copy"
+            reads = ", ".join(map(repr, kernel.reads()))
+            writes = ", ".join(map(_placed, kernel.writes()))
+            threads = " on all threads" if step.parallel else ""
+            yield f"{k}: {_kind(kernel)} {ops}: {reads} -> {writes}{threads}"
+
+    def _memory(self) -> Iterable[str]:
+        for p in self.places:
+            told = " ".join(filter(None, (p.name, p.role, p.what)))
+            line = f"{told}: {p.dtype}{list(p.shape)}, {p.nbytes} bytes"
+            if p.role == "temporary":
+                line += f" at {p.offset}"
+            if p.first >= 0:
+                line += f", kernels {p.first} to {p.last}"
+            yield line
+        for buffer, owner in self.layout.shared.items():
+            yield f"{buffer.name} {list(buffer.shape)} takes over the memory of {owner}"
+
+
+def _bytes(node: Any) -> int:
+    size = node.dtype.itemsize
+    for n in node.shape:
+        size *= n
+    return int(size)
+
+
+def _place(buffer: Buffer, layout: Any) -> Place:
+    first, last = layout.lifetimes.get(buffer, (-1, -1))
+    owner = layout.shared.get(buffer)
+    node = buffer.node
+    what = "copy" if node is None else node.name or (node.op.name if node.op is not None else "")
+    return Place(
+        _placed(buffer), buffer.role, what, tuple(buffer.shape), buffer.dtype.name,
+        buffer.nbytes, buffer.offset, first, last, "" if owner is None else repr(owner),
+    )
+
+
+def _covered(ranges: Iterable[tuple[int, int]]) -> int:
+    """Bytes in at least one of the ranges."""
+    total = end = 0
+    for start, stop in sorted(ranges):
+        total += max(stop - max(start, end), 0)
+        end = max(end, stop)
+    return total
+
+
+def _placed(buffer: Buffer) -> str:
+    return f"{buffer!r}+{buffer.offset}" if buffer.offset else repr(buffer)
+
+
+def _kind(kernel: Kernel) -> str:
+    return _KINDS.get(type(kernel), "loops")
