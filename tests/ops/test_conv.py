@@ -1,4 +1,4 @@
-"""Convolutions and pooling: against definitions written out, and by their gradients."""
+"""Convolutions: against definitions written out, and by their gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 import agnesi as ag
 from agnesi.ops.conv import conv1d, conv2d, conv3d, conv_transpose
-from agnesi.ops.pool import avg_pool, max_pool
 from agnesi.testing import check_op
 
 RANDOM = np.random.default_rng(0)
@@ -92,61 +91,6 @@ def test_transposed_convolution_is_the_adjoint(stride):
     np.testing.assert_allclose((there.numpy() * g).sum(), (back.numpy() * x).sum())
 
 
-# -- pooling ------------------------------------------------------------------------------------
-def windows(n, k, s, p, cover):
-    count = (-(-(n + 2 * p - k) // s) if cover else (n + 2 * p - k) // s) + 1
-    starts = [i * s - p for i in range(count) if not cover or i * s - p < n]
-    return [[j for j in range(a, a + k) if 0 <= j < n] for a in starts]
-
-
-@pytest.mark.parametrize(("k", "s", "p"), [(2, 2, 0), (3, 2, 1), (3, 1, 0), (2, 3, 0)])
-@pytest.mark.parametrize("cover", [False, True])
-def test_pooling_is_its_definition(k, s, p, cover):
-    x = RANDOM.normal(size=(2, 3, 7, 6))
-    rows, columns = (windows(n, k, s, p, cover) for n in (7, 6))
-    cells = [[x[:, :, r][:, :, :, c] for c in columns] for r in rows]
-    most = np.stack([np.stack([c.max((2, 3)) for c in row], -1) for row in cells], -2)
-    mean = np.stack([np.stack([c.mean((2, 3)) for c in row], -1) for row in cells], -2)
-    options = {"stride": s, "padding": p, "cover_all": cover}
-    np.testing.assert_array_equal(max_pool(x, k, **options).numpy(), most)
-    found = avg_pool(x, k, count_include_pad=False, **options)
-    np.testing.assert_allclose(found.numpy(), mean)
-    if not p and not cover:
-        np.testing.assert_allclose(avg_pool(x, (k, k), stride=s).numpy(), mean)
-
-
-def test_border_counts_in_means_but_what_covering_adds_does_not():
-    x = ag.ones((1, 1, 4))
-    np.testing.assert_allclose(
-        avg_pool(x, 3, stride=2, padding=1).numpy().ravel(), [2 / 3, 1], rtol=1e-6
-    )
-    np.testing.assert_allclose(
-        avg_pool(x, 3, stride=2, padding=1, cover_all=True).numpy().ravel(), [2 / 3, 1, 0.5],
-        rtol=1e-6,
-    )
-
-
-@pytest.mark.parametrize("options", [{}, {"stride": 1, "padding": 1}], ids=str)
-def test_gradients_and_graphs_of_pooling(options):
-    x = RANDOM.permutation(2 * 5 * 6).reshape(1, 2, 5, 6).astype("float64")
-    check_op(lambda x: max_pool(x, 2, **options), [[x]])
-    check_op(lambda x: avg_pool(x, 2, count_include_pad=False, **options), [[x]])
-
-
-def test_the_first_of_equal_elements_takes_the_gradient():
-    x = ag.tensor([[[1.0, 5.0, 5.0, 2.0]]], requires_grad=True)
-    max_pool(x, 4).sum().backward()
-    assert x.grad.tolist() == [[[0, 1, 0, 0]]]
-
-
-@pytest.mark.parametrize("dtype", ["int32", "uint8", "float16", "bool"])
-def test_pooling_of_other_types(dtype):
-    x = (RANDOM.normal(size=(1, 1, 4)) * 50).astype(dtype)
-    y = max_pool(x, 2)
-    assert y.dtype == dtype
-    np.testing.assert_array_equal(y.numpy()[0, 0], x.reshape(2, 2).max(1))
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -158,8 +102,6 @@ def test_pooling_of_other_types(dtype):
         (lambda: conv1d(ag.ones((1, 1, 5)), ag.ones((1, 1, 3)), padding="big"), "'big'"),
         (lambda: conv2d(ag.ones((1, 1, 5, 5)), ag.ones((1, 1, 3, 3)), stride=(1, 2, 3)), "2 axes"),
         (lambda: conv_transpose(ag.ones((1, 1, 5)), ag.ones((2, 1, 3))), "filters take 2"),
-        (lambda: max_pool(ag.ones((1, 1, 5)), 2, padding=2), "smaller than the kernel"),
-        (lambda: max_pool(ag.ones((1, 5)), (2, 2)), "(1, 5)"),
     ],
 )
 def test_errors(call, words):

@@ -31,6 +31,8 @@ class Op:
     #: Whether the result may share the first input's memory.
     view: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True
+    #: Whether compiled code reads an operand's elements several times, so that they need memory.
+    rereads: ClassVar[bool] = False
     #: Whether it has two inputs and is linear in each.
     bilinear: ClassVar[bool] = False
     #: Results per call; with more than one, ``infer`` and ``perform`` give tuples.

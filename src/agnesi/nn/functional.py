@@ -16,8 +16,30 @@ from agnesi.ops.explog import sigmoid as sigmoid
 from agnesi.ops.explog import softplus as softplus
 from agnesi.ops.hyperbolic import tanh as tanh
 from agnesi.ops.linear import linear as linear
+from agnesi.ops.pool import adaptive_avg_pool as adaptive_avg_pool
+from agnesi.ops.pool import adaptive_avg_pool1d as adaptive_avg_pool1d
+from agnesi.ops.pool import adaptive_avg_pool2d as adaptive_avg_pool2d
+from agnesi.ops.pool import adaptive_avg_pool3d as adaptive_avg_pool3d
+from agnesi.ops.pool import adaptive_max_pool as adaptive_max_pool
+from agnesi.ops.pool import adaptive_max_pool1d as adaptive_max_pool1d
+from agnesi.ops.pool import adaptive_max_pool2d as adaptive_max_pool2d
+from agnesi.ops.pool import adaptive_max_pool3d as adaptive_max_pool3d
 from agnesi.ops.pool import avg_pool as avg_pool
+from agnesi.ops.pool import avg_pool1d as avg_pool1d
+from agnesi.ops.pool import avg_pool2d as avg_pool2d
+from agnesi.ops.pool import avg_pool3d as avg_pool3d
+from agnesi.ops.pool import lp_pool as lp_pool
+from agnesi.ops.pool import lp_pool1d as lp_pool1d
+from agnesi.ops.pool import lp_pool2d as lp_pool2d
+from agnesi.ops.pool import lp_pool3d as lp_pool3d
 from agnesi.ops.pool import max_pool as max_pool
+from agnesi.ops.pool import max_pool1d as max_pool1d
+from agnesi.ops.pool import max_pool2d as max_pool2d
+from agnesi.ops.pool import max_pool3d as max_pool3d
+from agnesi.ops.pool import sum_pool as sum_pool
+from agnesi.ops.pool import sum_pool1d as sum_pool1d
+from agnesi.ops.pool import sum_pool2d as sum_pool2d
+from agnesi.ops.pool import sum_pool3d as sum_pool3d
 from agnesi.ops.random import Generator, dropout_mask
 from agnesi.ops.reduce import mean
 from agnesi.ops.select import relu as relu

@@ -6,14 +6,11 @@ three are each other's derivatives, to any order.
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply
@@ -24,65 +21,7 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.movement import reshape
-
-Ints = tuple[int, ...]
-Pads = tuple[tuple[int, int], ...]
-
-
-@record
-class Windows:
-    """How windows lie on the spatial axes: steps between them, border, steps inside them."""
-
-    stride: Ints
-    padding: Pads
-    dilation: Ints
-
-    def sizes(self, sizes: Shape, kernel: Ints) -> Shape:
-        """How many windows there are on each axis."""
-        result = []
-        for n, k, s, (low, high), d in zip(
-            sizes, kernel, self.stride, self.padding, self.dilation, strict=True
-        ):
-            room = n + (low + high - d * (k - 1) - 1)
-            if isinstance(room, int) and room < 0:
-                raise ShapeError(
-                    f"a window of {d * (k - 1) + 1} does not fit an axis of {n}"
-                    f" with borders {low} and {high}"
-                )
-            result.append(room // s + 1)
-        return tuple(result)
-
-    def padded(self, x: np.ndarray, value: Any = 0) -> np.ndarray:
-        """``x`` with its border."""
-        if not any(low or high for low, high in self.padding):
-            return x
-        return np.pad(x, ((0, 0), (0, 0), *self.padding), constant_values=value)
-
-    def inner(self, x: np.ndarray) -> np.ndarray:
-        """``x`` without its border."""
-        cut = (
-            slice(low, n - high)
-            for (low, high), n in zip(self.padding, x.shape[2:], strict=True)
-        )
-        return x[(slice(None), slice(None), *cut)]
-
-    def view(self, padded: np.ndarray, kernel: Ints) -> np.ndarray:
-        """All windows: shape (batch, channels, *places, *kernel)."""
-        axes = tuple(range(2, padded.ndim))
-        wide = tuple(d * (k - 1) + 1 for k, d in zip(kernel, self.dilation, strict=True))
-        found = sliding_window_view(padded, wide, axes)
-        places = tuple(slice(None, None, s) for s in self.stride)
-        inside = tuple(slice(None, None, d) for d in self.dilation)
-        return found[(slice(None), slice(None), *places, *inside)]
-
-    def taps(self, kernel: Ints, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
-        """Each position in the kernel, and where the windows have it in the padded image."""
-        for tap in itertools.product(*map(range, kernel)):
-            cut = tuple(
-                slice(t * d, t * d + s * (n - 1) + 1, s)
-                for t, d, s, n in zip(tap, self.dilation, self.stride, places, strict=True)
-            )
-            yield tap, (slice(None), slice(None), *cut)
+from agnesi.ops.windows import Ints, Pads, Windows
 
 
 def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:

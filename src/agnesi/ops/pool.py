@@ -1,4 +1,4 @@
-"""Pooling: the greatest, or the mean, of each window."""
+"""Pooling: the greatest, the sum, the mean or the norm of each window."""
 
 from __future__ import annotations
 
@@ -7,154 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.dims import Shape, Size, product
+from agnesi.core.dims import Size, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.conv import Ints, Windows, borders, per_axis
+from agnesi.ops import arith, select
+from agnesi.ops.conv import borders, per_axis
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled
-from agnesi.ops.index import Index, IndexSum, along
-from agnesi.ops.movement import reshape
+from agnesi.ops.index import take
+from agnesi.ops.matmul import matmul
+from agnesi.ops.movement import moveaxis
+from agnesi.ops.pooled import MaxPool, WindowSum
+from agnesi.ops.reduce import mean
+from agnesi.ops.windows import Ints, Windows
 
 
-# -- the greatest -----------------------------------------------------------------------------
-@record
-class PoolIndices(Op):
-    """Where the first greatest element of each window lies, among the flat spatial elements."""
-
-    windows: Windows
-    kernel: Ints
-    name = "pool_indices"
-    differentiable = False
-
-    def infer(self, x: Any) -> Any:
-        return (*x.shape[:2], *self.windows.sizes(x.shape[2:], self.kernel)), dtypes.int64
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        padded = self.windows.padded(x, _least(x.dtype))
-        view = self.windows.view(padded, self.kernel)
-        places = view.shape[2: 2 + len(self.kernel)]
-        best = view.reshape(*view.shape[:2], *places, math.prod(self.kernel)).argmax(-1)
-        flat: Any = 0
-        inner = np.unravel_index(best, self.kernel)
-        for axis, (n, tap) in enumerate(zip(x.shape[2:], inner, strict=True)):
-            start = np.arange(places[axis]) * self.windows.stride[axis]
-            start = start.reshape((-1, *(1,) * (len(places) - axis - 1)))
-            position = start + tap * self.windows.dilation[axis] - self.windows.padding[axis][0]
-            # A window of nothing but the least number may name its border: take the edge.
-            flat = flat * n + position.clip(0, n - 1)
-        return np.asarray(flat, np.int64)
-
-
-def _least(dtype: np.dtype) -> Any:
-    if dtype.kind == "f":
-        return -np.inf
-    return False if dtype.kind == "b" else np.iinfo(dtype).min
-
-
-@record
-class MaxPool(Op):
-    """The greatest element of each window; the border never is."""
-
-    windows: Windows
-    kernel: Ints
-    name = "max_pool"
-
-    def infer(self, x: Any) -> Any:
-        return (*x.shape[:2], *self.windows.sizes(x.shape[2:], self.kernel)), x.dtype
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        padded = self.windows.padded(x, _least(x.dtype))
-        places = self.windows.sizes(x.shape[2:], self.kernel)
-        result: Any = None
-        for _, where in self.windows.taps(self.kernel, places):
-            tap = padded[where]
-            result = tap.copy() if result is None else np.maximum(result, tap, out=result)
-        return result
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        rows = (product(x.shape[:2]), product(x.shape[2:]))
-        where, axes = self._chosen(x, y, rows)
-        flat = reshape(g, (rows[0], product(y.shape[2:])))
-        return (reshape(apply(IndexSum(axes, 0, rows), flat, *where), x.shape),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        rows = (product(x.shape[:2]), product(x.shape[2:]))
-        where, axes = self._chosen(x, y, rows)
-        return reshape(apply(Index(axes, 0), reshape(ts[0], rows), *where), y.shape)
-
-    def _chosen(self, x: Tensor, y: Tensor, rows: Shape) -> tuple[tuple[Tensor, ...], Ints]:
-        found = reshape(
-            apply(PoolIndices(self.windows, self.kernel), x), (rows[0], product(y.shape[2:]))
-        )
-        return along(found, found, 1), (0, 1)
-
-
-# -- sums -------------------------------------------------------------------------------------
-@record
-class WindowSum(Op):
-    """The sum of each window."""
-
-    windows: Windows
-    kernel: Ints
-    name = "window_sum"
-    keep_inputs = ()
-
-    def infer(self, x: Any) -> Any:
-        return (*x.shape[:2], *self.windows.sizes(x.shape[2:], self.kernel)), x.dtype
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        (shape, _), padded = self.infer(x), self.windows.padded(x)
-        result = np.zeros(shape, x.dtype)
-        for _, where in self.windows.taps(self.kernel, shape[2:]):
-            result += padded[where]
-        return result
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (apply(WindowSpread(self.windows, self.kernel, x.shape[2:]), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
-
-@record
-class WindowSpread(Op):
-    """Each number added to all places of its window: the adjoint of WindowSum."""
-
-    windows: Windows
-    kernel: Ints
-    sizes: Shape
-    name = "window_spread"
-    keep_inputs = ()
-
-    def infer(self, g: Any) -> Any:
-        return (*g.shape[:2], *self.sizes), g.dtype
-
-    def perform(self, g: np.ndarray) -> np.ndarray:
-        wide = [
-            n + low + high for n, (low, high) in zip(self.sizes, self.windows.padding, strict=True)
-        ]
-        padded = np.zeros((*g.shape[:2], *wide), g.dtype)
-        for _, where in self.windows.taps(self.kernel, g.shape[2:]):
-            padded[where] += g
-        return np.ascontiguousarray(self.windows.inner(padded))
-
-    def vjp(self, h: Tensor, y: Tensor, g: Tensor) -> tuple[Any, ...]:
-        return (apply(WindowSum(self.windows, self.kernel), h),)
-
-    def jvp(self, ts: Any, y: Tensor, g: Tensor) -> Any:
-        return apply(self, ts[0])
-
-    def resolve(self, known: Any) -> Op:
-        return WindowSpread(self.windows, self.kernel, tuple(map(known, self.sizes)))
-
-
-# -- functions --------------------------------------------------------------------------------
 def _covering(n: Size, k: int, s: int, low: int, high: int) -> int:
     """Border behind an axis so that windows cover all of it; each begins before its end."""
     if not isinstance(n, int):
@@ -165,8 +34,8 @@ def _covering(n: Size, k: int, s: int, low: int, high: int) -> int:
     return max((count - 1) * s + k - n - low, high)
 
 
-def _placed(x: Any, kernel: Any, stride: Any, padding: Any,
-            cover_all: bool) -> tuple[Tensor, Windows, Ints]:
+def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
+            dilation: Any = 1) -> tuple[Tensor, Windows, Ints]:
     x = as_tensor(x)
     rank = len(kernel) if isinstance(kernel, (tuple, list)) else x.ndim - 2
     if rank < 1 or x.ndim != rank + 2:
@@ -176,20 +45,23 @@ def _placed(x: Any, kernel: Any, stride: Any, padding: Any,
         )
     sizes = per_axis(kernel, rank, "kernel")
     steps = sizes if stride is None else per_axis(stride, rank, "stride")
-    pads = borders(padding, sizes, (1,) * rank, steps)
+    inside = per_axis(dilation, rank, "dilation")
+    pads = borders(padding, sizes, inside, steps)
     if any(max(p) >= k for p, k in zip(pads, sizes, strict=True)):
         raise ValueError(f"the padding {padding} must be smaller than the kernel {kernel}")
     if cover_all:
         pads = tuple(
-            (low, _covering(n, k, s, low, high))
-            for n, k, s, (low, high) in zip(x.shape[2:], sizes, steps, pads, strict=True)
+            (low, _covering(n, d * (k - 1) + 1, s, low, high))
+            for n, k, s, (low, high), d in zip(
+                x.shape[2:], sizes, steps, pads, inside, strict=True
+            )
         )
-    return x, Windows(steps, pads, (1,) * rank), sizes
+    return x, Windows(steps, pads, inside), sizes
 
 
 @public
-def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover_all: bool = False,
-             out: Tensor | None = None) -> Tensor:
+def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+             cover_all: bool = False, out: Tensor | None = None) -> Tensor:
     """The greatest element of each window.
 
     Parameters
@@ -202,6 +74,8 @@ def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover
         Steps between windows; by default those of the kernel.
     padding : int, tuple, "valid" or "same"
         Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
     cover_all : bool
         Whether a last, smaller window takes what is left over.
 
@@ -216,7 +90,7 @@ def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover
     >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0, 9.0]]], 2, cover_all=True)
     tensor([[[3., 4., 9.]]])
     """
-    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all, dilation)
     if x.dtype.kind == "c":
         raise DTypeError("complex numbers have no greatest")
     return apply(MaxPool(windows, sizes), x)
@@ -258,18 +132,194 @@ def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover
     total = apply(WindowSum(windows, sizes), x)
     if count_include_pad and not cover_all:
         return total * (1.0 / math.prod(sizes))
-    own = filled((1, 1, *x.shape[2:]), 1, x.dtype)
-    if count_include_pad:
-        return total / _counts(x, windows, sizes, padding)
-    return total / apply(WindowSum(windows, sizes), own)
-
-
-def _counts(x: Tensor, windows: Windows, sizes: Ints, padding: Any) -> Tensor:
-    """How many elements of image and border each window holds, without what covering adds."""
     asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
-    wide = tuple(n + low + high for n, (low, high) in zip(x.shape[2:], asked, strict=True))
+    return total / _counts(x, windows, sizes, asked if count_include_pad else None)
+
+
+def _counts(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
+    """How many elements of the image (and the given border) each window holds."""
+    if not is_static(x.shape[2:]):
+        return _counted(x, windows, sizes, border)
+    total: Any = 1
+    for axis, (n, k, s, (low, high)) in enumerate(
+        zip(x.shape[2:], sizes, windows.stride, windows.padding, strict=True)
+    ):
+        least, most = (0, n) if border is None else (-border[axis][0], n + border[axis][1])
+        start = np.arange((n + low + high - k) // s + 1) * s - low
+        inside = np.minimum(start + k, most) - np.maximum(start, least)
+        total = np.multiply.outer(total, inside)
+    return as_tensor(np.asarray(total[None, None], x.dtype))
+
+
+def _counted(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
+    """The same where sizes are not known yet."""
+    border = border or ((0, 0),) * len(sizes)
+    wide = tuple(n + low + high for n, (low, high) in zip(x.shape[2:], border, strict=True))
     rest = tuple(
-        (0, all_ - high) for (_, all_), (_, high) in zip(windows.padding, asked, strict=True)
+        (low - less, high - more)
+        for (low, high), (less, more) in zip(windows.padding, border, strict=True)
     )
     inside = Windows(windows.stride, rest, windows.dilation)
     return apply(WindowSum(inside, sizes), filled((1, 1, *wide), 1, x.dtype))
+
+
+@public
+def sum_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover_all: bool = False,
+             out: Tensor | None = None) -> Tensor:
+    """The sum of each window; parameters as for :func:`max_pool`, the border is zero.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.sum_pool([[[1.0, 3.0, 2.0, 4.0]]], 2)
+    tensor([[[4., 6.]]])
+    """
+    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    return apply(WindowSum(windows, sizes), x)
+
+
+@public
+def lp_pool(x: Any, p: float, kernel: Any, *, stride: Any = None, padding: Any = 0,
+            cover_all: bool = False, out: Tensor | None = None) -> Tensor:
+    """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
+
+    The other parameters are those of :func:`max_pool`; the border is zero.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.lp_pool([[[3.0, 4.0, 0.0, 1.0]]], 2, 2)
+    tensor([[[5., 1.]]])
+    """
+    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    if x.dtype.kind != "f":
+        raise DTypeError(f"the norm needs floats, not {x.dtype}; convert with .astype('float32')")
+    if p <= 0:
+        raise ValueError(f"the norm needs an exponent above 0, not {p}")
+    powers = arith.square(x) if p == 2 else arith.power(arith.abs(x), p)
+    total = apply(WindowSum(windows, sizes), powers)
+    nothing = total == 0
+    whole = select.where(nothing, 1, total)
+    root = arith.sqrt(whole) if p == 2 else arith.power(whole, 1 / p)
+    return select.where(nothing, 0, root)
+
+
+# -- windows that fit ---------------------------------------------------------------------------
+def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[list[Any]]]:
+    """The operand, the sizes wanted, and where the window of each place begins and ends."""
+    x = as_tensor(x)
+    rank = x.ndim - 2 if rank is None else rank
+    if rank < 1 or x.ndim != rank + 2:
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
+    if not is_static(x.shape[2:]):
+        raise ShapeError(f"windows that fit need to know the sizes {x.shape[2:]}")
+    given = size if isinstance(size, (tuple, list)) else (size,) * rank
+    wanted = per_axis([n if o is None else o for o, n in zip(given, x.shape[2:], strict=False)],
+                      rank, "size")
+    return x, wanted, [
+        [(i * n // o, -(-(i + 1) * n // o)) for i in range(o)]
+        for n, o in zip(x.shape[2:], wanted, strict=True)
+    ]
+
+
+def _regular(x: Tensor, wanted: Ints) -> Ints | None:
+    """The size of the windows where they are all equal and do not overlap."""
+    if any(n % o for n, o in zip(x.shape[2:], wanted, strict=True)):
+        return None
+    return tuple(n // o for n, o in zip(x.shape[2:], wanted, strict=True))
+
+
+@public
+def adaptive_max_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor:
+    """The greatest element of each of ``size`` windows of nearly equal size.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    size : int or tuple of int or None
+        Places on each axis; None keeps those that there are.  Window i of o over an axis of n
+        takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.adaptive_max_pool([[[1.0, 3.0, 2.0, 4.0, 0.0]]], 2)
+    tensor([[[3., 4.]]])
+    """
+    x, wanted, spans = _fitted(x, size, None)
+    kernel = _regular(x, wanted)
+    if kernel is None:
+        kernel = tuple(max(b - a for a, b in rows) for rows in spans)
+        for axis, (rows, k) in enumerate(zip(spans, kernel, strict=True)):
+            places = [min(a + t, b - 1) for a, b in rows for t in range(k)]
+            x = take(x, np.array(places), axis + 2)
+    return max_pool(x, kernel)
+
+
+@public
+def adaptive_avg_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor:
+    """The mean of each of ``size`` windows of nearly equal size; see :func:`adaptive_max_pool`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.adaptive_avg_pool([[[1.0, 3.0, 2.0, 4.0]]], 1)
+    tensor([[[2.5]]])
+    """
+    x, wanted, spans = _fitted(x, size, None)
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
+    kernel = _regular(x, wanted)
+    if set(wanted) == {1}:
+        return mean(x, tuple(range(2, x.ndim)), keepdims=True)
+    if kernel is not None:
+        return avg_pool(x, kernel)
+    for axis, rows in enumerate(spans):
+        shares = np.zeros((len(rows), x.shape[axis + 2]), x.dtype)
+        for i, (a, b) in enumerate(rows):
+            shares[i, a:b] = 1 / (b - a)
+        x = moveaxis(matmul(moveaxis(x, axis + 2, -1), as_tensor(shares.T)), -1, axis + 2)
+    return x
+
+
+# -- by number of axes --------------------------------------------------------------------------
+def _ranked(function: Any, rank: int) -> Any:
+    """The function for images of ``rank`` axes, with or without a batch."""
+
+    def pool(x: Any, *args: Any, **keywords: Any) -> Tensor:
+        x = as_tensor(x)
+        if x.ndim == rank + 1:
+            single: Tensor = function(x[None], *args, **keywords)
+            return single[0]
+        if x.ndim != rank + 2:
+            raise ShapeError(
+                f"{pool.__name__}: the operand {x.shape} must be (batch, channels"
+                f"{', size' * rank}), or one image without the batch"
+            )
+        found: Tensor = function(x, *args, **keywords)
+        return found
+
+    name = f"{function.__name__}{rank}d"
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = (
+        f":func:`{function.__name__}` over {rank} axes: (batch, channels{', size' * rank}), or one "
+        "image.\n"
+    )
+    return public(pool)
+
+
+max_pool1d, max_pool2d, max_pool3d = (_ranked(max_pool, n) for n in (1, 2, 3))
+avg_pool1d, avg_pool2d, avg_pool3d = (_ranked(avg_pool, n) for n in (1, 2, 3))
+sum_pool1d, sum_pool2d, sum_pool3d = (_ranked(sum_pool, n) for n in (1, 2, 3))
+lp_pool1d, lp_pool2d, lp_pool3d = (_ranked(lp_pool, n) for n in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (
+    _ranked(adaptive_max_pool, n) for n in (1, 2, 3)
+)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
+    _ranked(adaptive_avg_pool, n) for n in (1, 2, 3)
+)

@@ -199,6 +199,8 @@ class Plan:
         elif not lowerable(node):
             if node.op.parts is None:
                 self._must.update(id(operand) for operand in node.inputs)
+        elif node.op.rereads:
+            self._must.update(id(source(operand)) for operand in node.inputs)
         elif node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
 

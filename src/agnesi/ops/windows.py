@@ -1,0 +1,230 @@
+"""Windows over the spatial axes of images: as NumPy views, and in the loop language."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from agnesi.core import loops
+from agnesi.core.dims import Shape
+from agnesi.core.errors import ShapeError
+from agnesi.core.loops import Affine, At, Expr
+from agnesi.core.record import record
+
+Ints = tuple[int, ...]
+Pads = tuple[tuple[int, int], ...]
+
+#: Windows of at most so many elements are written out, larger ones are loops.
+UNROLLED = 32
+
+
+@record
+class Windows:
+    """How windows lie on the spatial axes: steps between them, border, steps inside them."""
+
+    stride: Ints
+    padding: Pads
+    dilation: Ints
+
+    def sizes(self, sizes: Shape, kernel: Ints) -> Shape:
+        """How many windows there are on each axis."""
+        result = []
+        for n, k, s, (low, high), d in zip(
+            sizes, kernel, self.stride, self.padding, self.dilation, strict=True
+        ):
+            room = n + (low + high - d * (k - 1) - 1)
+            if isinstance(room, int) and room < 0:
+                raise ShapeError(
+                    f"a window of {d * (k - 1) + 1} does not fit an axis of {n}"
+                    f" with borders {low} and {high}"
+                )
+            result.append(room // s + 1)
+        return tuple(result)
+
+    # -- as views ---------------------------------------------------------------------------
+    def padded(self, x: np.ndarray, value: Any = 0) -> np.ndarray:
+        """``x`` with its border."""
+        if not any(low or high for low, high in self.padding):
+            return x
+        return np.pad(x, ((0, 0), (0, 0), *self.padding), constant_values=value)
+
+    def inner(self, x: np.ndarray) -> np.ndarray:
+        """``x`` without its border."""
+        cut = (
+            slice(low, n - high)
+            for (low, high), n in zip(self.padding, x.shape[2:], strict=True)
+        )
+        return x[(slice(None), slice(None), *cut)]
+
+    def view(self, padded: np.ndarray, kernel: Ints) -> np.ndarray:
+        """All windows: shape (batch, channels, *places, *kernel)."""
+        axes = tuple(range(2, padded.ndim))
+        wide = tuple(d * (k - 1) + 1 for k, d in zip(kernel, self.dilation, strict=True))
+        found = sliding_window_view(padded, wide, axes)
+        places = tuple(slice(None, None, s) for s in self.stride)
+        inside = tuple(slice(None, None, d) for d in self.dilation)
+        return found[(slice(None), slice(None), *places, *inside)]
+
+    def taps(self, kernel: Ints, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
+        """Each position in the kernel, and where the windows have it in the padded image."""
+        for tap in itertools.product(*map(range, kernel)):
+            cut = tuple(
+                slice(t * d, t * d + s * (n - 1) + 1, s)
+                for t, d, s, n in zip(tap, self.dilation, self.stride, places, strict=True)
+            )
+            yield tap, (slice(None), slice(None), *cut)
+
+    # -- in the loop language -----------------------------------------------------------------
+    def reads(self, at: At, kernel: Ints, sizes: Shape) -> list[Run]:
+        """What the window at ``at`` holds, axis by axis; ``at`` and ``sizes`` are spatial."""
+        return [
+            Run(k, _tap(i * s + -low, n, d))
+            for i, k, n, s, (low, _), d in zip(
+                at, kernel, sizes, self.stride, self.padding, self.dilation, strict=True
+            )
+        ]
+
+    def covers(self, at: At, kernel: Ints, sizes: Shape, places: Shape) -> list[Run]:
+        """Which windows hold the element at ``at`` of an image, axis by axis."""
+        runs = []
+        for i, k, n, p, s, (low, _), d in zip(
+            at, kernel, sizes, places, self.stride, self.padding, self.dilation, strict=True
+        ):
+            if d == 1:
+                find = _window(i + low, (low, n - 1 + low), p, k, s)
+                runs.append(Run(-(-k // s), find))
+            else:
+                runs.append(Run(k, _spread(i + low, p, s, d)))
+        return runs
+
+
+class Place(NamedTuple):
+    """A position on one axis, safe to read; whether it is meant; and the tap that it belongs to."""
+
+    at: Affine
+    inside: Expr | None
+    tap: Affine
+
+
+class Run(NamedTuple):
+    """Positions on one axis: how many, and each by its number."""
+
+    length: int
+    place: Callable[[Affine], Place]
+
+
+def _number(i: Affine) -> Expr:
+    return loops.const(i.const, "int64") if not i.terms else loops.index(i)
+
+
+def _within(i: Affine, least: int, most: int, n: int) -> tuple[Affine, Expr | None]:
+    """A position known to lie in [least, most], moved into [0, n); and whether it was there."""
+    value, tests = _number(i), []
+    if least < 0:
+        tests.append(loops.call("greater_equal", value, loops.const(0, "int64")))
+    if most >= n:
+        tests.append(loops.call("less", value, loops.const(n, "int64")))
+    if not tests:
+        return i, None
+    if least < 0:
+        value = loops.call("maximum", value, loops.const(0, "int64"))
+    if most >= n:
+        value = loops.call("minimum", value, loops.const(n - 1, "int64"))
+    return loops.atom_of(value), all_of(tests)
+
+
+def all_of(tests: list[Expr] | list[Expr | None]) -> Expr | None:
+    """Whether all tests hold; None where there is none."""
+    result: Expr | None = None
+    for test in tests:
+        if test is not None:
+            result = test if result is None else loops.call("logical_and", result, test)
+    return result
+
+
+def _span(i: Affine) -> tuple[int, int]:
+    bounds = i.bounds()
+    return bounds if bounds is not None else (-(1 << 62), 1 << 62)
+
+
+def _tap(start: Affine, n: int, d: int) -> Callable[[Affine], Place]:
+    """Elements of the window that begins at ``start``."""
+
+    def find(t: Affine) -> Place:
+        place = start + t * d
+        at, inside = _within(place, *_span(place), n)
+        return Place(at, inside, t)
+
+    return find
+
+
+def _window(i: Affine, span: tuple[int, int], places: int, k: int,
+            s: int) -> Callable[[Affine], Place]:
+    """Windows over position ``i``, which counts the border: the last of them first."""
+    quotient, rest = i.divmod(s)
+    least, most = span[0] // s, span[1] // s
+
+    def find(j: Affine) -> Place:
+        first, last = _span(j)
+        tap = rest + j * s
+        at, inside = _within(quotient + j * -1, least - last, most - first, places)
+        if (last + 1) * s > k:
+            meant = loops.call("less", _number(tap), loops.const(k, "int64"))
+            inside = all_of([inside, meant])
+        return Place(at, inside, tap)
+
+    return find
+
+
+def _spread(i: Affine, places: int, s: int, d: int) -> Callable[[Affine], Place]:
+    """The same for windows with steps inside them: each tap fits one window or none."""
+
+    def find(t: Affine) -> Place:
+        quotient, rest = (i + t * -d).divmod(s)
+        at, inside = _within(quotient, -(1 << 62), 1 << 62, places)
+        fits = None
+        if rest.terms or rest.const:
+            fits = loops.call("equal", _number(rest), loops.const(0, "int64"))
+        return Place(at, all_of([inside, fits]), t)
+
+    return find
+
+
+def number_of(taps: Any, kernel: Ints) -> Affine:
+    """The number of an element of a window, in row-major order."""
+    return loops.ravel(tuple(taps), kernel)
+
+
+def every(runs: list[Run]) -> Iterator[tuple[Place, ...]]:
+    """All combinations of positions, written out."""
+    lists = [[run.place(Affine(j)) for j in range(run.length)] for run in runs]
+    return itertools.product(*lists)
+
+
+def count(runs: list[Run]) -> int:
+    """How many combinations there are."""
+    total = 1
+    for run in runs:
+        total *= run.length
+    return total
+
+
+def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Place, ...]], Expr]) -> Expr:
+    """Combine a term for every combination of positions: written out if few, else in loops."""
+    if count(runs) <= UNROLLED:
+        terms = [term(places) for places in every(runs)]
+        result = terms[0]
+        for value in terms[1:]:
+            result = loops.call(kind, result, value)
+        return result
+    avoid = frozenset().union(*(i.free for i in at))
+
+    def body(*js: Affine) -> Expr:
+        return term(tuple(run.place(j) for run, j in zip(runs, js, strict=True)))
+
+    return loops.reduce_(kind, [r.length for r in runs], body, avoid,
+                         [32 + i for i in range(len(runs))])
