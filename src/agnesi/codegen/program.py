@@ -8,6 +8,7 @@ from itertools import accumulate, groupby
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
 from agnesi.codegen.control import emit_control, inlined
+from agnesi.codegen.conv import emit_convolution, plan_convolution
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.codegen.steps import Runner, Step, spot
@@ -18,6 +19,7 @@ from agnesi.core.kernels import (
     Buffer,
     Callback,
     Check,
+    Convolution,
     Kernel,
     Loop,
     Nest,
@@ -92,6 +94,11 @@ class _Program:
                                l2=machine.l2, l3=machine.l3)
             units, parallel = cut.units, cut.units > 1 and _work(kernel) > _PARALLEL_WORK
             emit_product(b, kernel, cut, pointer, begin, end)
+        elif isinstance(kernel, Convolution):
+            conv = plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
+                                    l2=machine.l2, l3=machine.l3)
+            units, parallel = conv.units, conv.parallel
+            emit_convolution(b, conv, pointer, begin, end)
         else:
             assert isinstance(kernel, Nest)
             shape = prepare(kernel)
@@ -158,12 +165,6 @@ def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
 def _body(program: _Program, steps: Sequence[Step]) -> None:
     b = Builder(program.module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False)
     bufs, rt = b.parameters
-    run = Runner(b, rt, steps)
-
-    def base(slot: int) -> Value:
-        return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
-
-    for step in steps:
-        run(step, base)
+    Runner(b, rt, steps).all(steps, bufs)
     b.ret(Value("0", "i32"))
     b.finish()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby
 
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.core.kernels import Buffer
 
 Base = Callable[[int], Value]
+#: Steps in a row that are called one by one; more of them are run from tables.
+_STRAIGHT = 24
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,11 @@ class Step:
     places: tuple[Buffer, ...]
     callback: int = -1
     control: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a kernel's function, which does not fail."""
+        return self.callback < 0 and not self.control
 
 
 def spot(buffer: Buffer) -> tuple[int, int]:
@@ -71,3 +79,55 @@ class Runner:
         b.open_block(leave)
         b.ret(code)
         b.open_block(go)
+
+    def all(self, steps: Sequence[Step], bufs: Value) -> None:
+        """Run steps in order, with the table of addresses ``bufs``."""
+        b = self.b
+
+        def base(slot: int) -> Value:
+            return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
+
+        for plain, group in groupby(steps, lambda step: step.plain):
+            found = list(group)
+            if plain and len(found) > _STRAIGHT:
+                self._by_table(found, bufs)
+                continue
+            for step in found:
+                self(step, base)
+
+    def _by_table(self, steps: Sequence[Step], bufs: Value) -> None:
+        """Many steps as a loop over tables, so that the code does not grow with their number."""
+        b, module = self.b, self.b.module
+        ends = accumulate(len(s.places) for s in steps)
+        rows = [n for s, end in zip(steps, ends, strict=True) for n in (s.units, s.parallel, end)]
+        spots = [n for s in steps for p in s.places for n in spot(p)]
+        numbers, places = module.table("i64", rows), module.table("i64", spots or [0])
+        functions = module.pointers([s.name for s in steps])
+
+        def entry(table: Value, index: Value, width: int, column: int) -> Value:
+            at = b.add(b.mul(index, i64(width)), i64(column))
+            return b.load("i64", b.gep("i64", table, at))
+
+        with b.loop(i64(0), i64(len(steps)), 1, [i64(0)], nonempty=True) as turn:
+            units, parallel, end = (entry(numbers, turn.index, 3, k) for k in range(3))
+            (first,) = turn.carried
+            with b.loop(first, end) as place:
+                start = b.load("ptr", b.gep("ptr", bufs, entry(places, place.index, 2, 0)))
+                address = b.gep("i8", start, entry(places, place.index, 2, 1))
+                b.store(address, b.gep("ptr", self.room, b.sub(place.index, first)))
+            self._call(b.load("ptr", b.gep("ptr", functions, turn.index)), units, parallel)
+            turn.carry(end)
+
+    def _call(self, function: Value, units: Value, parallel: Value) -> None:
+        """Call a kernel's function, on all threads where ``parallel`` is not 0."""
+        b = self.b
+        alone, together, done = b.label("alone"), b.label("together"), b.label("done")
+        b.cbr(b.icmp("ne", parallel, i64(0)), together, alone)
+        b.open_block(together)
+        share = b.load("ptr", self.rt)
+        b.call_pointer("void", share, self.rt, function, self.room, units)
+        b.br(done)
+        b.open_block(alone)
+        b.call_pointer("void", function, self.room, i64(0), units, i64(0))
+        b.br(done)
+        b.open_block(done)

@@ -53,7 +53,7 @@ def split(text: str) -> list[Unit]:
         return [Unit("", text)]
     return [
         *units.values(),
-        Unit("", "\n".join([*declared, outside, _renamed("".join(rest), names)])),
+        Unit("", "\n".join([*declared, _renamed("".join([outside, "\n", *rest]), names)])),
     ]
 
 
