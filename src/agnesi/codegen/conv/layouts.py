@@ -46,7 +46,7 @@ def work(sizes: ConvSizes) -> int:
 def narrow(kind: str, sizes: ConvSizes, lanes: int) -> bool:
     """Whether lanes run along the rows of images, because there are few channels to fill them."""
     wide = sizes.channels if kind == "input" else sizes.filters
-    return wide < lanes // 2 or wide < lanes and sizes.places[-1] >= 2 * lanes
+    return wide < lanes // 2 or (wide < lanes and sizes.places[-1] >= 2 * lanes)
 
 
 def _last(kind: str, sizes: ConvSizes, lanes: int) -> Layouts:

@@ -1,0 +1,201 @@
+"""A convolution or its input gradient as dense convolutions, all of the same simple form.
+
+The gradient to the input of a strided convolution falls into phases: image positions that are
+equal modulo the stride meet the same taps, and one phase is a convolution of stride 1 over the
+cotangent.  So nothing is ever filled up with zeros between the elements of a gradient.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+from agnesi.core.kernels import Convolution, ConvSizes, Store
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+
+_SLOT = 300  # of the axes that kernels count with, away from those of reductions
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Span:
+    """One spatial axis: place ``p`` reads tap ``t`` at ``origin + p * stride + t * step``.
+
+    The source is zero outside of [0, size).  ``step`` is positive.
+    """
+
+    count: int
+    size: int
+    taps: int
+    origin: int
+    stride: int
+    step: int
+
+    @property
+    def reach(self) -> int:
+        """Positions from the first to the last tap of a place."""
+        return (self.taps - 1) * self.step + 1
+
+    @property
+    def inside(self) -> bool:
+        """Whether no place reaches beyond the source."""
+        last = self.origin + (self.count - 1) * self.stride + self.reach
+        return self.origin >= 0 and last <= self.size
+
+    @property
+    def plain(self) -> bool:
+        """Whether places are the positions of the source."""
+        return self.taps == 1 and self.stride == 1 and self.origin == 0 and self.count == self.size
+
+
+@dataclass(frozen=True)
+class View:
+    """A strided operand: elements from the buffer's start, strides of (batch or o, c, d, h, w)."""
+
+    offset: int
+    strides: Ints
+    group: int  # elements from one group to the next
+
+
+_NO_SPAN = Span(1, 1, 1, 0, 1, 1)
+
+
+@dataclass(frozen=True)
+class Dense:
+    """``result[n, o, p] = sum over c, t of source[n, c, p * stride + t * step] * filter[o, c, t]``
+
+    in each group, for three spatial axes.  ``body`` runs over ``axes``: (n, group, o, d, h, w).
+    """
+
+    batch: int
+    groups: int
+    channels: int
+    outputs: int
+    spans: tuple[Span, Span, Span]
+    source: View
+    filters: View
+    axes: tuple[Axis, ...]
+    body: tuple[Store, ...]
+    key: Expr  # the sum, as the body reads it
+    dtype: str
+
+    @property
+    def depth(self) -> int:
+        """Products in one sum."""
+        return self.channels * math.prod(s.taps for s in self.spans)
+
+    @property
+    def work(self) -> int:
+        """Multiply-adds."""
+        places = math.prod(s.count for s in self.spans)
+        return self.batch * self.groups * self.outputs * places * max(1, self.depth)
+
+
+def group_axes(kernel: Convolution, counts: tuple[int, ...], steps: tuple[tuple[int, int], ...],
+               channels: int) -> tuple[tuple[Axis, ...], tuple[Store, ...], Expr]:
+    """The body over axes (n, group, o, d, h, w): position ``first + step * i`` of each."""
+    sizes = kernel.sizes
+    new = [Axis(_SLOT, sizes.batch), Axis(_SLOT + 1, sizes.groups), Axis(_SLOT + 2, channels)]
+    new += [Axis(_SLOT + 3 + i, n) for i, n in enumerate(counts)]
+    rank = len(sizes.kernel)
+    places = [Affine(0, {new[0]: 1}), Affine(0, {new[1]: channels, new[2]: 1})]
+    places += [
+        Affine(first, {axis: step})
+        for axis, (first, step) in zip(new[6 - rank:], steps[3 - rank:], strict=True)
+    ]
+    return tuple(new), *substituted(kernel, places)
+
+
+def substituted(kernel: Convolution, places: list[Affine]) -> tuple[tuple[Store, ...], Expr]:
+    """The body with other indices for the axes of the result, and the sum as it reads it."""
+    change = Substitution(dict(zip(kernel.axes, places, strict=True)))
+    body = tuple(Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body)
+    at = tuple(Affine(0, {a: 1}) for a in kernel.axes)
+    return body, change(load(kernel.total, kernel.total.dtype.name, kernel.total.place(at)))
+
+
+def operand_view(strides: Ints, offset: int, group: int) -> View:
+    """A view with the spatial axes made three."""
+    first, second, *space = strides
+    return View(offset, (first, second, *(0,) * (3 - len(space)), *space), group)
+
+
+def dense_parts(kernel: Convolution) -> list[Dense]:
+    """The dense convolutions that make up a kernel of kind "forward" or "input"."""
+    sizes = kernel.sizes
+    if kernel.kind == "forward":
+        return [_forward(kernel, sizes)]
+    choices = [_phases(sizes, i) for i in range(len(sizes.kernel))]
+    return [_input(kernel, sizes, phase) for phase in itertools.product(*choices)]
+
+
+def _three(spans: list[Span]) -> tuple[Span, Span, Span]:
+    d, h, w = [_NO_SPAN] * (3 - len(spans)) + spans
+    return d, h, w
+
+
+def _forward(kernel: Convolution, sizes: ConvSizes) -> Dense:
+    spans = [
+        Span(count, size, taps, -low, stride, step)
+        for count, size, taps, stride, step, (low, _) in zip(
+            sizes.places, sizes.image, sizes.kernel, sizes.stride, sizes.dilation, sizes.padding,
+            strict=True)
+    ]
+    three = _three(spans)
+    counts = tuple(s.count for s in three)
+    axes, body, key = group_axes(kernel, counts, ((0, 1),) * 3, sizes.filters)
+    a, b = kernel.a, kernel.b
+    return Dense(
+        sizes.batch, sizes.groups, sizes.channels, sizes.filters, three,
+        operand_view(a.strides, a.offset, a.strides[1] * sizes.channels),
+        operand_view(b.strides, b.offset, b.strides[0] * sizes.filters),
+        axes, body, key, kernel.total.dtype.name,
+    )
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """Positions ``first + stride * q`` of an axis of the image, and the taps that reach them."""
+
+    span: Span
+    first: int
+    tap: int  # which tap of the filter is the first of the span
+    skip: int  # taps from one of the span to the next
+
+
+def _phases(sizes: ConvSizes, axis: int) -> list[_Phase]:
+    size, taps, places = sizes.image[axis], sizes.kernel[axis], sizes.places[axis]
+    stride, step, low = sizes.stride[axis], sizes.dilation[axis], sizes.padding[axis][0]
+    found = []
+    common = math.gcd(stride, step)
+    jump = stride // common  # taps that reach a position are so far from each other
+    for first in range(min(stride, size)):
+        count = -(-(size - first) // stride)
+        mine = [t for t in range(taps) if (first + low - t * step) % stride == 0]
+        if not mine:
+            found.append(_Phase(Span(count, places, 0, 0, 1, 1), first, 0, 0))
+            continue
+        origin = (first + low - mine[-1] * step) // stride  # later taps read earlier places
+        span = Span(count, places, len(mine), origin, 1, step // common)
+        found.append(_Phase(span, first, mine[-1], -jump))
+    return found
+
+
+def _input(kernel: Convolution, sizes: ConvSizes, phase: tuple[_Phase, ...]) -> Dense:
+    three = _three([p.span for p in phase])
+    lead = 3 - len(phase)
+    steps = ((0, 1),) * lead + tuple((p.first, sizes.stride[i]) for i, p in enumerate(phase))
+    axes, body, key = group_axes(kernel, tuple(s.count for s in three), steps, sizes.channels)
+    a, b = kernel.a, kernel.b
+    o, c, *space = b.strides
+    offset = b.offset + sum(p.tap * s for p, s in zip(phase, space, strict=True))
+    skips = tuple(p.skip * s for p, s in zip(phase, space, strict=True))
+    if any(s.taps == 0 for s in three):
+        three = _three([replace(s, taps=0, origin=0) for s in three[lead:]])
+    return Dense(
+        sizes.batch, sizes.groups, sizes.filters, sizes.channels, three,
+        operand_view(a.strides, a.offset, a.strides[1] * sizes.filters),
+        operand_view((c, o, *skips), offset, o * sizes.filters),
+        axes, body, key, kernel.total.dtype.name,
+    )

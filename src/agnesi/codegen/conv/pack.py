@@ -1,0 +1,202 @@
+"""Copies of operands in scratch, in the order in which tiles read them, with their borders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
+from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.gemm.pack import joined, zip_rounds
+from agnesi.codegen.gemm.tiling import Piece, pieces_of
+
+
+def clear(b: Builder, type_: str, target: Value, count: Value, lanes_: int) -> None:
+    """Zeros, and up to a vector of them more."""
+    zero = const(vector(type_, lanes_), 0)
+    with b.loop(i64(0), count, lanes_) as at:
+        b.store(zero, b.gep(type_, target, at.index), element_bytes(type_))
+
+
+def first_lanes(b: Builder, lanes_: int, count: Value) -> Value:
+    """A mask of the first ``count`` lanes."""
+    ramp = lanes(vector("i64", lanes_), list(range(lanes_)))
+    return b.icmp("slt", ramp, b.splat(count, lanes_))
+
+
+def copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
+             lanes_: int) -> None:
+    """Neighbours to neighbours; up to a vector of zeros more is written behind them."""
+    align, wide = element_bytes(type_), vector(type_, lanes_)
+    whole = b.sub(count, b.op("urem", count, i64(lanes_)))
+    with b.loop(i64(0), whole, lanes_) as at:
+        value = b.load(wide, b.gep(type_, source, at.index), align)
+        b.store(value, b.gep(type_, target, at.index), align)
+    if lanes_ == 1:
+        return
+    rest = b.sub(count, whole)
+    with b.when(b.icmp("ne", rest, i64(0))):
+        mask = first_lanes(b, lanes_, rest)
+        value = b.masked_load(wide, b.gep(type_, source, whole), mask, align, const(wide, 0))
+        b.store(value, b.gep(type_, target, whole), align)
+
+
+def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: int,
+                lanes_: int) -> None:
+    """Elements that lie ``step`` apart become neighbours."""
+    align = element_bytes(type_)
+    whole = b.sub(count, b.op("urem", count, i64(lanes_)))
+    for start, stop, width in ((i64(0), whole, lanes_), (whole, count, 1)):
+        with b.loop(start, stop, width) as at:
+            place = b.gep(type_, source, b.mul(at.index, i64(step)))
+            value = load_strided(b, place, type_, step, width, None)
+            b.store(value, b.gep(type_, target, at.index), align)
+
+
+def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Value, width: int,
+                steps: tuple[int, int], pitch: int, lanes_: int) -> None:
+    """``count`` places of ``width`` elements each; ``steps`` between places and elements.
+
+    Behind each place up to a vector of anything is written, before the next one is.
+    """
+    place_step, step = steps
+    if step == 1 and place_step == pitch == width:
+        copy_run(b, type_, source, target, b.mul(count, i64(width)), lanes_)
+    elif place_step == 1 and step != 1 and width > 1 and lanes_ > 1 and pitch > 0:
+        # What the last piece writes too much, the others write over.
+        for piece, first, last in _strips(pieces_of(width, lanes_)):
+            with b.loop(i64(first), i64(last + 1), piece.lanes, nonempty=True) as loop:
+                here = b.gep(type_, source, b.mul(loop.index, i64(step)))
+                there = b.gep(type_, target, loop.index)
+                _turned(b, type_, here, step, count, piece, there, pitch)
+    else:
+        with b.loop(i64(0), count) as at:
+            here = b.gep(type_, source, b.mul(at.index, i64(place_step)))
+            there = b.gep(type_, target, b.mul(at.index, i64(pitch)))
+            _copy_place(b, type_, here, there, width, step, lanes_)
+
+
+def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: int,
+                lanes_: int) -> None:
+    if width > 4 * lanes_:
+        if step == 1:
+            copy_run(b, type_, source, target, i64(width), lanes_)
+        else:
+            copy_spread(b, type_, source, target, i64(width), step, lanes_)
+        return
+    for piece in pieces_of(width, lanes_):
+        here = b.gep(type_, source, i64(piece.offset * step))
+        _put_piece(b, type_, here, b.gep(type_, target, i64(piece.offset)), piece, step)
+
+
+def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piece,
+               step: int) -> None:
+    """One piece; lanes that are not active become zero."""
+    if step == 1:
+        value = load_strided(b, source, type_, 1, piece.lanes, piece.mask)
+    else:
+        value = const(vector(type_, piece.lanes), 0)
+        for lane in range(piece.active):
+            item = b.load(type_, b.gep(type_, source, i64(lane * step)), element_bytes(type_))
+            if piece.lanes == 1:
+                value = item
+            else:
+                value = b.value(value.type, f"insertelement {value}, {item}, i64 {lane}")
+    b.store(value, target, element_bytes(type_))
+
+
+def _strips(pieces: Sequence[Piece]) -> list[tuple[Piece, int, int]]:
+    """Runs of equal pieces with the offsets of the first and last, what is left of all first."""
+    found: dict[tuple[int, int], list[Piece]] = {}
+    for piece in reversed(pieces):
+        found.setdefault(piece[1:], []).append(piece)
+    return [(same[0], same[-1].offset, same[0].offset) for same in found.values()]
+
+
+def _turned(b: Builder, type_: str, source: Value, step: int, count: Value, piece: Piece,
+            target: Value, pitch: int) -> None:
+    """All places of one piece, from memory where places are neighbours.
+
+    Blocks of a few places are turned inside of 128-bit lanes, which every machine does fast.
+    """
+    depth, align = 16 // element_bytes(type_), element_bytes(type_)
+
+    def block(at: Value, mask: Value | None) -> list[tuple[Value, Value]]:
+        here = b.gep(type_, source, at)
+        wide = vector(type_, depth)
+        columns = []
+        for n in range(piece.active):
+            place = b.gep(type_, here, i64(n * step))
+            columns.append(
+                b.load(wide, place, align) if mask is None
+                else b.masked_load(wide, place, mask, align, const(wide, 0))
+            )
+        columns += [const(wide, 0)] * (max(piece.lanes, depth) - piece.active)
+        rows = zip_rounds(b, [joined(b, columns[n::depth]) for n in range(depth)], depth)
+        there = b.gep(type_, target, b.mul(at, i64(pitch)))
+        return [
+            (lanes_from(b, row, 0, piece.lanes), b.gep(type_, there, i64(n * pitch)))
+            for n, row in enumerate(rows)
+        ]
+
+    rest = b.op("urem", count, i64(depth))
+    whole = b.sub(count, rest)
+    with b.loop(i64(0), whole, depth) as loop:
+        for row, place in block(loop.index, None):
+            b.store(row, place, align)
+    with b.when(b.icmp("ne", rest, i64(0))):
+        last = block(whole, first_lanes(b, depth, rest))
+        for n, (row, place) in enumerate(last[:-1]):
+            with b.when(b.icmp("sgt", rest, i64(n))):
+                b.store(row, place, align)
+
+
+def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...],
+                 counts: tuple[int, ...], width: int, target: Value, pitch: int,
+                 lanes_: int) -> None:
+    """``target[((d * h + y) * w + x) * c + k][:width]`` from filters of any strides.
+
+    ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w); rows are ``pitch`` apart and
+    ``width`` of their elements are filters, those behind them anything.
+    """
+    o, c, *space = strides
+    channels, *taps = counts
+    together = taps[0] * taps[1] * taps[2]
+    if o != 1 and c != 1 and _contiguous(space, taps):
+        sign = next((s for s, n in zip(space, taps, strict=True) if n > 1), 1)
+        first = 0 if sign > 0 else together - 1
+        source = b.gep(type_, source, i64(first * (1 if sign > 0 else -1)))
+        with b.loop(i64(0), i64(channels), nonempty=True) as loop:
+            here = b.gep(type_, source, b.mul(loop.index, i64(c)))
+            row = b.add(loop.index, i64(first * channels))
+            there = b.gep(type_, target, b.mul(row, i64(pitch)))
+            step = pitch * channels * (1 if sign > 0 else -1)
+            copy_places(b, type_, here, there, i64(together), width, (1, o), step, lanes_)
+        return
+    with (
+        b.loop(i64(0), i64(taps[0]), nonempty=True) as d,
+        b.loop(i64(0), i64(taps[1]), nonempty=True) as y,
+        b.loop(i64(0), i64(taps[2]), nonempty=True) as x,
+    ):
+        at, row = i64(0), i64(0)
+        for loop, stride, count in zip((d, y, x), space, taps, strict=True):
+            at = b.add(at, b.mul(loop.index, i64(stride)))
+            row = b.add(b.mul(row, i64(count)), loop.index)
+        here = b.gep(type_, source, at)
+        there = b.gep(type_, target, b.mul(row, i64(channels * pitch)))
+        copy_places(b, type_, here, there, i64(channels), width, (c, o), pitch, lanes_)
+
+
+def _contiguous(strides: Sequence[int], counts: Sequence[int]) -> bool:
+    """Whether several axes lie in memory as one, in either direction."""
+    step = 0
+    for stride, count in zip(reversed(strides), reversed(counts), strict=True):
+        if count == 1:
+            continue
+        if step == 0:
+            if abs(stride) != 1:
+                return False
+            step = stride
+        elif stride != step:
+            return False
+        step = stride * count
+    return True

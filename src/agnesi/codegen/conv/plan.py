@@ -1,0 +1,247 @@
+"""How a dense convolution with lanes along channels is cut into tiles, blocks and units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.source import Layout
+from agnesi.codegen.conv.tiles import Column, step_cycles
+from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
+
+_UNITS = 16  # work units to aim for, so that shares among threads are even
+_SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
+_BLOCK = 4  # a block of the source takes at most this part of the second cache
+_CODE = 0.001  # each sum in the code counts as this share of the run time
+_PACKED = 0.4  # cycles to pack an element
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the planners know of the processor."""
+
+    lanes: int
+    itemsize: int
+    registers: int
+    l1: int
+    l2: int
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Register tiles with their estimated cycles."""
+
+    cost: float
+    panels: tuple[Panel, ...]
+    lines: Rows
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class WidePlan:
+    """A dense convolution and how it is cut.
+
+    Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image, plane,
+    line block, row block).  ``lines`` and ``rows`` cut the places of a plane into tiles.
+    """
+
+    dense: Dense
+    type: str
+    lanes: int
+    itemsize: int
+    panels: tuple[Panel, ...]
+    lines: Rows
+    rows: Rows
+    packed: bool
+    line_blocks: int
+    row_blocks: int
+    panel_groups: int
+    chunks: int
+    spill: bool
+
+    @property
+    def panel_count(self) -> int:
+        return sum(p.count for p in self.panels)
+
+    @property
+    def panel_columns(self) -> int:
+        """Columns from one panel to the next."""
+        return self.panels[0].columns
+
+    @property
+    def width(self) -> int:
+        return max(p.width for p in self.panels)
+
+    @property
+    def blocks(self) -> int:
+        planes = self.dense.batch * self.dense.spans[0].count
+        return planes * self.line_blocks * self.row_blocks
+
+    @property
+    def units(self) -> int:
+        return self.dense.groups * self.panel_groups * self.chunks
+
+    @property
+    def layout(self) -> Layout:
+        """How a tile's source lies: packed, or as the memory has it."""
+        d, h, w = self.dense.spans
+        if not self.packed:
+            _, c, plane, line, pixel = self.dense.source.strides
+            return Layout(plane * d.step, line, pixel, c)
+        pixel = self.dense.channels
+        line = _reach(w, self.rows, self.row_blocks) * pixel
+        if line * self.itemsize % 1024 == 0 and line:
+            line += 64 // self.itemsize
+        return Layout(_reach(h, self.lines, self.line_blocks) * line, line, pixel, 1)
+
+    @property
+    def a_bytes(self) -> int:
+        if not self.packed:
+            return 0
+        size = self.dense.spans[0].taps * self.layout.plane + self.lanes
+        return _lines(size * self.itemsize)
+
+    @property
+    def b_bytes(self) -> int:
+        panels = -(-self.panel_count // self.panel_groups)
+        size = panels * self.dense.depth * self.width + self.lanes
+        return _lines(size * self.itemsize)
+
+    @property
+    def scratch(self) -> int:
+        tile = self.lines.largest * self.rows.largest * self.width if self.spill else 0
+        return self.a_bytes + self.b_bytes + _lines(tile * self.itemsize)
+
+
+def _lines(size: int) -> int:
+    return -(-size // 64) * 64
+
+
+def _reach(span, rows: Rows, blocks: int) -> int:
+    """Positions that the largest block reads."""
+    places = -(-rows.tiles // blocks) * rows.largest
+    return (min(places, rows.total) - 1) * span.stride + span.reach
+
+
+def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> WidePlan:
+    """The cheapest cut for this machine."""
+    cut = min(_cuts(dense, machine), key=lambda cut: cut.cost)
+    packed = bool(dense.depth) and not _readable(dense)
+    line_blocks, row_blocks = _blocks(dense, machine, cut) if packed else _units(dense, cut)
+    blocks = dense.batch * dense.spans[0].count * line_blocks * row_blocks
+    groups, chunks = _shares(dense, machine, cut, blocks, packed)
+    return WidePlan(
+        dense, type_, machine.lanes, machine.itemsize, cut.panels, cut.lines, cut.rows, packed,
+        line_blocks, row_blocks, groups, chunks, long_epilogue or dense.depth >= _SPILL_FROM,
+    )
+
+
+def _readable(dense: Dense) -> bool:
+    """Whether tiles can read the source in place: no borders, channels side by side."""
+    channels = dense.source.strides[1] == 1 or dense.channels == 1
+    return channels and all(s.inside for s in dense.spans)
+
+
+def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
+    _, h, w = dense.spans
+    for vectors in range(1, 9):
+        most = (machine.registers - 1 - vectors) // vectors
+        if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
+            break
+        panels = _panels(dense.outputs, vectors * machine.lanes, machine.lanes)
+        for size in range(1, most + 1):
+            rows = Rows.at_most(w.count, size)
+            deep = most // rows.largest if rows.tiles == 1 else 1
+            for tall in range(1, min(deep, h.count) + 1):
+                lines = Rows.at_most(h.count, tall)
+                yield Cut(_cost(dense, machine, panels, lines, rows), panels, lines, rows)
+
+
+def _panels(columns: int, width: int, lanes: int) -> tuple[Panel, ...]:
+    full, rest = divmod(columns, width)
+    none = Rows(1, 1)
+    panels = [Panel(0, full, pieces_of(width, lanes), none)] if full else []
+    if rest:
+        panels.append(Panel(full, 1, pieces_of(rest, lanes), none))
+    return tuple(panels)
+
+
+def _counts(rows: Rows) -> list[tuple[int, int]]:
+    """Sizes of tiles and how many there are of each."""
+    found = [(rows.small_size, rows.tiles - rows.big)]
+    return [(rows.small_size + 1, rows.big), *found] if rows.big else found
+
+
+def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows,
+          rows: Rows) -> float:
+    total, code = 0.0, 0
+    for panel in panels:
+        columns = [Column(*p) for p in panel.pieces]
+        far = dense.depth * panel.width * machine.itemsize > machine.l1 // 2
+        for tall, downs in _counts(lines):
+            for wide, acrosses in _counts(rows):
+                sums = tall * wide * len(columns)
+                cycles = step_cycles(tall * wide, columns, machine.itemsize, far)
+                cycles = dense.depth * cycles + 4 * sums + 40
+                total += panel.count * downs * acrosses * cycles
+                code += sums
+    return total * (1 + _CODE * code)
+
+
+def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
+    """Line and row blocks, so that what a block reads stays in the second cache."""
+    d, h, w = dense.spans
+    limit = machine.l2 // _BLOCK
+    pixel = d.taps * dense.channels * machine.itemsize
+
+    def size(line_blocks: int, row_blocks: int) -> int:
+        return _reach(h, cut.lines, line_blocks) * _reach(w, cut.rows, row_blocks) * pixel
+
+    line_blocks = row_blocks = 1
+    while size(line_blocks, row_blocks) > limit:
+        if line_blocks < cut.lines.tiles:
+            line_blocks = min(cut.lines.tiles, _more(line_blocks))
+        elif row_blocks < cut.rows.tiles and size(line_blocks, row_blocks) > 2 * limit:
+            row_blocks = min(cut.rows.tiles, _more(row_blocks))
+        else:
+            break
+    return line_blocks, row_blocks
+
+
+def _more(count: int) -> int:
+    return count + max(1, count // 3)
+
+
+def _units(dense: Dense, cut: Cut) -> tuple[int, int]:
+    """Blocks where nothing is packed: enough of them to be shared out."""
+    planes = dense.batch * dense.spans[0].count
+    return min(cut.lines.tiles, max(1, _UNITS // planes)), 1
+
+
+def _shares(dense: Dense, machine: Machine, cut: Cut, blocks: int,
+            packed: bool) -> tuple[int, int]:
+    """Panel groups and chunks of blocks: as little packing as leaves even shares."""
+    panels = sum(p.count for p in cut.panels)
+    wanted = -(-_UNITS // dense.groups)
+    if dense.work < 1 << 19:
+        wanted = 1
+    width = max(p.width for p in cut.panels)
+    panel_bytes = max(1, dense.depth * width * machine.itemsize)
+    source = dense.batch * dense.channels * math.prod(s.size for s in dense.spans) * packed
+    filters = dense.outputs * dense.depth
+    options = []
+    for groups in range(1, panels + 1):
+        size = -(-panels // groups) * panel_bytes
+        if size > machine.l2 and groups < panels:
+            continue
+        chunks = min(blocks, -(-wanted // groups))
+        again = min(chunks, -(-8 // groups))
+        cost = _PACKED * (source * groups + 1.5 * filters * again)
+        units = groups * chunks
+        if units < wanted:
+            cost *= 1 + (wanted - units) / wanted
+        options.append((cost, groups, chunks))
+    _, groups, chunks = min(options)
+    return groups, chunks

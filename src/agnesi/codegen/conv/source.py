@@ -1,0 +1,100 @@
+"""The part of a source that a block of results reads, packed with its zero borders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.conv.dense import Dense, Span
+from agnesi.codegen.conv.pack import clear, copy_places
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Elements from one line, pixel or channel of a tile's source to the next.
+
+    ``plane`` leads from one tap of depth to the next.
+    """
+
+    plane: int
+    line: int
+    pixel: int
+    channel: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """A block of results of one image and group: one plane, lines [y, y_end), [x, x_end)."""
+
+    image: Value
+    group: Value
+    depth: Value
+    y: Value
+    y_end: Value
+    x: Value
+    x_end: Value
+
+
+def extent(b: Builder, span: Span, start: Value, stop: Value) -> tuple[Value, Value]:
+    """First position that places [start, stop) read, and how many."""
+    first = b.add(b.mul(start, i64(span.stride)), i64(span.origin))
+    places = b.sub(b.sub(stop, start), i64(1))
+    return first, b.add(b.mul(places, i64(span.stride)), i64(span.reach))
+
+
+def inside(b: Builder, span: Span, at: Value) -> Value:
+    """Whether a position is one of the source."""
+    return b.icmp("ult", at, i64(span.size))
+
+
+def place_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
+    """Where a block's first place has its first tap in the source itself."""
+    d, h, w = dense.spans
+    at = b.mul(box.group, i64(dense.source.group))
+    at = b.add(at, b.mul(box.image, i64(dense.source.strides[0])))
+    for start, span, stride in zip(
+        (box.depth, box.y, box.x), (d, h, w), dense.source.strides[2:], strict=True
+    ):
+        first = b.add(b.mul(start, i64(span.stride)), i64(span.origin))
+        at = b.add(at, b.mul(first, i64(stride)))
+    return b.gep(type_, source, b.add(at, i64(dense.source.offset)))
+
+
+def pack_source(b: Builder, dense: Dense, layout: Layout, type_: str, source: Value,
+                target: Value, box: Box, lanes: int) -> None:
+    """All planes and lines that the block reads: [plane][line][pixel][channel]."""
+    d, h, w = dense.spans
+    n, c, *space = dense.source.strides
+    base = b.add(b.mul(box.group, i64(dense.source.group)), b.mul(box.image, i64(n)))
+    base = b.add(base, i64(dense.source.offset))
+    top, lines = extent(b, h, box.y, box.y_end)
+    left, pixels = extent(b, w, box.x, box.x_end)
+    low = clamp(b, b.sub(i64(0), left), pixels)
+    high = clamp(b, b.sub(i64(w.size), left), pixels)
+    channels = i64(dense.channels)
+    first = b.add(b.mul(box.depth, i64(d.stride)), i64(d.origin))
+    with b.loop(i64(0), i64(d.taps), nonempty=True) as plane, b.loop(i64(0), lines) as line:
+        z = b.add(first, b.mul(plane.index, i64(d.step)))
+        y = b.add(top, line.index)
+        at = b.add(b.mul(plane.index, i64(layout.plane)), b.mul(line.index, i64(layout.line)))
+        there = b.gep(type_, target, at)
+        valid = b.op("and", inside(b, d, z), inside(b, h, y))
+        start = b.select(valid, low, i64(0))
+        stop = b.select(valid, high, i64(0))
+        if not w.inside or not h.inside or not d.inside:
+            clear(b, type_, there, b.mul(start, channels), lanes)
+        with b.when(b.icmp("slt", start, stop)):
+            at = b.add(base, b.mul(z, i64(space[0])))
+            at = b.add(at, b.add(b.mul(y, i64(space[1])),
+                                 b.mul(b.add(left, start), i64(space[2]))))
+            copy_places(b, type_, b.gep(type_, source, at),
+                        b.gep(type_, there, b.mul(start, channels)), b.sub(stop, start),
+                        dense.channels, (space[2], c), layout.pixel, lanes)
+        if not w.inside or not h.inside or not d.inside:
+            clear(b, type_, b.gep(type_, there, b.mul(stop, channels)),
+                  b.mul(b.sub(pixels, stop), channels), lanes)
+
+
+def clamp(b: Builder, value: Value, high: Value) -> Value:
+    """The nearest number in [0, high]."""
+    return b.intrinsic("smin", b.intrinsic("smax", value, i64(0)), high)

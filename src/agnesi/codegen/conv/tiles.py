@@ -1,0 +1,115 @@
+"""The register tile of all convolutions: sums over a nest of loops with constant steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.gemm.microkernel import multiply_add
+from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.gemm.tiling import Piece
+
+
+class Turn(NamedTuple):
+    """A loop of the nest: how often, and how far both operands move from one turn to the next."""
+
+    count: int | Value
+    row_step: int
+    column_step: int
+    unroll: bool = False
+
+
+class Column(NamedTuple):
+    """A vector of the column operand: where it lies from the pointer on, and its lanes.
+
+    Lanes that are not ``active`` are zero in packed operands and must not be read from others.
+    """
+
+    offset: int
+    lanes: int
+    active: int
+
+    @property
+    def mask(self) -> Value | None:
+        """The lanes in use, or nothing when all are."""
+        return Piece(*self).mask
+
+
+@dataclass(frozen=True)
+class Tile:
+    """``len(rows) x len(columns)`` sums, row after row.
+
+    Every row is one element, broadcast, at its offset from the row operand's pointer; with
+    ``vectors`` it is a vector too and the lanes are summed up later.
+    """
+
+    type: str
+    rows: tuple[int, ...]
+    columns: tuple[Column, ...]
+    vectors: bool = False
+    masked: bool = False  # whether columns lie in memory that must not be read past their lanes
+
+    def zeros(self) -> list[Value]:
+        return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
+
+    def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
+            sums: list[Value]) -> list[Value]:
+        """Add the products of the whole nest, whose loops all turn at least once."""
+        if not nest:
+            return self._step(b, row, column, sums)
+        turn, *inner = nest
+        if isinstance(turn.count, int) and (turn.count == 1 or turn.unroll):
+            for n in range(turn.count):
+                sums = self.run(b, self._moved(b, row, n * turn.row_step),
+                                self._moved(b, column, n * turn.column_step), inner, sums)
+            return sums
+        count = i64(turn.count) if isinstance(turn.count, int) else turn.count
+        with b.loop(i64(0), count, 1, [row, column, *sums], nonempty=True) as loop:
+            at, beside, *totals = loop.carried
+            totals = self.run(b, at, beside, inner, totals)
+            loop.carry(self._moved(b, at, turn.row_step),
+                       self._moved(b, beside, turn.column_step), *totals)
+        return loop.results[2:]
+
+    def _moved(self, b: Builder, pointer: Value, step: int) -> Value:
+        return b.gep(self.type, pointer, i64(step)) if step else pointer
+
+    def _step(self, b: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
+        align = element_bytes(self.type)
+        line = [
+            load_strided(b, self._moved(b, column, c.offset), self.type, 1, c.lanes,
+                         c.mask if self.masked else None)
+            for c in self.columns
+        ]
+        widest = max(c.lanes for c in self.columns)
+        out = []
+        for n, offset in enumerate(self.rows):
+            at = self._moved(b, row, offset)
+            if self.vectors:
+                x = b.load(vector(self.type, widest), at, align)
+            else:
+                x = b.splat(b.load(self.type, at, align), widest)
+            for m, (value, total) in enumerate(
+                zip(line, sums[n * len(line):(n + 1) * len(line)], strict=True)
+            ):
+                out.append(multiply_add(b, lanes_from(b, x, 0, self.columns[m].lanes), value,
+                                        total))
+        return out
+
+
+def unit_cycles(lanes: int, itemsize: int) -> float:
+    """Cycles of one multiply-add of so many lanes, of which two 256-bit ones start in each."""
+    return max(0.5, lanes * itemsize / 64)
+
+
+def step_cycles(rows: int, columns: Sequence[Column], itemsize: int, far: bool) -> float:
+    """Estimated cycles of one turn of a tile; ``far`` columns come from the second cache."""
+    sums = rows * len(columns)
+    fma = rows * sum(unit_cycles(c.lanes, itemsize) for c in columns)
+    loads = 0.5 * rows + sum(unit_cycles(c.lanes, itemsize) for c in columns)
+    chain = 4.0
+    instructions = (sums + rows * (len(columns) > 1) + len(columns) + 3) / 5
+    read = sum(c.lanes for c in columns) * itemsize / 32 if far else 0.0
+    return max(fma, loads, chain, instructions, read)

@@ -1,0 +1,187 @@
+"""Dense convolutions with lanes along the channels of the result.
+
+A work unit packs its filters, then goes through blocks of result lines: it packs the lines of the
+source that a block reads, zero borders included, and runs the register tile over the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.pack import pack_filters
+from agnesi.codegen.conv.plan import WidePlan
+from agnesi.codegen.conv.source import Box, pack_source, place_in
+from agnesi.codegen.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.gemm.operands import element_bytes
+from agnesi.codegen.gemm.tiling import Panel, Rows
+from agnesi.codegen.gemm.unit import share
+
+# (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
+Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]
+
+
+class Wide:
+    """Emits the units of one plan."""
+
+    def __init__(self, b: Builder, plan: WidePlan, source: Value, filters: Value, finish: Finish,
+                 scratch: Value) -> None:
+        self.b, self.plan, self.finish = b, plan, finish
+        self.dense: Dense = plan.dense
+        self.type = plan.type
+        self.source, self.filters = source, filters
+        self.packed_b = scratch
+        self.packed_a = b.gep("i8", scratch, i64(plan.b_bytes))
+        self.sums = b.gep("i8", scratch, i64(plan.b_bytes + plan.a_bytes))
+
+    def emit(self, begin: Value, end: Value) -> None:
+        """Units [begin, end)."""
+        b, plan = self.b, self.plan
+        with b.loop(begin, end, carried=[i64(-1)]) as loop:
+            both, chunk = divide(b, loop.index, plan.chunks)
+            self.group, part = divide(b, both, plan.panel_groups)
+            self.first, self.last = share(b, plan.panel_count, plan.panel_groups, part)
+            if plan.dense.depth:
+                with b.when(b.icmp("ne", both, loop.carried[0])):
+                    self._pack_filters()
+            low, high = share(b, plan.blocks, plan.chunks, chunk)
+            with b.loop(low, high) as block:
+                self._block(block.index)
+            loop.carry(both)
+
+    # -- filters --------------------------------------------------------------------------
+    @contextmanager
+    def _panels(self, panel: Panel) -> Iterator[Value]:
+        b = self.b
+        start, stop = self.first, self.last
+        if len(self.plan.panels) > 1:
+            if panel.first:
+                start = b.intrinsic("smax", start, i64(panel.first))
+            else:
+                stop = b.intrinsic("smin", stop, i64(panel.count))
+        with b.loop(start, stop) as loop:
+            yield loop.index
+
+    def _filters(self, index: Value) -> Value:
+        """Where a panel is packed."""
+        b, plan = self.b, self.plan
+        own = b.mul(b.sub(index, self.first), i64(plan.dense.depth * plan.width))
+        return b.gep(self.type, self.packed_b, own)
+
+    def _pack_filters(self) -> None:
+        b, plan, view = self.b, self.plan, self.dense.filters
+        taps = tuple(s.taps for s in self.dense.spans)
+        for panel in plan.panels:
+            with self._panels(panel) as index:
+                column = b.mul(index, i64(plan.panel_columns * view.strides[0]))
+                at = b.add(column, b.mul(self.group, i64(view.group)))
+                source = b.gep(self.type, self.filters, b.add(at, i64(view.offset)))
+                pack_filters(b, self.type, source, view.strides, (self.dense.channels, *taps),
+                             panel.columns, self._filters(index), panel.width, plan.lanes)
+
+    # -- blocks ---------------------------------------------------------------------------
+    def _block(self, index: Value) -> None:
+        b, plan = self.b, self.plan
+        rest, across = divide(b, index, plan.row_blocks)
+        rest, down = divide(b, rest, plan.line_blocks)
+        image, depth = divide(b, rest, self.dense.spans[0].count)
+        lines = share(b, plan.lines.tiles, plan.line_blocks, down)
+        rows = share(b, plan.rows.tiles, plan.row_blocks, across)
+        y, y_end = (plan.lines.start(b, t) for t in lines)
+        x, x_end = (plan.rows.start(b, t) for t in rows)
+        box = Box(image, self.group, depth, y, y_end, x, x_end)
+        if self.dense.depth == 0:
+            base = self.packed_a
+        elif plan.packed:
+            base = self.packed_a
+            pack_source(b, self.dense, plan.layout, self.type, self.source, base, box, plan.lanes)
+        else:
+            base = place_in(b, self.dense, self.type, self.source, box)
+        for panel in plan.panels:
+            with self._panels(panel) as panel_index:
+                for nl, line in self._tiles(plan.lines, lines):
+                    with line as top:
+                        for nr, row in self._tiles(plan.rows, rows):
+                            with row as left:
+                                self._tile(panel, panel_index, box, base, (nl, nr), (top, left))
+
+    def _tiles(self, rows: Rows, tiles: tuple[Value, Value]) -> Iterator[tuple[int, object]]:
+        """Sizes of tiles, each with a loop over where those of the size start."""
+        b = self.b
+        low, high = tiles
+
+        @contextmanager
+        def starts(start: Value, stop: Value) -> Iterator[Value]:
+            with b.loop(start, stop) as loop:
+                yield rows.start(b, loop.index)
+
+        if rows.big:
+            yield rows.small_size + 1, starts(low, b.intrinsic("smin", high, i64(rows.big)))
+            low = b.intrinsic("smax", low, i64(rows.big))
+        yield rows.small_size, starts(low, high)
+
+    def _tile(self, panel: Panel, index: Value, box: Box, base: Value, size: tuple[int, int],
+              corner: tuple[Value, Value]) -> None:
+        b, plan, layout = self.b, self.plan, self.plan.layout
+        (lines, rows), (top, left) = size, corner
+        _, high, wide = self.dense.spans
+        down, right = high.stride * layout.line, wide.stride * layout.pixel
+        offsets = tuple(i * down + j * right for i in range(lines) for j in range(rows))
+        columns = tuple(Column(*p) for p in panel.pieces)
+        tile = Tile(self.type, offsets, columns)
+        sums = tile.zeros()
+        if self.dense.depth:
+            at = b.add(b.mul(b.sub(top, box.y), i64(down)), b.mul(b.sub(left, box.x), i64(right)))
+            sums = tile.run(b, b.gep(self.type, base, at), self._filters(index),
+                            self._nest(panel.width), sums)
+        o = b.mul(index, i64(plan.panel_columns))
+        where = (box.image, self.group, o, box.depth, top, left)
+        if plan.spill:
+            self._spilled(panel, where, size, sums)
+            return
+        for n in range(lines * rows):
+            place = (*where[:4], b.add(top, i64(n // rows)), b.add(left, i64(n % rows)))
+            self._line(panel, place, sums[n * len(columns):(n + 1) * len(columns)])
+
+    def _nest(self, width: int) -> list[Turn]:
+        layout, channels = self.plan.layout, self.dense.channels
+        d, h, w = self.dense.spans
+        nest = [
+            Turn(d.taps, layout.plane, h.taps * w.taps * channels * width),
+            Turn(h.taps, layout.line * h.step, w.taps * channels * width),
+        ]
+        if layout.channel == 1 and layout.pixel * w.step == channels:
+            return [*nest, Turn(w.taps * channels, 1, width)]
+        return [*nest, Turn(w.taps, layout.pixel * w.step, channels * width),
+                Turn(channels, layout.channel, width)]
+
+    # -- results --------------------------------------------------------------------------
+    def _line(self, panel: Panel, place: tuple[Value, ...], line: list[Value]) -> None:
+        b = self.b
+        for piece, value in zip(panel.pieces, line, strict=True):
+            at = b.add(place[2], i64(piece.offset))
+            self.finish(value, (*place[:2], at, *place[3:]), 2, piece.lanes, piece.mask)
+
+    def _spilled(self, panel: Panel, where: tuple[Value, ...], size: tuple[int, int],
+                 sums: list[Value]) -> None:
+        """The sums of a tile through scratch, so that the epilogue is written out once."""
+        b, align = self.b, element_bytes(self.type)
+        pieces = panel.pieces
+        for n, value in enumerate(sums):
+            offset = n // len(pieces) * panel.width + pieces[n % len(pieces)].offset
+            b.store(value, b.gep(self.type, self.sums, i64(offset)), align)
+        with (
+            b.loop(i64(0), i64(size[0]), nonempty=True) as y,
+            b.loop(i64(0), i64(size[1]), nonempty=True) as x,
+        ):
+            n = b.add(b.mul(y.index, i64(size[1])), x.index)
+            at = b.gep(self.type, self.sums, b.mul(n, i64(panel.width)))
+            line = [
+                b.load(vector(self.type, p.lanes), b.gep(self.type, at, i64(p.offset)), align)
+                for p in pieces
+            ]
+            place = (*where[:4], b.add(where[4], y.index), b.add(where[5], x.index))
+            self._line(panel, place, line)
