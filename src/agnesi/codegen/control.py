@@ -226,7 +226,7 @@ class _Loop:
         most = i64(loop.length)
         if loop.count is None:
             return most
-        count = self.b.load("i64", self.emit.outer(loop.count))
+        count = self.b.load("i64", self.emit.at(loop.count, 8))
         return self.b.intrinsic("smax", self.b.intrinsic("smin", count, most), i64(0))
 
     def _pair(self, slot: int) -> tuple[Value, Value]:

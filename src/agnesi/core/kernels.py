@@ -293,7 +293,7 @@ class Loop(Kernel):
         Turns at most; None where ``condition`` alone decides.
     rows : list of (Buffer, Source)
         What turn ``t`` wrote to the buffer of the block belongs at ``t`` steps in the source.
-    count : Buffer, optional
+    count : Source, optional
         Holds the number of turns, where it is less than ``length``.
     stop : Buffer, optional
         Of the block: whether this turn was the last.  The rows that follow repeat the last one.
@@ -310,7 +310,7 @@ class Loop(Kernel):
     carries: list[Carry] = field(default_factory=list)
     rows: list[tuple[Buffer, Source]] = field(default_factory=list)
     reverse: bool = False
-    count: Buffer | None = None
+    count: Source | None = None
     stop: Buffer | None = None
     done: Buffer | None = None
     condition: Block | None = None
@@ -323,7 +323,7 @@ class Loop(Kernel):
         if self.condition is not None:
             found += self.condition.reads()
         if self.count is not None:
-            found.append(self.count)
+            found.append(self.count.buffer)
         return list(dict.fromkeys(found))
 
     def writes(self) -> list[Buffer]:

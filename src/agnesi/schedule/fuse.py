@@ -11,6 +11,7 @@ from agnesi.core import loops
 from agnesi.core.kernels import (
     Buffer,
     Callback,
+    Check,
     Kernel,
     Matrix,
     Nest,
@@ -18,12 +19,14 @@ from agnesi.core.kernels import (
     Program,
     Store,
     buffers_of,
+    row_major,
     walk,
 )
-from agnesi.core.loops import Affine, At, Axis, Expr, Read
+from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, flattened, one_batch
-from agnesi.schedule.plan import Cluster, Plan, flat_source, is_empty, lowerable
+from agnesi.schedule.loops import Maker, carried
+from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
@@ -41,8 +44,11 @@ class _Fuser:
         self._reads: dict[Any, Read] = {}
         self.program.buffers = list(leaves.values())
         self._claim_outputs(outputs)
+        self._note_checks(order)
         for cluster in self._ordered(order):
             self._emit(cluster)
+            for root in cluster.roots:
+                self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
 
     # -- results --------------------------------------------------------------------------
@@ -92,6 +98,21 @@ class _Fuser:
             found = self.taken.get(id(node)) or self._new(node, "temporary")
             self.buffers[id(node)] = found
         return found
+
+    # -- checks ---------------------------------------------------------------------------
+    def _note_checks(self, order: Sequence[Node]) -> None:
+        """What is to be checked, by the root that tells; what an argument tells is first."""
+        self._checks: dict[int, list[Kernel]] = {}
+        for node in order:
+            if node.op is None or node.op.condition is None:
+                continue
+            flag = flat_source(node.inputs[node.op.condition])
+            known = self._checks.setdefault(id(flag), [])
+            kind, text = node.op.failure(*node.inputs)
+            if not any(isinstance(c, Check) and c.text == text for c in known):
+                known.append(Check([node], self._buffer(flag), kind, text))
+        for key in [k for k in self._checks if k not in self.plan.root]:
+            self.program.kernels += self._checks.pop(key)
 
     # -- order ----------------------------------------------------------------------------
     def _ordered(self, order: Sequence[Node]) -> list[Cluster]:
@@ -155,6 +176,8 @@ class _Fuser:
         if not lowerable(root):
             if root.op.parts is not None and root.dtype.kind != "c":
                 self._parts(root)
+            elif root.op.name in CONTROL:
+                self._control(root)
             elif root.op.name != "item":
                 self._callback(root)
         elif cluster.product is not None:
@@ -178,6 +201,9 @@ class _Fuser:
         for part in root.op.parts(*reads):
             if 0 in part.shape:
                 continue
+            if isinstance(part, Turns):
+                self.program.kernels.append(_in_turns(root, buffer, part))
+                continue
             axes = _axes(part.shape)
             at = _at(axes)
             target = tuple(
@@ -188,7 +214,7 @@ class _Fuser:
             )
 
     def _callback(self, root: Node) -> None:
-        inputs = [self._buffer(i) for i in root.inputs]
+        inputs = [self._whole(i) for i in root.inputs]
         if root.op.outputs == 1:
             results = [self._buffer(root)]
         else:
@@ -199,7 +225,58 @@ class _Fuser:
             Callback([root], op=root.op, inputs=inputs, results=results)
         )
 
-    def _items(self, root: Node, results: list[Buffer]) -> None:
+    def _whole(self, node: Node) -> Buffer:
+        """A value in one piece, or in the memory of a state, which Python finds by itself."""
+        buffer = self._buffer(node)
+        if buffer.contiguous or buffer.role == "state" or node.dtype.kind == "c":
+            return buffer
+        return self._strided(node, True).buffer
+
+    def _control(self, root: Node) -> None:
+        """A loop or branch: a kernel with kernels inside."""
+        made = [self._buffer(root)]
+        wanted = range(1)
+        if root.op.outputs > 1:
+            made = [Buffer(s, d, "temporary") for s, d in root.outputs]
+            wanted = self._items(root, made)
+        results = [b if i in wanted else None for i, b in enumerate(made)]
+        self.program.buffers += [b for b in results if b is not None and b.role == "temporary"]
+        whole = carried(root.op)
+        operands = [self._strided(x, i in whole) for i, x in enumerate(root.inputs)]
+        self.program.kernels.append(Maker(fuse, self._constant).kernel(root, operands, results))
+
+    def _constant(self, node: Node) -> Buffer:
+        """The memory of a constant that a body reads."""
+        if id(node) not in self.buffers:
+            buffer = Buffer(tuple(node.shape), node.dtype, "constant", node=node)
+            self.buffers[id(node)] = self.program.leaves[id(node)] = buffer
+            self.program.buffers.append(buffer)
+        return self.buffers[id(node)]
+
+    def _strided(self, node: Node, whole: bool) -> Matrix:
+        """A value as it lies in a buffer: its own, another one's, or (``whole``: in one piece)
+        that of a copy."""
+        if node.dtype.kind == "c":
+            buffer = self._buffer(node)
+            return Matrix(buffer, 0, buffer.strides)
+        axes = _axes(node.shape)
+        at = _at(axes)
+        value = self._read(node, frozenset())(*at)
+        if value.op == "load" and not value.param[1].atoms:
+            buffer, offset = value.param
+            strides = tuple(offset.terms.get(a, 0) for a in axes)
+            plain = row_major(node.shape)
+            if not whole or all(
+                n == 1 or s == p for n, s, p in zip(node.shape, strides, plain, strict=True)
+            ):
+                return Matrix(buffer, offset.const, strides)
+        copy = self._new(node, "temporary")
+        self.program.kernels.append(Nest([node], axes, [Store(copy, copy.place(at), value)]))
+        return Matrix(copy, 0, copy.strides)
+
+    def _items(self, root: Node, results: list[Buffer]) -> set[int]:
+        """Let the users of results know their buffers; which results have any."""
+        wanted = set()
         for cluster in self.plan.clusters:
             node = cluster.roots[0]
             if node.op.name == "item" and node.inputs[0] is root:
@@ -207,6 +284,8 @@ class _Fuser:
                 if claimed is not None:
                     results[node.op.index] = claimed
                 self.buffers[id(node)] = results[node.op.index]
+                wanted.add(node.op.index)
+        return wanted
 
     def _product(self, cluster: Cluster) -> None:
         node = cluster.product
@@ -271,6 +350,28 @@ class _Fuser:
         place = copy.place([Affine(0, {a: 1}) for a in every])
         self.program.kernels.append(Nest([operand], every, [Store(copy, place, value)]))
         return Matrix(copy, 0, tuple(place.terms.get(a, 0) for a in (*batch, *pair)))
+
+
+def _in_turns(root: Node, buffer: Buffer, part: Turns) -> Nest:
+    """The nest that writes elements of a root in order."""
+    axes = _axes(part.shape)
+    at = _at(axes)
+    place = part.place(at)
+    offset = buffer.place(place)
+    alone = {a for i in place if len(i.terms) == 1 for a in i.terms}
+    ordered = {a for a in axes if a.extent != 1 and (a not in alone or a.slot in part.order)}
+    # An axis that no place depends on writes one place again and again: let the place name it.
+    zero = loops.const(0, "int64")
+    pin = Affine(0, {
+        loops.call("multiply", loops.index(Affine(0, {a: 1})), zero): 1
+        for a in axes if a in ordered - offset.free
+    })
+
+    def element(i: At) -> Expr:
+        return loops.load(buffer, root.dtype.name, buffer.place(i) + pin)
+
+    value = part.value(Read(tuple(root.shape), root.dtype.name, element), at)
+    return Nest([root], axes, [Store(buffer, offset + pin, value)], frozenset(ordered))
 
 
 class _Identity:

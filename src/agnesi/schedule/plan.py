@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.dims import product
+from agnesi.core.extents import guess
 from agnesi.core.loops import Affine, Axis, is_heavy, ravel, unravel
 from agnesi.core.node import Node
 
@@ -18,8 +19,10 @@ _CHEAP = frozenset(
     "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
     "negative abs sign maximum minimum where equal not_equal less less_equal greater "
     "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
-    "bitwise_xor bitwise_invert square relu positive".split()
+    "bitwise_xor bitwise_invert square relu positive ensure".split()
 )
+#: Operations that hold graphs; they read what they are given in place, however it is strided.
+CONTROL = frozenset(("scan", "while_loop", "cond"))
 #: Longest chain in one kernel; costly operations count for several, to keep functions small.
 _DEPTH, _HEAVY_STEP = 48, 6
 #: Sizes from which a reduction to one number is worth a kernel of its own.
@@ -29,6 +32,11 @@ _MERGE_LIMIT = 400
 
 def _numel(node: Node) -> int:
     return product(node.shape)  # type: ignore[return-value]
+
+
+def _weight(node: Node) -> int:
+    """About how many elements a node has."""
+    return guess(product(node.shape))
 
 
 def lowerable(node: Node) -> bool:
@@ -70,6 +78,10 @@ def source(node: Node) -> Node:
     """What a chain of movements looks at."""
     while node.op is not None and is_movement(node):
         node = node.inputs[0]
+    return node
+
+
+def _same(node: Node) -> Node:
     return node
 
 
@@ -120,7 +132,7 @@ class Cluster:
 
     @property
     def widest(self) -> Node:
-        return max(self.roots, key=_numel)
+        return max(self.roots, key=_weight)
 
 
 def _sizes(node: Node) -> tuple[Any, ...]:
@@ -194,11 +206,14 @@ class Plan:
 
     def _demand(self, node: Node) -> None:
         """Operands that must have memory because of what ``node`` is."""
+        if node.op.condition is not None:
+            self._must.add(id(flat_source(node.inputs[node.op.condition])))
         if is_product(node):
             self._must.update(id(source(operand)) for operand in node.inputs)
         elif not lowerable(node):
             if node.op.parts is None:
-                self._must.update(id(operand) for operand in node.inputs)
+                look = source if node.op.name in CONTROL else _same
+                self._must.update(id(look(operand)) for operand in node.inputs)
         elif node.op.rereads:
             self._must.update(id(source(operand)) for operand in node.inputs)
         elif node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
@@ -207,8 +222,8 @@ class Plan:
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
         if id(node) in self._must or not lowerable(node) or depth > _DEPTH:
             return True
-        if any(not lowerable(c.roots[0]) for c in users):
-            return True
+        if any(not lowerable(c.roots[0]) and not c.roots[0].op.inlines for c in users):
+            return not (is_movement(node) and all(c.roots[0].op.name in CONTROL for c in users))
         if is_product(node):
             return not self._claim(node, users)
         if node.op.template:
@@ -220,7 +235,8 @@ class Plan:
         return not self._merge(users)
 
     def _is_cheap(self, node: Node) -> bool:
-        return node.op.name in _CHEAP and all(source(i).op is None for i in node.inputs)
+        read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
+        return node.op.name in _CHEAP and all(source(i).op is None for i in read)
 
     def _claim(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""
@@ -241,11 +257,11 @@ class Plan:
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
         trailing = all(a >= len(operand.shape) - len(axes) for a in axes)
         for cluster in users:
-            if cluster.product is not None:
+            if cluster.product is not None or cluster.foreign:
                 return False
             root = cluster.widest
             if not outer:
-                if _numel(operand) >= (_BIG if _numel(root) == 1 else _LITTLE):
+                if _weight(operand) >= (_BIG if _numel(root) == 1 else _LITTLE):
                     return False
             elif _numel(root) != _numel(node) and not (
                 trailing and _sizes(root)[: len(outer)] == outer
@@ -256,7 +272,7 @@ class Plan:
     def _merge(self, users: set[Cluster]) -> bool:
         """Let the kernels that share a value become one; False where that cannot be."""
         clusters = list(users)
-        widest = max((c.widest for c in clusters), key=_numel)
+        widest = max((c.widest for c in clusters), key=_weight)
         sizes = _sizes(widest)
         for c in clusters:
             if c.foreign or c.product is not None:
