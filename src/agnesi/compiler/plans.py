@@ -110,7 +110,7 @@ class MemoryPlan:
         --------
         >>> import agnesi as ag
         >>> f = ag.jit(lambda x: (x @ x) @ x)
-        >>> y = f(ag.ones(8, 8))
+        >>> y = f(ag.ones((8, 8)))
         >>> f.plan().figures()["output"], f.plan().figures()["arena"]
         (256, 256)
         """
