@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from agnesi.core.dims import product
 from agnesi.core.kernels import Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, price
 
@@ -19,7 +19,7 @@ def cost(values: Sequence[Expr]) -> int:
 def total_work(stores: Sequence[Store]) -> int:
     """Rough number of scalar instructions of all loops."""
     return sum(
-        (price(v.op) or 1) * math.prod(a.extent for a in v.free)
+        (price(v.op) or 1) * product([a.extent for a in v.free])
         for v in walk([s.value for s in stores])
     )
 
@@ -43,13 +43,14 @@ def _containers(axes: tuple[Axis, ...], stores: Sequence[Store]) -> list[tuple[A
     return [axes, *dict.fromkeys(bounds)]
 
 
-def collapse(axes: tuple[Axis, ...], stores: list[Store]) -> tuple[tuple[Axis, ...], list[Store]]:
+def collapse(axes: tuple[Axis, ...], stores: list[Store], ordered: frozenset[Axis] = frozenset()
+             ) -> tuple[tuple[Axis, ...], list[Store], frozenset[Axis]]:
     """Run neighbouring axes as one wherever every index allows it; drop axes of size 1."""
     axes = tuple(a for a in axes if a.extent != 1)
     while True:
-        pair = _mergeable(axes, stores)
+        pair = _mergeable(axes, stores, ordered)
         if pair is None:
-            return axes, stores
+            return axes, stores, ordered & frozenset(axes)
         outer, inner = pair
         taken = {a for group in _containers(axes, stores) for a in group}
         slot = outer.slot
@@ -57,10 +58,12 @@ def collapse(axes: tuple[Axis, ...], stores: list[Store]) -> tuple[tuple[Axis, .
             slot += 16
         change = Substitution({outer: Affine(), inner: Affine(0, {merged: 1})})
         axes = tuple(merged if a is inner else a for a in axes if a is not outer)
+        ordered |= {merged} if outer in ordered else set()
         stores = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in stores]
 
 
-def _mergeable(axes: tuple[Axis, ...], stores: list[Store]) -> tuple[Axis, Axis] | None:
+def _mergeable(axes: tuple[Axis, ...], stores: list[Store],
+               ordered: frozenset[Axis]) -> tuple[Axis, Axis] | None:
     containers = _containers(axes, stores)
     indices = _indices(stores)
     for group in containers:
@@ -70,20 +73,21 @@ def _mergeable(axes: tuple[Axis, ...], stores: list[Store]) -> tuple[Axis, Axis]
                 or (outer in g and inner in g and g.index(inner) == g.index(outer) + 1)
                 for g in containers
             )
-            if together and all(
+            if together and (outer in ordered) == (inner in ordered) and all(
                 i.terms.get(outer, 0) == i.terms.get(inner, 0) * inner.extent for i in indices
             ):
                 return outer, inner
     return None
 
 
-def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store]) -> Axis | None:
+def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
+              ordered: frozenset[Axis] = frozenset()) -> Axis | None:
     """The axis of the nest for the lanes, or None where reductions should have them instead."""
-    if not axes:
-        return None
     # A store of fewer axes happens once, outside of the loops that it does not depend on.
     narrow = {a for s in stores if not s.offset.free.issuperset(axes) for a in s.offset.free}
-    scores = {a: 0 for a in axes if a not in narrow}
+    scores = {a: 0 for a in axes if a not in narrow and a not in ordered}
+    if not scores:
+        return None
     for s in stores:
         for a in scores:
             scores[a] += 2 * (s.offset.terms.get(a, 0) == 1)

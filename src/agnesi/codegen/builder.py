@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent, UnknownSizeError, surely
+
 _VECTOR = re.compile(r"<(\d+) x (.+)>")
 _FLOATS = ("half", "bfloat", "float", "double")
 _SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
@@ -181,6 +184,8 @@ class Builder:
         self.result = result
         self._lines: list[str] = []
         self._stack: list[str] = []
+        self._prologue: list[str] = []
+        self._sizes: dict[Extent, Value] = {}
         self._count = 0
         self._header = (
             f"define {'internal ' if internal else ''}{result} @{name}("
@@ -234,7 +239,7 @@ class Builder:
     def text(self) -> str:
         """The function as it stands."""
         entry, *lines = self._lines
-        return "\n".join([self._header, entry, *self._stack, *lines, "}"])
+        return "\n".join([self._header, entry, *self._stack, *self._prologue, *lines, "}"])
 
     def finish(self) -> Value:
         """Close the function, add it to the module and return its address."""
@@ -373,6 +378,46 @@ class Builder:
             self.emit(text)
             return Value("", "void")
         return self.value(result, text)
+
+    # -- sizes ----------------------------------------------------------------------------
+    def give_sizes(self, table: Value, first: int, names: Sequence[Extent]) -> None:
+        """Say where the function finds run-time sizes: in entries of a table, in order."""
+        self._sizes = {}
+        self._table = {name: (table, first + i) for i, name in enumerate(names)}
+
+    def size(self, n: Size) -> Value:
+        """A size as a number; run-time ones are worked out once, where the function begins."""
+        if not isinstance(n, Extent):
+            return i64(n)  # type: ignore[arg-type]
+        if n not in self._sizes:
+            for part in n.parts():
+                self.size(part)
+            lines, self._lines = self._lines, self._prologue
+            self._sizes[n] = self._worked_out(n)
+            self._lines = lines
+        return self._sizes[n]
+
+    def _worked_out(self, n: Extent) -> Value:
+        if not n.op:
+            table, place = self._table[n]
+            return self.load("i64", self.gep("i64", table, i64(place)))
+        if n.op == "sum":
+            total: Value | None = None
+            for monomial, factor in n.terms:
+                part = i64(factor) if factor != 1 or not monomial else None
+                for atom in monomial:
+                    part = self.size(atom) if part is None else self.op(
+                        "mul nsw", self.size(atom), part)
+                assert part is not None
+                total = part if total is None else self.op("add nsw", total, part)
+            assert total is not None
+            return total
+        a, b = map(self.size, n.args)
+        if n.op == "max":
+            return self.intrinsic("smax", a, b)
+        if not surely(lambda: n.args[0] >= 0 and n.args[1] > 0):
+            raise UnknownSizeError(f"the sign of {n} is not known before the call")
+        return self.op("udiv" if n.op == "//" else "urem", a, b)
 
     # -- vectors --------------------------------------------------------------------------
     def splat(self, value: Value, lanes_: int) -> Value:

@@ -12,6 +12,8 @@ from typing import Any
 
 from agnesi.codegen import scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
+from agnesi.core.dims import Size
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer
 from agnesi.core.loops import Affine, Axis, Expr
 
@@ -100,6 +102,8 @@ class Scope:
         #: Values of an earlier loop over the same axis that were kept in memory.
         self.kept: dict[Expr, Expr] = {}
         self.divisors: dict[tuple[Expr, int], Divisor] = {}
+        #: Whether what is stored is read again soon, so that it must not go past the caches.
+        self.rereads = parent is not None and parent.rereads
 
     def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
         """A scope for a loop in this one."""
@@ -156,6 +160,8 @@ class Scope:
             return self._load(kept)
         if value.op == "const":
             return const(scalars.register(value.dtype), value.param)
+        if value.op == "size":
+            return self.b.size(value.param)
         if value.op == "load":
             return self._load(value)
         if value.op == "index":
@@ -186,7 +192,7 @@ class Scope:
         for atom, c in sorted(at.terms.items(), key=lambda t: depth.get(t[0], len(depth))):
             term = self.axes[atom] if isinstance(atom, Axis) else self.value(atom)
             if c != 1:
-                term = self.b.op("mul nsw", term, i64(c))
+                term = self.b.op("mul nsw", term, self.b.size(c))
             total = term if total is None else self.b.op("add nsw", total, term)
         return total if total is not None else i64(0)
 
@@ -196,8 +202,7 @@ class Scope:
         if not any(self.varies(a) for a in at.atoms):
             step = at.terms[self.along]
             first = self.b.splat(self.place(at), self.lanes)
-            ramp = lanes(vector("i64", self.lanes), [step * k for k in range(self.lanes)])
-            return self.b.add(first, ramp)
+            return self.b.add(first, self._ramp(step))
         type_ = vector("i64", self.lanes)
         total = const(type_, at.const)
         for atom, c in at.terms.items():
@@ -205,8 +210,21 @@ class Scope:
             term = self._index(one) if isinstance(atom, Axis) else self.wide(atom)
             if width(term.type) == 1:
                 term = self.b.splat(term, self.lanes)
-            total = self.b.add(total, self.b.mul(term, const(type_, c)))
+            total = self.b.add(total, self.b.mul(term, self._splat(c)))
         return total
+
+    def _ramp(self, step: Size) -> Value:
+        """From lane to lane a step more, from 0 on."""
+        type_ = vector("i64", self.lanes)
+        if isinstance(step, int):
+            return lanes(type_, [step * k for k in range(self.lanes)])
+        return self.b.mul(lanes(type_, range(self.lanes)), self._splat(step))
+
+    def _splat(self, n: Size) -> Value:
+        """A size in all lanes."""
+        if isinstance(n, int):
+            return const(vector("i64", self.lanes), n)
+        return self.b.splat(self.b.size(n), self.lanes)
 
     # -- memory ---------------------------------------------------------------------------
     def _address(self, dtype: str, buffer: Buffer, at: Affine) -> Value:
@@ -272,10 +290,10 @@ class Scope:
         """Whether a store should go past the caches: a big result, every vector aligned."""
         bytes_ = self.lanes * _ITEM[buffer.dtype.name]
         return (
-            buffer.role == "output" and buffer.nbytes >= STREAM_BYTES
+            buffer.role == "output" and guess(buffer.nbytes) >= STREAM_BYTES and not self.rereads
             and bytes_ % 64 == 0
-            and all(c * _ITEM[buffer.dtype.name] % 64 == 0 for a, c in at.terms.items()
-                    if a is not self.along)
+            and all(isinstance(c, int) and c * _ITEM[buffer.dtype.name] % 64 == 0
+                    for a, c in at.terms.items() if a is not self.along)
             and at.const * _ITEM[buffer.dtype.name] % 64 == 0
         )
 
@@ -297,7 +315,7 @@ class Scope:
             axis, *rest = left
             inner = scope.inside({})
             scope.hoist([body], {axis, *rest}, inner)
-            with self.b.loop(i64(0), i64(axis.extent), 1, [total], nonempty=True) as loop:
+            with self.b.loop(i64(0), self.b.size(axis.extent), 1, [total], nonempty=True) as loop:
                 inner.axes[axis] = loop.index
                 loop.carry(turn(inner, tuple(rest), loop.carried[0]))
             return loop.results[0]
@@ -327,7 +345,9 @@ class Scope:
             else:
                 more = changing | set(value.param[1]) if value.op == "reduce" else changing
                 stack.extend((a, more) for a in value.args)
-                if value.op == "divide" and any(a.extent >= 2 * inner.lanes > 2 for a in loop):
+                if value.op == "divide" and any(
+                    guess(a.extent) >= 2 * inner.lanes > 2 for a in loop
+                ):
                     divisions.append(value.args[1])
         for divisor in divisions:
             self._ready(divisor, inner.lanes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from agnesi.codegen import scalars
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector, width
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
 
@@ -21,41 +24,59 @@ _PARALLEL_WORK = 400_000
 
 @dataclass
 class Shape:
-    """A nest made ready: its loops, the lane axis, and how work is shared out."""
+    """A nest made ready: its loops, the lane axis, and how work is shared out.
+
+    Where the order of all outer turns counts, there is one unit of work.
+    """
 
     axes: tuple[Axis, ...]
     stores: list[Store]
     along: Axis | None
-    units: int
-    work: int
+    units: Size
+    work: Any
+    ordered: frozenset[Axis]
+
+    @property
+    def outer(self) -> list[Axis]:
+        """The loops around the lanes."""
+        return [a for a in self.axes if a is not self.along]
 
     @property
     def parallel(self) -> bool:
         """Whether it is worth several threads."""
-        return self.units > 1 and self.work >= _PARALLEL_WORK
+        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare >= 0)
+
+    @property
+    def spare(self) -> Size:
+        """By how much it is worth several threads."""
+        return self.work - _PARALLEL_WORK
 
 
 def prepare(nest: Nest) -> Shape:
     """Choose the loops of a nest."""
-    axes, stores = collapse(nest.axes, nest.body)
-    along = lane_axis(axes, stores)
+    axes, stores, ordered = collapse(nest.axes, nest.body, nest.ordered)
+    along = lane_axis(axes, stores, ordered)
     outer = [a for a in axes if a is not along]
     work = total_work(stores)
+    if ordered and guess(work) >= _PARALLEL_WORK:
+        outer.sort(key=lambda a: a in ordered)
     if outer:
-        units = outer[0].extent
+        units = 1 if outer[0] in ordered else outer[0].extent
     elif along is not None:
-        units = -(-along.extent // _BLOCK)
+        units = (along.extent + (_BLOCK - 1)) // _BLOCK
     else:
         units = 1
-    ordered = (*outer, along) if along is not None else tuple(outer)
-    return Shape(ordered, stores, along, units, work)
+    loops = (*outer, along) if along is not None else tuple(outer)
+    return Shape(loops, stores, along, units, work, ordered)
 
 
 def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
               begin: Value, end: Value) -> None:
     """Emit work units [begin, end) of a nest into the current function."""
     nest = _Nest(b, shape, vector_bits)
-    nest.run(Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), {}), begin, end)
+    root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), {})
+    root.rereads = bool(shape.ordered)
+    nest.run(root, begin, end)
 
 
 class _Nest:
@@ -67,11 +88,11 @@ class _Nest:
         self.rows: dict[Buffer, Value] = {}
 
     def run(self, root: Scope, begin: Value, end: Value) -> None:
-        outer = [a for a in self.shape.axes if a is not self.shape.along]
+        outer = self.shape.outer
         if any(a.extent == 0 for a in self.shape.axes):
             return
         if outer:
-            self._level(root, outer, (begin, end))
+            self._level(root, outer, None if outer[0] in self.shape.ordered else (begin, end))
         else:
             self._innermost(root, (begin, end))
 
@@ -85,14 +106,14 @@ class _Nest:
         inside = {*outer, *([self.shape.along] if self.shape.along else [])}
         inner = scope.inside({})
         self._before(scope, inside, inner)
-        start, stop = span if span is not None else (i64(0), i64(axis.extent))
+        start, stop = span if span is not None else (i64(0), self.b.size(axis.extent))
         with self.b.loop(start, stop, 1, nonempty=span is None) as loop:
             inner.axes[axis] = loop.index
             self._level(inner, rest, None)
 
     def _before(self, scope: Scope, inside: set[Axis], inner: Scope) -> None:
         """What can be evaluated and stored before loops over ``inside`` are opened."""
-        values = [s.value for s in self.stores]
+        values = self._values(self.stores)
         self._sweeps(scope, values, inside)
         scope.hoist(values, inside, inner)
         self._store_ready(scope, inside)
@@ -117,10 +138,14 @@ class _Nest:
             self._before(scope, set(), inner)
             return
         ours = [s for s in self.stores if along in s.offset.free or along in s.value.free]
-        self._sweeps(scope, [s.value for s in self.stores], {along})
+        self._sweeps(scope, self._values(self.stores), {along})
         self._store_ready(scope, {along})
-        self._lane_loop(scope, along, [s.value for s in ours], span,
+        self._lane_loop(scope, along, self._values(ours), span,
                         lambda inner, _: self._store_all(inner, ours), [])
+
+    def _values(self, stores: Iterable[Store]) -> list[Expr]:
+        """All that is computed for stores: values, and places that depend on values."""
+        return [v for s in stores for v in (s.value, *s.offset.atoms)]
 
     def _store_all(self, scope: Scope, stores: Iterable[Store]) -> list[Value]:
         for s in stores:
@@ -130,15 +155,19 @@ class _Nest:
     # -- lanes ----------------------------------------------------------------------------
     def lanes_for(self, values: Sequence[Expr], extent: int) -> int:
         """Lanes of a loop: several registers wide for cheap bodies, to hide latencies."""
-        sizes = [_ITEM[v.dtype] for v in walk(list(values)) if v.op not in ("index", "const")]
-        floats = [_ITEM[v.dtype] for v in walk(list(values)) if v.dtype.startswith("float")]
-        item = max(floats or sizes or [4])
-        native = max(1, self.bits // (8 * max(item, 4)))
+        native = self._native(values)
         price = cost(values)
         wide = native * (4 if price <= 12 else 2 if price <= 120 else 1)
-        while wide > native and wide >= 2 * extent:
+        while wide > native and not isinstance(extent, Extent) and wide >= 2 * extent:
             wide //= 2
         return wide
+
+    def _native(self, values: Sequence[Expr]) -> int:
+        """Lanes that fill one register."""
+        unseen = ("index", "const", "size")
+        sizes = [_ITEM[v.dtype] for v in walk(list(values)) if v.op not in unseen]
+        floats = [_ITEM[v.dtype] for v in walk(list(values)) if v.dtype.startswith("float")]
+        return max(1, self.bits // (8 * max(*(floats or sizes or [4]), 4)))
 
     def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],
                    span: tuple[Value, Value] | None,
@@ -150,6 +179,8 @@ class _Nest:
         ``scope``.  With ``span``, only blocks [begin, end) are run.
         """
         wide = self.lanes_for(values, axis.extent)
+        if isinstance(axis.extent, Extent):
+            return self._lane_loops(scope, axis, values, span, wide, body, carried)
         main = axis.extent // wide * wide
         tail = axis.extent - main
         last = None
@@ -174,6 +205,36 @@ class _Nest:
             else:
                 carried = self._tail(scope, axis, values, main, tail, wide, body, carried)
         return carried
+
+    def _lane_loops(self, scope: Scope, axis: Axis, values: Sequence[Expr],
+                    span: tuple[Value, Value] | None, wide: int,
+                    body: Callable[[Scope, list[Value]], list[Value]],
+                    carried: list[Value]) -> list[Value]:
+        """The same for an extent that is only known at run time: the masked part is a loop too."""
+        b, extent = self.b, self.b.size(axis.extent)
+        main = b.sub(extent, b.op("urem", extent, i64(wide)))
+        start, stop, end = i64(0), main, extent
+        if span is not None:
+            start = b.op("mul", span[0], i64(_BLOCK))
+            beyond = b.op("mul", span[1], i64(_BLOCK))
+            stop = b.intrinsic("smin", beyond, main)
+            end = b.select(b.icmp("sge", beyond, extent), extent, main)
+        inner = scope.inside({axis: start}, along=axis, lanes=wide, mask=None)
+        scope.hoist(values, {axis}, inner)
+        with b.loop(start, stop, wide, carried) as loop:
+            inner.axes[axis] = loop.index
+            loop.carry(*body(inner, loop.carried))
+        if wide == 1:
+            return loop.results
+        narrow = wide if carried else max(2, min(wide, self._native(values)))
+        inner = scope.inside({axis: main}, along=axis, lanes=narrow, mask=None)
+        scope.hoist(values, {axis}, inner)
+        with b.loop(main, end, narrow, loop.results) as rest:
+            left = b.splat(b.cast("trunc", b.sub(extent, rest.index), "i32"), narrow)
+            inner.mask = b.icmp("ult", lanes(vector("i32", narrow), range(narrow)), left)
+            inner.axes[axis] = rest.index
+            rest.carry(*body(inner, rest.carried))
+        return rest.results
 
     def _tail(self, scope: Scope, axis: Axis, values: Sequence[Expr], main: int, tail: int,
               wide: int, body: Callable[[Scope, list[Value]], list[Value]],
@@ -225,7 +286,7 @@ class _Nest:
             first, *rest = outer
             inner = scope.inside({})
             scope.hoist(bodies, {*outer, axis}, inner)
-            with self.b.loop(i64(0), i64(first.extent), 1, totals, nonempty=True) as loop:
+            with self.b.loop(i64(0), self.b.size(first.extent), 1, totals, nonempty=True) as loop:
                 inner.axes[first] = loop.index
                 loop.carry(*self._around(inner, rest, axis, group, loop.carried, kept))
             return loop.results
@@ -263,7 +324,8 @@ class _Nest:
             stack.extend(value.args)
         rows = []
         for value in mine:
-            fits = axis.extent * _ITEM[value.dtype] <= _ROW_BYTES
+            fixed = isinstance(axis.extent, int)
+            fits = fixed and axis.extent * _ITEM[value.dtype] <= _ROW_BYTES
             if fits and value in later and is_heavy(value.op) and not scope.has(value):
                 row = Buffer((axis.extent,), np.dtype(value.dtype), "row")
                 self.rows[row] = self.b.alloca(scalars.register(value.dtype), axis.extent)
@@ -297,7 +359,7 @@ def _contiguous(group: list[Expr], bound: tuple[Axis, ...]) -> Axis | None:
         if value.op == "load":
             for a in bound:
                 scores[a] += value.param[1].terms.get(a, 0) == 1
-    return max(reversed(bound), key=lambda a: (scores[a], a.extent > 1))
+    return max(reversed(bound), key=lambda a: (scores[a], guess(a.extent) > 1))
 
 
 def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:

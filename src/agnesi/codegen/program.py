@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby
+from typing import Any
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
 from agnesi.codegen.control import emit_control, inlined
@@ -13,6 +13,8 @@ from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.codegen.steps import Runner, Step, spot
 from agnesi.codegen.structure import structure
+from agnesi.core.dims import Size, combine
+from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import (
     FIRST_FAILURE,
     Branch,
@@ -45,23 +47,49 @@ class Machine:
     features: frozenset[str] = frozenset()
 
 
-def emit_program(kernels: Sequence[Kernel], machine: Machine) -> tuple[str, list[Step]]:
+@dataclass(frozen=True)
+class Varying:
+    """The run-time sizes of a program.
+
+    Attributes
+    ----------
+    names : tuple of Extent
+        The sizes that a call brings along, in the order of the table of buffers, where they begin
+        at entry ``slot``.
+    results : tuple
+        The sizes of all axes of all new results.
+    arena_bytes : int or Extent
+        Scratch memory of a call.
+    """
+
+    names: tuple[Extent, ...]
+    slot: int
+    results: tuple[Size, ...]
+    arena_bytes: Size
+
+
+def emit_program(kernels: Sequence[Kernel], machine: Machine,
+                 varying: Varying | None = None) -> tuple[str, list[Step]]:
     """The module's text, and what its body does step by step.
 
     The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.
     """
-    program = _Program(kernels, machine)
+    program = _Program(kernels, machine, varying.names if varying else ())
     steps = [program.step(kernel) for kernel in kernels]
-    _body(program, steps)
+    _body(program, steps, varying.slot if varying else 0)
+    if varying:
+        _measure(program.module, varying)
     return str(program.module), steps
 
 
 class _Program:
     """The functions of one module; blocks inside of loops and branches are written through it."""
 
-    def __init__(self, kernels: Sequence[Kernel], machine: Machine) -> None:
+    def __init__(self, kernels: Sequence[Kernel], machine: Machine,
+                 sizes: Sequence[Extent]) -> None:
         self.module = Module(machine.features)
         self.machine = machine
+        self.sizes = sizes
         self._known: dict[Hashable, Step] = {}
         self._texts: dict[str, str] = {}
         back = [k for k in nested(kernels) if isinstance(k, Callback)]
@@ -87,12 +115,16 @@ class _Program:
         b = Builder(self.module, f"k{len(self._texts)}", _TASK)
         places, begin, end, _ = b.parameters
         buffers = _places(kernel)
+        b.give_sizes(places, len(buffers), self.sizes)
         pointer = _given(b, places, buffers)
         machine = self.machine
+        spare: Size = 0
         if isinstance(kernel, Product):
             cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
                                l2=machine.l2, l3=machine.l3)
-            units, parallel = cut.units, cut.units > 1 and _work(kernel) > _PARALLEL_WORK
+            spare = _work(kernel) - _PARALLEL_WORK
+            units = cut.units
+            parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
             emit_product(b, kernel, cut, pointer, begin, end)
         elif isinstance(kernel, Convolution):
             conv = plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
@@ -102,10 +134,10 @@ class _Program:
         else:
             assert isinstance(kernel, Nest)
             shape = prepare(kernel)
-            units, parallel = shape.units, shape.parallel
+            units, parallel, spare = shape.units, shape.parallel, shape.spare
             emit_nest(b, shape, pointer, machine.vector_bits, begin, end)
         b.ret()
-        return Step(self._added(b), units, parallel, buffers)
+        return Step(self._added(b), units, parallel, buffers, spare=spare)
 
     def _control(self, kernel: Loop | Branch) -> Step:
         inside = inlined(kernel)
@@ -114,7 +146,8 @@ class _Program:
         b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
         places, rt = b.parameters
         buffers = _places(kernel)
-        run = Runner(b, rt, [s for inner in steps for s in inner if s is not None])
+        b.give_sizes(places, len(buffers), self.sizes)
+        run = Runner(b, rt, [s for inner in steps for s in inner if s is not None], self.sizes)
         emit_control(b, kernel, steps, _given(b, places, buffers), run, self.machine.vector_bits)
         b.ret(Value("0", "i32"))
         return Step(self._added(b), 1, False, buffers, control=True)
@@ -147,11 +180,12 @@ def _places(kernel: Kernel) -> tuple[Buffer, ...]:
     return _distinct((*kernel.reads(), *kernel.writes()))
 
 
-def _work(product: Product) -> int:
+def _work(product: Product) -> Any:
     """Multiply-adds of a product, or as many as take as long as reading its matrices."""
     batch, m, n, k = product.sizes
     elements = m * k + k * n + m * n
-    return batch * max(m * n * k, 3 * elements * product.total.dtype.itemsize // 4)
+    reading = 3 * elements * product.total.dtype.itemsize // 4
+    return batch * combine("max", m * n * k, reading)
 
 
 def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
@@ -162,9 +196,21 @@ def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
     return tuple(found.values())
 
 
-def _body(program: _Program, steps: Sequence[Step]) -> None:
+def _measure(module: Module, varying: Varying) -> None:
+    """``i64 @measure(ptr sizes, ptr out)``: sizes to the arena's bytes and the results' sizes."""
+    b = Builder(module, "measure", (("ptr", "sizes"), ("ptr", "out")), "i64", internal=False)
+    sizes, out = b.parameters
+    b.give_sizes(sizes, 0, varying.names)
+    for i, n in enumerate(varying.results):
+        b.store(b.size(n), b.gep("i64", out, i64(i)))
+    b.ret(b.size(varying.arena_bytes))
+    b.finish()
+
+
+def _body(program: _Program, steps: Sequence[Step], first_size: int) -> None:
     b = Builder(program.module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False)
     bufs, rt = b.parameters
-    Runner(b, rt, steps).all(steps, bufs)
+    b.give_sizes(bufs, first_size, program.sizes)
+    Runner(b, rt, steps, program.sizes).all(steps, bufs)
     b.ret(Value("0", "i32"))
     b.finish()

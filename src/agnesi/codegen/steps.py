@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
 from agnesi.core.kernels import Buffer
 
 Base = Callable[[int], Value]
@@ -20,14 +22,16 @@ class Step:
 
     ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
     does not tell where they are, so equal work is equal code.  A ``control`` step runs others.
+    A ``parallel`` step is worth several threads where ``spare`` is not negative.
     """
 
     name: str
-    units: int
+    units: Size
     parallel: bool
     places: tuple[Buffer, ...]
     callback: int = -1
     control: bool = False
+    spare: Size = 0
 
     @property
     def plain(self) -> bool:
@@ -35,7 +39,7 @@ class Step:
         return self.callback < 0 and not self.control
 
 
-def spot(buffer: Buffer) -> tuple[int, int]:
+def spot(buffer: Buffer) -> tuple[int, Size]:
     """Where a buffer lies, by the table of the code around it."""
     return buffer.slot, buffer.offset
 
@@ -43,33 +47,52 @@ def spot(buffer: Buffer) -> tuple[int, int]:
 def address(b: Builder, buffer: Buffer, base: Base) -> Value:
     """Where a buffer lies; ``base`` gives the entries of the table."""
     place = base(buffer.slot)
-    return b.gep("i8", place, i64(buffer.offset)) if buffer.offset else place
+    return b.gep("i8", place, b.size(buffer.offset)) if buffer.offset else place
 
 
 class Runner:
     """Calls of ``steps`` out of one function, which gets the runtime's table as ``rt``."""
 
-    def __init__(self, b: Builder, rt: Value, steps: Sequence[Step]) -> None:
+    def __init__(self, b: Builder, rt: Value, steps: Sequence[Step],
+                 sizes: Sequence[Extent] = ()) -> None:
         self.b = b
         self.rt = rt
-        self.room = b.alloca("ptr", max((len(s.places) for s in steps), default=1) or 1)
+        self.sizes = sizes
+        most = max((len(s.places) for s in steps), default=0) + len(sizes)
+        self.room = b.alloca("ptr", most or 1)
 
     def __call__(self, step: Step, base: Base) -> None:
         """Run a step."""
         b = self.b
         for i, buffer in enumerate(step.places):
             b.store(address(b, buffer, base), b.gep("ptr", self.room, i64(i)))
+        for i, n in enumerate(self.sizes, len(step.places)):
+            b.store(b.size(n), b.gep("ptr", self.room, i64(i)))
         if step.callback >= 0:
             back = b.load("ptr", b.gep("ptr", self.rt, i64(1)))
             self._leave_on(b.call_pointer("i32", back, i64(step.callback), self.room))
         elif step.control:
             self._leave_on(b.call("i32", step.name, self.room, self.rt))
+        elif step.parallel and isinstance(step.spare, Extent):
+            much = b.icmp("sge", b.size(step.spare), i64(0))
+            with b.when(much):
+                self._share(step)
+            with b.when(b.op("xor", much, Value("true", "i1"))):
+                self._alone(step)
         elif step.parallel:
-            share = b.load("ptr", self.rt)
-            b.call_pointer("void", share, self.rt, Value(f"@{step.name}", "ptr"), self.room,
-                           i64(step.units))
+            self._share(step)
         else:
-            b.call("void", step.name, self.room, i64(0), i64(step.units), i64(0))
+            self._alone(step)
+
+    def _share(self, step: Step) -> None:
+        """Let all threads work."""
+        b = self.b
+        share = b.load("ptr", self.rt)
+        b.call_pointer("void", share, self.rt, Value(f"@{step.name}", "ptr"), self.room,
+                       b.size(step.units))
+
+    def _alone(self, step: Step) -> None:
+        self.b.call("void", step.name, self.room, i64(0), self.b.size(step.units), i64(0))
 
     def _leave_on(self, code: Value) -> None:
         """Return an error's code."""
@@ -89,7 +112,7 @@ class Runner:
 
         for plain, group in groupby(steps, lambda step: step.plain):
             found = list(group)
-            if plain and len(found) > _STRAIGHT:
+            if plain and len(found) > _STRAIGHT and not self.sizes:
                 self._by_table(found, bufs)
                 continue
             for step in found:

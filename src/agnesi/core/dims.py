@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from agnesi.core.errors import TraceError, at
 
@@ -20,6 +20,8 @@ class Dim:
     """
 
     __slots__ = ("args", "key", "op")
+    #: Arithmetic of a kind of sizes that has its own (``core.extents``).
+    algebra: ClassVar[Callable[..., Any] | None] = None
 
     def __init__(
         self, name: str | None = None, *, op: str = "", args: tuple[Any, ...] = ()
@@ -92,7 +94,7 @@ Size = int | Dim
 #: Sizes of all axes.  Their type is Any: what only ever runs on known sizes takes them as numbers.
 Shape = tuple[Any, ...]
 
-_EVALUATE: dict[str, Callable[[int, int], int]] = {
+EVALUATE: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -107,7 +109,10 @@ def combine(op: str, a: Any, b: Any) -> Any:
     if not isinstance(a, (int, Dim)) or not isinstance(b, (int, Dim)):
         return NotImplemented
     if isinstance(a, int) and isinstance(b, int):
-        return _EVALUATE[op](a, b)
+        return EVALUATE[op](a, b)
+    for n in (a, b):
+        if isinstance(n, Dim) and n.algebra is not None:
+            return n.algebra(op, a, b)
     if (op in "+-" and b == 0 and isinstance(b, int)) or (op in ("*", "//") and b == 1):
         return a
     if (op == "+" and a == 0) or (op == "*" and a == 1):
@@ -131,12 +136,22 @@ def resolve(size: Size, known: Mapping[Dim, int]) -> int:
         return size
     if not size.op:
         return known[size]
-    return _EVALUATE[size.op](*(resolve(a, known) for a in size.args))
+    return EVALUATE[size.op](*(resolve(a, known) for a in size.args))
 
 
 def is_static(shape: Sequence[Size]) -> bool:
     """Whether every size is a number."""
     return all(type(n) is int for n in shape)
+
+
+def is_open(size: Size) -> bool:
+    """Whether a size is not known in any way, and so may turn out to fit whatever it meets."""
+    return isinstance(size, Dim) and size.algebra is None
+
+
+def is_settled(shape: Iterable[Size]) -> bool:
+    """Whether sizes are numbers, now or at run time, so that comparing them means something."""
+    return not any(map(is_open, shape))
 
 
 def product(sizes: Sequence[Size]) -> Size:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dims
-from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.dispatch import Item, graph_node
 from agnesi.core.errors import DTypeError, MissingInputError, ShapeError, at
+from agnesi.core.extents import Extent
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import explain, typed
 from agnesi.core.record import replace
@@ -165,6 +166,8 @@ def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
     """A size with some unknown dimensions replaced."""
     if not isinstance(size, Dim):
         return size
+    if isinstance(size, Extent):
+        return size.value(known)  # type: ignore[arg-type]
     if size in known:
         return known[size]
     if not size.op:
@@ -178,9 +181,9 @@ def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
         return False
     for a, b in zip(old, new, strict=True):
         if isinstance(a, Dim) and not a.op:
-            if known.setdefault(a, b) != b and not isinstance(b, Dim):
+            if known.setdefault(a, b) != b and not is_open(b):
                 return False
-        elif a != b and not isinstance(a, Dim) and not isinstance(b, Dim):
+        elif a != b and is_settled((a, b)):
             return False
     return True
 

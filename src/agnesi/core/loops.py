@@ -15,6 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from agnesi.core.dims import Size, product
+from agnesi.core.extents import Extent, surely
+
 BOOL_RESULTS = frozenset(
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
     "logical_not isnan isinf isfinite signbit".split()
@@ -39,7 +42,7 @@ def price(name: str) -> int:
         return 20
     if name in _MEDIUM:
         return 5
-    return 0 if name in ("const", "reduce") else 1
+    return 0 if name in ("const", "reduce", "size") else 1
 
 
 class Axis:
@@ -79,7 +82,7 @@ class Expr:
     def __repr__(self) -> str:
         if self.op == "load":
             return f"{self.param[0]}[{self.param[1]}]"
-        if self.op == "const":
+        if self.op in ("const", "size"):
             return str(self.param)
         if self.op == "index":
             return str(self.param)
@@ -107,13 +110,34 @@ def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
 
 
 class Affine:
-    """``const + sum(coefficient * atom)``; an atom is an Axis or an integer expression."""
+    """``const + sum(coefficient * atom)``; an atom is an Axis or an integer expression.
+
+    Sizes may be run-time values: as coefficients they stay, as constants they become atoms.
+    """
 
     __slots__ = ("const", "terms")
 
-    def __init__(self, const: int = 0, terms: Mapping[Any, int] | None = None) -> None:
-        self.const = const
+    const: int
+    terms: dict[Any, int]
+
+    def __init__(self, const: Size = 0, terms: Mapping[Any, int] | None = None) -> None:
         self.terms = {a: c for a, c in (terms or {}).items() if c}
+        self.const = 0
+        if isinstance(const, Extent):
+            self._add_size(const)
+        else:
+            self.const = const  # type: ignore[assignment]
+
+    def _add_size(self, n: Extent) -> None:
+        """Add a run-time size: its number to the constant, its monomials as atoms."""
+        for monomial, factor in n.terms:
+            if not monomial:
+                self.const += factor
+                continue
+            atom = size(product(monomial))
+            total = self.terms.pop(atom, 0) + factor
+            if total:
+                self.terms[atom] = total
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Affine) and self.const == other.const and self.terms == other.terms
@@ -121,15 +145,17 @@ class Affine:
     def __hash__(self) -> int:
         return hash((self.const, frozenset(self.terms.items())))
 
-    def __add__(self, other: Affine | int) -> Affine:
+    def __add__(self, other: Affine | Size) -> Affine:
         if isinstance(other, int):
             return Affine(self.const + other, self.terms)
+        if not isinstance(other, Affine):
+            return self + Affine(other)
         terms = dict(self.terms)
         for atom, c in other.terms.items():
             terms[atom] = terms.get(atom, 0) + c
         return Affine(self.const + other.const, terms)
 
-    def __mul__(self, factor: int) -> Affine:
+    def __mul__(self, factor: Any) -> Affine:
         return Affine(self.const * factor, {a: c * factor for a, c in self.terms.items()})
 
     def __repr__(self) -> str:
@@ -158,21 +184,36 @@ class Affine:
             if not isinstance(atom, Axis):
                 return None
             span = c * (atom.extent - 1)
-            low, high = low + min(span, 0), high + max(span, 0)
+            if surely(lambda span=span: span >= 0):  # type: ignore[misc]
+                high = high + span
+            elif surely(lambda span=span: span <= 0):  # type: ignore[misc]
+                low = low + span
+            else:
+                return None
         return low, high
 
     def divmod(self, n: int) -> tuple[Affine, Affine]:
         """Quotient and remainder by a positive number, affine where that is exact."""
         if n == 1:
             return self, Affine()
-        whole = Affine(self.const // n, {a: c // n for a, c in self.terms.items() if c % n == 0})
-        rest = Affine(self.const % n, {a: c for a, c in self.terms.items() if c % n})
+        exact = {a: c // n for a, c in self.terms.items() if _divides(n, c)}
+        start = self.const // n if isinstance(n, int) else 0
+        whole = Affine(start, exact)
+        rest = Affine(
+            self.const - start * n, {a: c for a, c in self.terms.items() if a not in exact}
+        )
         bounds = rest.bounds()
-        if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
+        if bounds is not None and surely(lambda: bounds[0] >= 0 and bounds[1] < n):
             return whole, rest
         value, by = index(rest), const(n, "int64")
         quotient = call("floor_divide", value, by)
         return whole + Affine(0, {quotient: 1}), Affine(0, {call("remainder", value, by): 1})
+
+
+def _divides(n: Any, c: Any) -> bool:
+    """Whether ``n`` goes into ``c``, as far as that is known."""
+    rest = c % n
+    return isinstance(rest, int) and rest == 0
 
 
 At = tuple[Affine, ...]
@@ -189,11 +230,22 @@ def atom_of(value: Expr) -> Affine:
         return value.param
     if value.op == "const":
         return Affine(int(value.param))
+    if value.op == "size":
+        return Affine(value.param)
     return Affine(0, {cast(value, "int64"): 1})
+
+
+def size(n: Size) -> Expr:
+    """A size as an int64 value."""
+    if isinstance(n, int):
+        return const(n, "int64")
+    return make("size", (), "int64", n)
 
 
 def const(value: Any, dtype: str) -> Expr:
     """A constant.  Zero keeps its sign; NaN is fine."""
+    if isinstance(value, Extent):
+        return cast(size(value), dtype)
     if dtype.startswith("float"):
         value = float(value)
         return make("const", (), dtype, value if value == value and value != 0 else _Bits(value))
@@ -301,13 +353,14 @@ class Part:
 class Turns:
     """Elements of a result written in order: a place may come up several times, or be read again.
 
-    ``function(own, at)`` gives the place that the point ``at`` of ``shape`` writes, and its value;
-    ``own`` reads the result as it is then.  Points follow each other row by row along the axes in
-    ``order`` and those that places depend on through values; along the others they do not meet.
+    ``place(at)`` is where the point ``at`` of ``shape`` writes ``value(own, at)``; ``own`` reads
+    the result as it is then.  Points follow each other row by row along the axes in ``order`` and
+    those that places depend on through values; along the others they do not meet.
     """
 
     shape: tuple[int, ...]
-    function: Callable[[Read, At], tuple[At, Expr]]
+    place: Callable[[At], At]
+    value: Callable[[Read, At], Expr]
     order: tuple[int, ...] = ()
 
 

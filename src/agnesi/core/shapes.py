@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.dims import Dim, Shape, Size, product
+from agnesi.core.dims import Dim, Shape, Size, is_open, product
 from agnesi.core.errors import ShapeError
 
 
@@ -26,9 +26,9 @@ def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Si
     for n in sizes:
         if n == 1 and not isinstance(n, Dim):
             continue
-        if result == 1 or (isinstance(result, Dim) and not isinstance(n, Dim)):
+        if result == 1 or (is_open(result) and not isinstance(n, Dim)):
             result = n
-        elif not isinstance(n, Dim) and n != result:
+        elif not is_open(n) and n != result:
             raise ShapeError(
                 f"sizes {result} and {n} differ on axis {axis} and neither is 1: "
                 f"shapes {' and '.join(map(str, shapes))} do not broadcast"
@@ -39,7 +39,7 @@ def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Si
 def fits(a: Shape, b: Shape) -> bool:
     """Whether two shapes are or may turn out to be the same: unknown sizes fit any."""
     return len(a) == len(b) and all(
-        m == n or isinstance(m, Dim) or isinstance(n, Dim) for m, n in zip(a, b, strict=True)
+        m == n or is_open(m) or is_open(n) for m, n in zip(a, b, strict=True)
     )
 
 

@@ -87,7 +87,7 @@ class Size(Op):
         return Size(known(self.size))
 
     def lower(self, at: Any) -> Any:
-        return loops.const(self.size, "int64")
+        return loops.size(self.size)
 
 
 def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:

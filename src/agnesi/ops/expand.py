@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dims, loops, shapes
-from agnesi.core.dims import Dim, Shape
+from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
@@ -27,7 +27,7 @@ class BroadcastTo(Op):
         fits = len(x.shape) <= len(self.shape) and (
             shapes.broadcast(x.shape, self.shape) == self.shape
         )
-        if not fits and not any(isinstance(n, Dim) for n in (*x.shape, *self.shape)):
+        if not fits and dims.is_settled((*x.shape, *self.shape)):
             raise ShapeError(f"shape {x.shape} does not broadcast to {self.shape}")
         return self.shape, x.dtype
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
-from agnesi.core.dims import Dim, Size, combine, is_static
+from agnesi.core.dims import Dim, Size, combine, is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
@@ -46,7 +46,7 @@ class Concat(Op):
             if len(x.shape) != len(first):
                 raise ShapeError(f"operands have {len(first)} and {len(x.shape)} dimensions")
             for a, (n, m) in enumerate(zip(first, x.shape, strict=True)):
-                if a != self.axis and n != m and is_static((n, m)):
+                if a != self.axis and n != m and is_settled((n, m)):
                     raise ShapeError(
                         f"sizes {n} and {m} differ on axis {a}; only axis {self.axis}, along "
                         "which operands are joined, may differ"
@@ -140,7 +140,7 @@ def stack(tensors: Sequence[Any], axis: int = 0, *, out: Tensor | None = None) -
     xs = _joined(tensors)
     axis = shapes.axis_of(axis, xs[0].ndim + 1)
     for x in xs[1:]:
-        if x.shape != xs[0].shape and is_static((*x.shape, *xs[0].shape)):
+        if x.shape != xs[0].shape and is_settled((*x.shape, *xs[0].shape)):
             raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
     return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, memory, shapes
-from agnesi.core.dims import product
+from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op
@@ -45,7 +45,7 @@ class MatMul(Op):
         if a.dtype != b.dtype:
             raise DTypeError(f"operands have dtypes {a.dtype} and {b.dtype}")
         k, n = a.shape[-1], b.shape[-2]
-        if type(k) is int and type(n) is int and k != n:
+        if k != n and is_settled((k, n)):
             raise ShapeError(
                 f"inner sizes differ: {k} (last axis of {a.shape}) and {n} (axis -2 of {b.shape})"
             )
@@ -155,7 +155,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 def _same_length(a: Tensor, b: Tensor) -> None:
     k, n = a.shape[-1], b.shape[-1]
-    if type(k) is int and type(n) is int and k != n:
+    if k != n and is_settled((k, n)):
         raise ShapeError(f"inner sizes differ: {k} (of {a.shape}) and {n} (of {b.shape})")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
-from agnesi.core.dims import Dim, Shape, Size, is_static, product
+from agnesi.core.dims import Dim, Shape, Size, is_settled, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
@@ -36,7 +36,8 @@ class Reshape(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
-        if is_static(x.shape) and is_static(self.shape) and product(x.shape) != product(self.shape):
+        settled = is_settled((*x.shape, *self.shape))
+        if settled and product(x.shape) != product(self.shape):
             raise ShapeError(
                 f"{product(x.shape)} elements of shape {x.shape} do not fit the shape "
                 f"{self.shape} of {product(self.shape)}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
-from agnesi.core.dims import Dim, Shape, Size, combine, is_static
+from agnesi.core.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
@@ -54,11 +54,11 @@ def _bounds(entry: Any, n: Size) -> tuple[Size, Size, int]:
 
 
 def _position(i: int, n: Size, axis: int) -> Size:
-    if isinstance(n, Dim):
-        return n + i if i < 0 else i
+    if is_open(n):
+        return n + i if i < 0 else i  # type: ignore[operator]
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of range for axis {axis} of size {n}")
-    return i % n
+    return i + n if i < 0 else i
 
 
 def _resolved(key: Key, known: Any) -> Key:
@@ -157,7 +157,7 @@ class SlicePut(Op):
 
     def infer(self, base: Any, new: Any) -> Any:
         region, _ = Slice(self.key).infer(base)
-        if is_static(region) and is_static(new.shape) and region != new.shape:
+        if is_settled((*region, *new.shape)) and region != new.shape:
             raise ShapeError(f"the value has shape {new.shape}, the indexed region {region}")
         return base.shape, base.dtype
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnesi.core.dims import is_static
+from agnesi.core.dims import is_settled
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.ensure import Ensure
@@ -52,7 +52,7 @@ def permute_nothing(node: Node) -> Node | Tensor | None:
         merged = Permute(tuple(source.op.axes[a] for a in axes))
         return Node(merged, source.inputs, node.shape, node.dtype)
     moved = [a for a in axes if source.shape[a] != 1]
-    if is_static(source.shape) and moved == sorted(moved):
+    if is_settled(source.shape) and moved == sorted(moved):
         return reshape(symbol(source), node.shape)
     return None
 
@@ -66,7 +66,7 @@ def slice_everything(node: Node) -> Node | None:
     for entry in node.op.key:
         if isinstance(entry, int) or entry[2] != 1:
             return None
-    return source if is_static(node.shape) else None
+    return source if is_settled(node.shape) else None
 
 
 @rewriter("canonicalize", ops=[Ensure], tags=("unsafe",))

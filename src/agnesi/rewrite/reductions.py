@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.core.dims import is_static, product
+from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
@@ -35,7 +35,7 @@ def sum_to_shape(node: Node) -> Node | Tensor | None:
     (source,) = node.inputs
     if source.shape == node.shape:
         return source
-    if not is_static(source.shape) or not is_static(node.shape):
+    if not is_settled(source.shape) or not is_settled(node.shape):
         return None
     axes = node.op.axes(source.shape)
     extra = len(source.shape) - len(node.shape)
@@ -92,7 +92,7 @@ def reshape_of_reduction(node: Node) -> Tensor | None:
 def sum_of_broadcast(node: Node) -> Tensor | None:
     """Summing copies is multiplying by their number."""
     (source,) = node.inputs
-    if type(source.op) is not BroadcastTo or not is_static(source.shape):
+    if type(source.op) is not BroadcastTo or not is_settled(source.shape):
         return None
     (origin,) = source.inputs
     extra = len(source.shape) - len(origin.shape)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.dims import Dim, Shape
+from agnesi.core.dims import Shape, is_open
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
@@ -124,7 +124,7 @@ def conformed(new: Node, old: Node, rule: str) -> Node:
 def _may_agree(new: Shape, old: Shape) -> bool:
     """Whether shapes differ in sizes only that are not known yet."""
     return len(new) == len(old) and all(
-        m == n or (isinstance(n, Dim) and m != 1) for m, n in zip(new, old, strict=True)
+        m == n or (is_open(n) and m != 1) for m, n in zip(new, old, strict=True)
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Kernel
 from agnesi.schedule.depend import Dependence
 
@@ -28,7 +29,7 @@ def least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]
 def _temporaries(kernel: Kernel) -> dict[Buffer, int]:
     """Buffers of the arena that a kernel touches, with their bytes."""
     return {
-        b: b.nbytes for b in (*kernel.reads(), *kernel.writes()) if b.role == "temporary"
+        b: guess(b.nbytes) for b in (*kernel.reads(), *kernel.writes()) if b.role == "temporary"
     }
 
 

@@ -1,0 +1,360 @@
+"""Sizes that are run-time values of compiled code: polynomials over named sizes.
+
+An :class:`Extent` stands where a number would.  What is true for all its values is decided; what
+is not raises :class:`UnknownSizeError`, and whoever tried to compile for all sizes compiles for the
+present one instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+from agnesi.core.dims import EVALUATE, Dim, Size
+from agnesi.core.errors import TraceError, at
+
+Monomial = tuple["Extent", ...]
+Terms = tuple[tuple[Monomial, int], ...]
+_OWN = __name__.partition(".")[0] + "."
+
+
+class UnknownSizeError(TraceError):
+    """What was asked depends on a size that is only known at run time."""
+
+
+class Extent(Dim):
+    """A size that every call brings along.
+
+    Attributes
+    ----------
+    least : int or None
+        A lower bound of its values; None where there is none.
+    most : int or None
+        An upper bound.
+    guess : int
+        A typical value, for decisions that only matter for speed.
+    terms : tuple
+        The polynomial: pairs of a monomial (a sorted tuple of indivisible extents) and its factor.
+    """
+
+    __slots__ = ("guess", "least", "most", "terms")
+    algebra: ClassVar[Callable[..., Any] | None]
+
+    @classmethod
+    def named(cls, name: str, least: int, guess: int) -> Extent:
+        """A size of its own."""
+        new = cls._atom("", (name,), least, None, guess)
+        new.key = ("", name, least, guess)
+        return new
+
+    @classmethod
+    def _atom(cls, op: str, args: tuple[Any, ...], least: int | None, most: int | None,
+              guess: int) -> Extent:
+        new = object.__new__(cls)
+        new.op, new.args, new.key = op, args, (op, *args)
+        new.least, new.most, new.guess = least, most, guess
+        new.terms = (((new,), 1),)
+        return new
+
+    @classmethod
+    def _of(cls, terms: Mapping[Monomial, int]) -> Size:
+        """The size with these terms."""
+        left = tuple(sorted(((m, c) for m, c in terms.items() if c), key=lambda t: repr(t[0])))
+        if not left or (len(left) == 1 and not left[0][0]):
+            return left[0][1] if left else 0
+        if len(left) == 1 and left[0][1] == 1 and len(left[0][0]) == 1:
+            return left[0][0][0]
+        new = object.__new__(cls)
+        new.op, new.args = "sum", left
+        new.key = ("sum", *left)
+        new.terms = left
+        new.least, new.most = _bounds(left)
+        new.guess = sum(c * _product(a.guess for a in m) for m, c in left)
+        return new
+
+    __hash__ = Dim.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, Extent):
+            if self.key == other.key:
+                return True
+            if not _asked_by_user():
+                return False
+        elif not isinstance(other, int):
+            return False
+        low, high = _span(_minus(self, other))
+        if (low is not None and low > 0) or (high is not None and high < 0):
+            return False
+        if other not in (0, 1) and not _asked_by_user():
+            return False  # the library looks for equal shapes, and goes the general way if not
+        raise _unknown(f"{self} == {other}")
+
+    def __repr__(self) -> str:
+        if self.op == "sum":
+            return _text(self.terms)
+        return super().__repr__()
+
+    def __lt__(self, other: Any) -> bool:
+        low, high = _span(_minus(self, other))
+        if high is not None and high < 0:
+            return True
+        if low is not None and low >= 0:
+            return False
+        raise _unknown(f"{self} < {other}")
+
+    def __ge__(self, other: Any) -> bool:
+        return not self < other
+
+    def __gt__(self, other: Any) -> bool:
+        return -self < _times(other, -1)
+
+    def __le__(self, other: Any) -> bool:
+        return not self > other
+
+    def __bool__(self) -> bool:
+        if self.least is not None and self.least > 0:
+            return True
+        raise _unknown(f"bool({self})")
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return combined("//", other, self)
+
+    def __rmod__(self, other: Any) -> Any:
+        return combined("%", other, self)
+
+    def _no_number(self, use: str) -> Any:
+        raise _unknown(f"{use} of {self}")
+
+    def value(self, known: Mapping[Extent, Any]) -> Any:
+        """The size with some of the named sizes replaced."""
+        if not self.op:
+            return known.get(self, self)
+        if self.op != "sum":
+            a, b = (n.value(known) if isinstance(n, Extent) else n for n in self.args)
+            return combined(self.op, a, b)
+        total: Any = 0
+        for monomial, factor in self.terms:
+            part: Any = factor
+            for atom in monomial:
+                part = part * atom.value(known)
+            total = total + part
+        return total
+
+    def parts(self) -> list[Extent]:
+        """The extents that it is made of."""
+        if self.op == "sum":
+            return [a for m, _ in self.terms for a in m]
+        return [a for a in self.args if isinstance(a, Extent)]
+
+    def names(self) -> frozenset[Extent]:
+        """The named sizes that it depends on."""
+        if not self.op:
+            return frozenset((self,))
+        return named_in(self.parts())
+
+
+def named_in(sizes: Iterable[Size]) -> frozenset[Extent]:
+    """The named sizes that sizes depend on."""
+    return frozenset().union(*(n.names() for n in sizes if isinstance(n, Extent)))
+
+
+def guess(size: Size) -> int:
+    """A size as a number, for decisions that only matter for speed."""
+    return size.guess if isinstance(size, Extent) else size  # type: ignore[return-value]
+
+
+def surely(test: Callable[[], bool]) -> bool:
+    """Whether something holds whatever the run-time sizes are."""
+    try:
+        return test()
+    except UnknownSizeError:
+        return False
+
+
+def least(size: Size) -> int | None:
+    """A lower bound of a size."""
+    return size.least if isinstance(size, Extent) else size  # type: ignore[return-value]
+
+
+# -- arithmetic -----------------------------------------------------------------------------
+def combined(op: str, a: Any, b: Any) -> Any:
+    """``a op b`` for sizes of which one may be an extent."""
+    if isinstance(a, int) and isinstance(b, int):
+        return EVALUATE[op](a, b)
+    if any(isinstance(n, Dim) and not isinstance(n, Extent) for n in (a, b)):
+        raise UnknownSizeError(at(f"{a} {op} {b} mixes declared and run-time sizes"))
+    if op == "+":
+        return _plus(a, b)
+    if op == "-":
+        return _minus(a, b)
+    if op == "*":
+        return _times(a, b)
+    if op == "max":
+        return _maximum(a, b)
+    return _divided(op, a, b)
+
+
+def _terms(n: Size) -> dict[Monomial, int]:
+    return dict(n.terms) if isinstance(n, Extent) else {(): n}  # type: ignore[dict-item]
+
+
+def _plus(a: Any, b: Any, sign: int = 1) -> Any:
+    terms = _terms(a)
+    for monomial, factor in _terms(b).items():
+        terms[monomial] = terms.get(monomial, 0) + sign * factor
+    return Extent._of(terms)
+
+
+def _minus(a: Any, b: Any) -> Any:
+    return _plus(a, b, -1)
+
+
+def _times(a: Any, b: Any) -> Any:
+    terms: dict[Monomial, int] = {}
+    for m, x in _terms(a).items():
+        for n, y in _terms(b).items():
+            both = tuple(sorted((*m, *n), key=repr))
+            terms[both] = terms.get(both, 0) + x * y
+    return Extent._of(terms)
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    low, high = _span(_minus(a, b))
+    if low is not None and low >= 0:
+        return a
+    if high is not None and high <= 0:
+        return b
+    lows = [n for n in (least(a), least(b)) if n is not None]
+    highs = [n.most if isinstance(n, Extent) else n for n in (a, b)]
+    most = None if None in highs else max(highs)
+    return Extent._atom("max", (a, b), max(lows, default=None), most, max(guess(a), guess(b)))
+
+
+def _divided(op: str, a: Any, b: Any) -> Any:
+    """Quotient or remainder: term by term where the divisor goes into a term, else as it stands."""
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    ((by, factor), *more) = _terms(b).items()
+    for monomial, c in _terms(a).items():
+        quotient = None if more else _without(monomial, by)
+        if quotient is None or c % factor:
+            rest[monomial] = c
+        else:
+            whole[quotient] = c // factor
+    left: Any = Extent._of(rest)
+    low, high = _span(left)
+    below = _span(_minus(left, b))[1]
+    if low is not None and low >= 0 and below is not None and below < 0:
+        return Extent._of(whole) if op == "//" else left
+    if isinstance(left, int) and isinstance(b, int):
+        part: Any = EVALUATE[op](left, b)
+    else:
+        part = _opaque(op, left, b, low, high)
+    return part if op == "%" else _plus(Extent._of(whole), part)
+
+
+def _opaque(op: str, a: Any, b: Any, low: int | None, high: int | None) -> Extent:
+    typical = EVALUATE[op](guess(a), guess(b)) if guess(b) else 0
+    positive = (least(b) or 0) > 0
+    if op == "%":
+        top = b - 1 if isinstance(b, int) else None
+        return Extent._atom(op, (a, b), 0 if positive else None, top, typical)
+    if isinstance(b, int) and b > 0:
+        down = None if low is None else low // b
+        up = None if high is None else high // b
+    else:
+        down, up = (0, high) if positive and low is not None and low >= 0 else (None, None)
+    return Extent._atom(op, (a, b), down, up, typical)
+
+
+def _without(monomial: Monomial, by: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in by:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+# -- bounds ---------------------------------------------------------------------------------
+def _product(values: Iterable[int]) -> int:
+    result = 1
+    for v in values:
+        result *= v
+    return result
+
+
+def _bounds(terms: Terms) -> tuple[int | None, int | None]:
+    """Bounds of a polynomial; None where there is no bound."""
+    low, high = _sums(terms)
+    common = list(terms[0][0])
+    for monomial, _ in terms[1:]:
+        common = [a for a in dict.fromkeys(common) if a in monomial]
+    if not common or len(terms) == 1 or any(a.least is None or a.least < 0 for a in common):
+        return low, high
+    # A common factor leaves the sign to the rest: n - n*m is not positive.
+    rest = Extent._of({_without(m, tuple(common)): c for m, c in terms})  # type: ignore[misc]
+    under, over = _span(rest)
+    if under is not None and under >= 0:
+        low = max(0 if low is None else low, under * _product(a.least for a in common))  # type: ignore[misc]
+    if over is not None and over <= 0:
+        high = min(0 if high is None else high, over * _product(a.least for a in common))  # type: ignore[misc]
+    return low, high
+
+
+def _sums(terms: Terms) -> tuple[int | None, int | None]:
+    """Bounds of a polynomial, each monomial for itself."""
+    low: int | None = 0
+    high: int | None = 0
+    for monomial, factor in terms:
+        small: int | None = 1
+        large: int | None = 1
+        for atom in monomial:
+            if atom.least is None or atom.least < 0:
+                return None, None
+            small = None if small is None else small * atom.least
+            large = None if large is None or atom.most is None else large * atom.most
+        if factor < 0:
+            small, large = large, small
+        low = None if low is None or small is None else low + factor * small
+        high = None if high is None or large is None else high + factor * large
+    return low, high
+
+
+def _span(n: Size) -> tuple[int | None, int | None]:
+    if isinstance(n, Extent):
+        return n.least, n.most
+    return n, n  # type: ignore[return-value]
+
+
+# -- text and errors ------------------------------------------------------------------------
+def _text(terms: Terms) -> str:
+    parts = []
+    for monomial, factor in sorted(terms, key=lambda t: (not t[0], -len(t[0]), repr(t[0]))):
+        names = [f"({a})" if a.op in ("//", "%") else repr(a) for a in monomial]
+        number = [] if monomial and abs(factor) == 1 else [str(abs(factor))]
+        sign = "-" if factor < 0 else "+"
+        parts.append(f"{sign} {'*'.join([*number, *names])}")
+    return " ".join(parts).removeprefix("+ ")
+
+
+def _asked_by_user() -> bool:
+    """Whether the comparison stands in code outside of this package."""
+    frame: Any = sys._getframe(2)
+    return not frame.f_globals.get("__name__", "").startswith(_OWN)
+
+
+def _unknown(what: str) -> UnknownSizeError:
+    return UnknownSizeError(at(f"{what} depends on a size that changes from call to call"))
+
+
+Extent.algebra = staticmethod(combined)

@@ -1,0 +1,50 @@
+"""Places in the arena for buffers whose sizes are run-time values.
+
+Buffers whose bytes are multiples of one size are laid out in units of it, once for all its values:
+their offsets grow along with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
+from agnesi.schedule import arena
+
+#: Sizes are counted in whole multiples of this, so that every offset is aligned.
+_STEP = arena.ALIGN // 4
+
+
+def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list[Size], Size]:
+    """An offset for every buffer of these bytes and lifetimes, and the size of the arena."""
+    groups: dict[Size, list[tuple[int, int]]] = {}
+    for i, n in enumerate(sizes):
+        unit, count = _measured(n)
+        groups.setdefault(unit, []).append((i, count))
+    offsets: list[Any] = [0] * len(sizes)
+    start: Any = 0
+    for unit, members in sorted(groups.items(), key=lambda g: repr(g[0])):
+        step = 1 if isinstance(unit, int) else (unit + (_STEP - 1)) // _STEP * _STEP
+        blocks = [arena.Block(count, *spans[i]) for i, count in members]
+        places, total = arena.place(blocks)
+        for (i, _), at in zip(members, places, strict=True):
+            offsets[i] = start + at * step
+        start = start + total * step
+    return offsets, start
+
+
+def _measured(nbytes: Size) -> tuple[Size, int]:
+    """A number of bytes as a count of some size; never less than what it really is."""
+    if not isinstance(nbytes, Extent):
+        return 1, arena.rounded(nbytes)
+    grows = [(m, c) for m, c in nbytes.terms if m and c > 0]
+    if len(grows) != 1 or any(a.least is None or a.least < 1 for a in grows[0][0]):
+        return nbytes, 4
+    ((monomial, count),) = grows
+    unit: Any = 1
+    for atom in monomial:
+        unit = unit * atom
+    count += max(0, dict(nbytes.terms).get((), 0))
+    return unit, -(-count // 4) * 4
