@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agnesi.core import loops
-from agnesi.core.loops import Affine, Axis, Expr, Part, Read
+from agnesi.core.loops import Affine, Axis, Expr, Part, Read, Turns
 from agnesi.ops.elementwise import TABLE
 
 
@@ -27,6 +27,9 @@ def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:
         at = tuple(Affine(0, {Axis(k, n): 1}) for k, n in enumerate(part.shape))
         if 0 in part.shape:
             continue
+        if isinstance(part, Turns):
+            _in_turns(part, at, result, arrays)
+            continue
         expr = part.function(at)
         assert expr.dtype == dtype.name, f"{op}: {expr.dtype} instead of {dtype}"
         for place in itertools.product(*map(range, part.shape)):
@@ -37,6 +40,15 @@ def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:
             filled[to] = True
     assert filled.all()
     return result
+
+
+def _in_turns(part: Turns, at: Any, result: np.ndarray, arrays: Any) -> None:
+    own = _read(len(arrays), result)
+    to, expr = part.place(at), part.value(own, at)
+    for place in itertools.product(*map(range, part.shape)):
+        axes = {Axis(k, n): i for k, (n, i) in enumerate(zip(part.shape, place, strict=True))}
+        here = Element(axes, (*arrays, result))
+        result[tuple(map(here.position, to))] = here.value(expr)
 
 
 def _read(k: int, array: np.ndarray) -> Read:

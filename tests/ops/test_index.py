@@ -11,8 +11,7 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
-from agnesi.ops.index import Index
-from agnesi.ops.scatter import PointPut
+from agnesi.ops.places import Gather, ScatterAdd, ScatterPut
 from agnesi.testing import check_op
 
 RANDOM = np.random.default_rng(0)
@@ -119,11 +118,13 @@ def test_tensors_index_in_graphs_where_their_values_are_unknown():
 
 
 LOWERED = [
-    (Index((1,), 1), A, ROWS),
-    (Index((0, 2), 0), A, ROWS, J),
-    (Index((1, 2), 1), A, J[:, None], J),
-    (PointPut((1,), 1), A, A[:, 0], np.array(-2)),
-    (PointPut((0, 2), 0), A, A[:1, :, 0], np.array([1]), np.array(3)),
+    (Gather((1,), 1), A, ROWS),
+    (Gather((0, 2), 0), A, ROWS, J),
+    (Gather((1, 2), 1), A, J[:, None], J),
+    (ScatterPut((1,), 1), A, A[:, 0], np.array(-2)),
+    (ScatterPut((0, 2), 0), A, A[:1, :, 0], np.array([1]), np.array(3)),
+    (ScatterAdd((1,), 1), A, A[:, ROWS], ROWS),
+    (ScatterAdd((1,), 1), A, A[:, [0, 0, 0]], np.array([2, 2, 2])),
 ]
 
 
@@ -133,8 +134,8 @@ def test_lowering_agrees_with_numpy(case, lowered):
     np.testing.assert_array_equal(lowered(op, *arrays), op.perform(*arrays))
 
 
-def test_lowering_clamps_indices_that_are_out_of_range(lowered):
-    found = lowered(Index((0,), 0), np.arange(3.0), np.array([-9, 9]))
+def test_lowering_cuts_indices_that_are_out_of_range(lowered):
+    found = lowered(Gather((0,), 0), np.arange(3.0), np.array([-9, 9]))
     np.testing.assert_array_equal(found, [0, 2])
 
 

@@ -159,10 +159,10 @@ from agnesi.ops.replicate import expand as expand
 from agnesi.ops.replicate import repeat as repeat
 from agnesi.ops.replicate import tile as tile
 from agnesi.ops.replicate import unfold as unfold
-from agnesi.ops.scans import cumprod as cumprod
-from agnesi.ops.scans import cumsum as cumsum
-from agnesi.ops.scans import cumulative_prod as cumulative_prod
-from agnesi.ops.scans import cumulative_sum as cumulative_sum
+from agnesi.ops.running import cumprod as cumprod
+from agnesi.ops.running import cumsum as cumsum
+from agnesi.ops.running import cumulative_prod as cumulative_prod
+from agnesi.ops.running import cumulative_sum as cumulative_sum
 from agnesi.ops.scatter import inc_subtensor as inc_subtensor
 from agnesi.ops.scatter import index_add as index_add
 from agnesi.ops.scatter import index_put as index_put

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.failures import failures
 from agnesi.compiler.fingerprint import fingerprint, source_stamp
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.recipe import Recipe
@@ -106,6 +107,8 @@ class Compiled:
         return Scheduled(
             self.optimised, self.live, self.returned, self.updates, self.donated, self.clock
         )
+        made.recipe.failures = failures(made.checks, self.graph)
+        return made
 
     def _kept_recipe(self) -> Recipe:
         """The recipe from the disk cache, or made now and kept there."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.failures import raiser
 from agnesi.compiler.overlap import pairs
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.errors import MissingInputError, at
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.kernels import Buffer, Callback, Product
+from agnesi.core.kernels import Buffer, Callback, Check, Product, nested
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
 from agnesi.core.tensor import Tensor
@@ -66,6 +67,8 @@ class Scheduled:
         clock.mark("emit")
         table = self.layout.table
         places = {id(t): i for i, t in enumerate(live)}
+        kernels = list(nested(self.layout.kernels))
+        self.checks = [k for k in kernels if isinstance(k, Check)]
         reused = _reused(program.outputs[:returned], self.layout.shared, graph)
         self.recipe = Recipe(
             text,
@@ -172,9 +175,9 @@ class Bound:
         For the user's own calls: looks at the guards, and hands what does not fit to ``slow``.
     """
 
-    def __init__(self, recipe: Recipe, live: Sequence[Tensor], arguments: Sequence[Any],
-                 outputs: Sequence[tuple[str, tuple[int, ...], bool]], *, result: str,
-                 slow: Callable[..., Any] | None, guards: Sequence[Any],
+    def __init__(self, recipe: Recipe, graph: FunctionGraph, live: Sequence[Tensor],
+                 arguments: Sequence[Any], outputs: Sequence[tuple[str, tuple[int, ...], bool]], *,
+                 result: str, slow: Callable[..., Any] | None, guards: Sequence[Any],
                  written: Sequence[Tensor | int], name: str, clock: Clock) -> None:
         from agnesi.runtime import entry, machine
         from agnesi.runtime.callbacks import Callbacks
@@ -193,7 +196,8 @@ class Bound:
             release_gil=recipe.long,
         )
         common: dict[str, Any] = {
-            "failed": back.failed if back else _unexpected, "states": self.states,
+            "failed": raiser(recipe.failures, graph, back.failed if back else _unexpected),
+            "states": self.states,
             "constants": recipe.constants, "wrapper": _wrapper(entry), "callback": back,
             "name": name,
         }

@@ -31,6 +31,8 @@ class Recipe:
         Scratch memory of a call.
     long : bool
         Whether a call is worth releasing the interpreter lock.
+    failures : list of tuple
+        What the code's checks say (see ``failures.Failure``).
     callbacks : list
         Functions that the body calls in Python; a recipe with any is not kept on disk.
     """
@@ -42,6 +44,7 @@ class Recipe:
     reused: dict[int, int]
     arena_bytes: int
     long: bool
+    failures: list[Any] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)
 
     def packed(self) -> bytes:

@@ -51,8 +51,13 @@ class Op:
     jvp: Callable[..., Any] | None = None
     lower: Callable[..., Any] | None = None
     decompose: Callable[..., Any] | None = None
-    #: ``parts(*reads)``: the result as regions written one after another (``core.loops.Part``).
+    #: ``parts(*reads)``: the result as regions written one after another (``core.loops.Part``), or
+    #: point by point in order (``core.loops.Turns``).
     parts: Callable[..., Any] | None = None
+    #: Whether ``parts`` reads an element of an operand once, so that it may be computed there.
+    inlines: ClassVar[bool] = False
+    #: Place of an operand, one bool, that must hold where the result is needed.
+    condition: ClassVar[int | None] = None
     #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie
     #: over an operand; False where that does not go.
     fill: Callable[..., bool] | None = None

@@ -53,9 +53,13 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
         if value == 0:
             return wrap(np.zeros(shape, dtype))
         return wrap(np.full(shape, value, dtype))
-    return symbolic(BroadcastTo(shape), (constant(value, dtype),)) if shape else constant(
-        value, dtype
-    )
+    return spread_constant(shape, value, dtype)
+
+
+def spread_constant(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
+    """A constant of one number in a graph, broadcast to a shape."""
+    one = constant(value, dtype)
+    return symbolic(BroadcastTo(shape), (one,)) if shape else one
 
 
 def float_dtype(dtype: Any) -> np.dtype:

@@ -1,18 +1,16 @@
 """Indexing: NumPy's basic and advanced keys, for reading.
 
 A key is taken apart into a basic slice (a view), then tensors of indices on some axes.  Negative
-indices count from the end.  Out of range is an IndexError when a value is known; compiled code
-clamps to the nearest element instead.
+indices count from the end.  Out of range is an IndexError, in compiled code too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops, shapes
+from agnesi.core import shapes
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, TraceError
@@ -21,9 +19,10 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import made
+from agnesi.ops.creation import made, spread_constant
 from agnesi.ops.keys import is_fixed, parse, plain, view_of
 from agnesi.ops.movement import reshape
+from agnesi.ops.places import ScatterAdd, add_at, gathered, selected, spread, taken
 from agnesi.ops.ranges import Arange
 from agnesi.ops.slices import FULL, Slice
 
@@ -31,52 +30,6 @@ _INT64 = np.dtype("int64")
 
 
 # -- operations -----------------------------------------------------------------------------
-def selected(shape: Shape, axes: Sequence[int], at: int, indices: Sequence[Any]) -> Shape:
-    """Shape of what tensors of indices on ``axes`` select; theirs comes at place ``at``."""
-    common = shapes.broadcast(*(i.shape for i in indices))
-    rest = tuple(n for a, n in enumerate(shape) if a not in axes)
-    return (*rest[:at], *common, *rest[at:])
-
-
-def numpy_key(ndim: int, axes: Sequence[int], at: int, indices: Any) -> tuple[tuple[Any, ...], Any]:
-    """The key for NumPy, and the order of the operand's axes that puts the result's at ``at``."""
-    rest = [a for a in range(ndim) if a not in axes]
-    order = (*rest[:at], *axes, *rest[at:])
-    return (*(slice(None),) * at, *indices), order
-
-
-def located(index: Any, n: int) -> Any:
-    """An index expression as a position in [0, n): negative from the end, then clamped."""
-    value = loops.cast(index, "int64")
-    if value.op == "index":
-        bounds = value.param.bounds()
-        if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
-            return value.param
-    zero, size = loops.const(0, "int64"), loops.const(n, "int64")
-    wrapped = loops.where(
-        loops.call("less", value, zero), loops.call("add", value, size), value
-    )
-    top = loops.call("minimum", wrapped, loops.const(n - 1, "int64"))
-    return loops.atom_of(loops.call("maximum", top, zero))
-
-
-def common_at(at: Any, place: int, indices: Any) -> Any:
-    """The part of ``at`` that belongs to the indices' common shape, and the rest."""
-    width = max(len(i.shape) for i in indices)
-    return at[place: place + width], [*at[:place], *at[place + width:]]
-
-
-def _places(ndim: int, axes: Sequence[int], common: Any, rest: Any, shape: Any,
-            indices: Any) -> list[Any]:
-    free, own = iter(rest), []
-    for a in range(ndim):
-        if a in axes:
-            own.append(located(indices[axes.index(a)].broadcast(common), shape[a]))
-        else:
-            own.append(next(free))
-    return own
-
-
 @record
 class Index(Op):
     """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
@@ -93,10 +46,7 @@ class Index(Op):
         return tuple(range(1, len(self.axes) + 1))
 
     def perform(self, x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
-        if len(indices) == 1 and self.at == self.axes[0]:
-            return x.take(indices[0], self.axes[0])
-        key, order = numpy_key(x.ndim, self.axes, self.at, indices)
-        return np.asarray(x.transpose(order)[key])
+        return taken(x, self.axes, self.at, indices)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
         rest = (None,) * len(indices)
@@ -105,37 +55,8 @@ class Index(Op):
     def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
         return apply(self, ts[0], *indices)
 
-    def lower(self, at: Any, x: Any, *indices: Any) -> Any:
-        common, rest = common_at(at, self.at, indices)
-        return x(*_places(len(x.shape), self.axes, common, rest, x.shape, indices))
-
-
-def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
-    """Add ``new`` into ``base`` at the indices; repeated ones add up."""
-    key, order = numpy_key(base.ndim, axes, at, indices)
-    moved = base.transpose(order)
-    if not base.flags.c_contiguous:
-        np.add.at(moved, key, new)
-        return
-    strides = np.asarray(base.strides)[list(order)] // base.itemsize
-    flat: Any = 0
-    width = max(np.ndim(i) for i in indices)
-    after = moved.ndim - at - len(axes)
-    for place, i in enumerate(indices):
-        n = moved.shape[at + place]
-        i = np.asarray(i)
-        if i.size and (i.min() < -n or i.max() >= n):
-            raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
-        wrapped = np.where(i < 0, i + n, i) * strides[at + place]
-        flat = flat + wrapped.reshape(wrapped.shape + (1,) * after)
-    for a in (*range(at), *range(at + len(axes), moved.ndim)):
-        result_axis = a if a < at else a - len(axes) + width
-        shape = [1] * (at + width + after)
-        shape[result_axis] = moved.shape[a]
-        flat = flat + (np.arange(moved.shape[a]) * strides[a]).reshape(shape)
-    new = np.asarray(new)
-    flat = np.broadcast_to(flat, new.shape)
-    np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
+    def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
+        return gathered(x, self.axes, self.at, indices)
 
 
 @record
@@ -164,6 +85,10 @@ class IndexSum(Op):
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
         return apply(self, ts[0], *indices)
+
+    def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
+        nothing = spread_constant(self.shape, 0, x.dtype)
+        return spread(ScatterAdd, nothing, x, self.axes, self.at, indices)
 
     def resolve(self, known: Any) -> Op:
         return type(self)(self.axes, self.at, tuple(map(known, self.shape)))

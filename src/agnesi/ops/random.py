@@ -23,7 +23,7 @@ from agnesi.ops.explog import log
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
 from agnesi.ops.philox import MOST_WORDS, Advance, RandomBits
-from agnesi.ops.scans import cumsum
+from agnesi.ops.running import cumsum
 from agnesi.ops.select import where
 from agnesi.ops.slices import Slice
 from agnesi.ops.sort import argsort, searchsorted

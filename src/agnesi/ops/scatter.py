@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
+from agnesi.core import dtypes, shapes
 from agnesi.core.config import STATE
-from agnesi.core.dims import is_static, product
+from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, typed
@@ -18,9 +18,10 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops import expand
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import filled, made
-from agnesi.ops.index import Index, IndexSum, along, as_index, located, numpy_key, selected
+from agnesi.ops.index import Index, IndexSum, along, as_index
 from agnesi.ops.keys import Keys, complete, entries_of, is_mask, parse, plain, view_of
 from agnesi.ops.movement import reshape
+from agnesi.ops.places import ScatterPut, replaced, selected, spread
 from agnesi.ops.ranges import Arange
 from agnesi.ops.select import where
 from agnesi.ops.slices import FULL, Slice, Unslice
@@ -42,15 +43,15 @@ class IndexPut(Op):
 
     def infer(self, base: Any, new: Any, *indices: Any) -> Any:
         region = selected(base.shape, self.axes, self.at, indices)
-        if is_static(region) and is_static(new.shape) and region != new.shape:
+        if is_settled((*region, *new.shape)) and region != new.shape:
             raise ShapeError(f"the value has shape {new.shape}, the indexed region {region}")
         return base.shape, base.dtype
 
     def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
-        result = base.copy()
-        key, order = numpy_key(base.ndim, self.axes, self.at, indices)
-        result.transpose(order)[key] = new
-        return result
+        return replaced(base, self.axes, self.at, new, indices)
+
+    def decompose(self, base: Tensor, new: Tensor, *indices: Tensor) -> Tensor:
+        return spread(ScatterPut, base, new, self.axes, self.at, indices)
 
     def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
             *indices: Tensor) -> tuple[Any, ...]:
@@ -81,27 +82,6 @@ class IndexPut(Op):
         return apply(self, tb, tn, *indices)
 
 
-def _at_point(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, Any]:
-    """Whether ``at`` is the one position that the indices name, and where it lies in the region."""
-    here = None
-    for axis, i in zip(op.axes, indices, strict=True):
-        place = located(i(*(loops.Affine(),) * len(i.shape)), shape[axis])
-        same = loops.call("equal", loops.index(at[axis]), loops.index(place))
-        here = same if here is None else loops.call("logical_and", here, same)
-    rest = [i for a, i in enumerate(at) if a not in op.axes]
-    width = max(len(i.shape) for i in indices)
-    return here, (*rest[: op.at], *(loops.Affine(),) * width, *rest[op.at:])
-
-
-@record
-class PointPut(IndexPut):
-    """IndexPut with one index on each axis: compiled, it is a choice for each element."""
-
-    def lower(self, at: Any, base: Any, new: Any, *indices: Any) -> Any:
-        here, own = _at_point(at, self, base.shape, indices)
-        return loops.where(here, new(*own), base(*at))
-
-
 def _points(indices: Any) -> bool:
     return all(n == 1 for i in indices for n in i.shape)
 
@@ -113,8 +93,7 @@ def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[T
     ``unique`` says that no place is named twice.
     """
     region = selected(x.shape, axes, at, indices)
-    points = _points(indices)
-    op = (PointPut if points else IndexPut)(axes, at, unique or points)
+    op = IndexPut(axes, at, unique or _points(indices))
     return apply(op, x, expand.broadcast_to(cast(new, x.dtype), region), *indices)
 
 
@@ -130,7 +109,7 @@ def _fits(value: Tensor, shape: Any) -> Tensor:
     extra = value.ndim - len(shape)
     if extra > 0 and all(n == 1 for n in value.shape[:extra]):
         value = reshape(value, value.shape[extra:])
-    if value.shape != shape and is_static(value.shape) and is_static(shape):
+    if value.shape != shape and is_settled((*value.shape, *shape)):
         try:
             fits = shapes.broadcast(value.shape, shape) == shape
         except ShapeError:

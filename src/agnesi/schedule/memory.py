@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agnesi.core.kernels import Buffer, Kernel, Nest, Product, Program, Store, buffers_of, walk
+from agnesi.core.kernels import (
+    Buffer,
+    Check,
+    Kernel,
+    Nest,
+    Product,
+    Program,
+    Store,
+    buffers_of,
+    walk,
+)
 from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.schedule import arena
 from agnesi.schedule.depend import Dependence
@@ -71,7 +81,23 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
         while owner in shared:
             owner = shared[owner]
         buffer.slot, buffer.offset = owner.slot, owner.offset
-    return Layout(kernels, table, len(table), arena_bytes, shared, lifetimes)
+    busy = [kernel for kernel in kernels if not _idle(kernel)]
+    if len(busy) < len(kernels):
+        lifetimes = _lifetimes(busy)
+    return Layout(busy, table, len(table), arena_bytes, shared, lifetimes)
+
+
+def _idle(kernel: Kernel) -> bool:
+    """Whether a kernel copies a buffer onto itself."""
+    return isinstance(kernel, Nest) and all(
+        s.value.op == "load" and s.value.param[1] == s.offset
+        and _spot(s.value.param[0]) == _spot(s.buffer)
+        for s in kernel.body
+    )
+
+
+def _spot(buffer: Buffer) -> tuple[int, int]:
+    return buffer.slot, buffer.offset
 
 
 def _copy(state: Buffer, result: Buffer) -> Kernel:
@@ -113,16 +139,26 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
 
 def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buffer,
                    result: Buffer) -> bool:
-    """Decide on an update in place; its kernel then comes behind the state's readers."""
+    """Decide on an update in place; its kernels then come behind the state's readers.
+
+    They also come behind checks, where these do not wait for them: who is stopped keeps his state.
+    """
     writers = dependence.writers.get(result, [])
-    if len(writers) != 1 or not state.contiguous:
+    if not writers or not state.contiguous:
         return False
-    (writer,) = writers
+    writer, *later = writers
     if not overwrites_safely(kernels[writer], state, result) and (
         state in kernels[writer].reads() or not _same(state, result)
     ):
         return False
-    return dependence.put_behind(writer, dependence.readers.get(state, ()))
+    if any(state in kernels[k].reads() for k in later):
+        return False
+    if not dependence.put_behind(writer, dependence.readers.get(state, ())):
+        return False
+    for k, kernel in enumerate(kernels):
+        if isinstance(kernel, Check):
+            dependence.put_behind(writer, [k])
+    return True
 
 
 def _same(a: Buffer, b: Buffer) -> bool:

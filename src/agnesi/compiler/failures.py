@@ -1,0 +1,36 @@
+"""Errors of compiled code: what its checks say, and at which of the user's lines."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.core.errors import at
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.kernels import FIRST_FAILURE, Check
+
+#: The error's type, its text, and the node of the user's graph whose line it is told with (or -1).
+Failure = tuple[str, str, int]
+
+
+def failures(checks: Sequence[Check], graph: FunctionGraph) -> list[Failure]:
+    """What the checks of a program say; ``graph`` is the user's, before it was rewritten."""
+    places: dict[Any, int] = {}
+    for i, node in enumerate(graph.nodes):
+        places.setdefault(node.where, i)
+    return [(c.error, c.text, places.get(c.nodes[0].where, -1)) for c in checks]
+
+
+def raiser(known: Sequence[Failure], graph: FunctionGraph,
+           otherwise: Callable[[int], Any]) -> Callable[[int], Any]:
+    """A function that raises the error for the code that a compiled function returned."""
+
+    def failed(code: int) -> Any:
+        if code < FIRST_FAILURE:
+            return otherwise(code)
+        kind, text, place = known[code - FIRST_FAILURE]
+        where = graph.nodes[place].where if place >= 0 else None
+        raise getattr(builtins, kind)(at(text, where))
+
+    return failed

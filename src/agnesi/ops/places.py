@@ -1,0 +1,298 @@
+"""Places that tensors of indices name: reading them, writing them, and adding up, as compiled.
+
+The public functions are in ``index`` and ``scatter``.  What they record becomes the operations of
+this file when it is compiled, with indices whose range is checked first; should such a check come
+too late, places are cut to the nearest element, so that no other memory is ever touched.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops, shapes
+from agnesi.core.dims import Shape
+from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.graph import constant_value
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.compare import greater_equal, less, logical_and
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import constant
+from agnesi.ops.reduce import reducer
+
+#: Constants up to this many bytes are looked through.
+_SEEN_BYTES = 1 << 20
+
+
+# -- types and keys ---------------------------------------------------------------------------
+def selected(shape: Shape, axes: Sequence[int], at: int, indices: Sequence[Any]) -> Shape:
+    """Shape of what tensors of indices on ``axes`` select; theirs comes at place ``at``."""
+    common = shapes.broadcast(*(i.shape for i in indices))
+    rest = tuple(n for a, n in enumerate(shape) if a not in axes)
+    return (*rest[:at], *common, *rest[at:])
+
+
+def numpy_key(ndim: int, axes: Sequence[int], at: int, indices: Any) -> tuple[tuple[Any, ...], Any]:
+    """The key for NumPy, and the order of the operand's axes that puts the result's at ``at``."""
+    rest = [a for a in range(ndim) if a not in axes]
+    order = (*rest[:at], *axes, *rest[at:])
+    return (*(slice(None),) * at, *indices), order
+
+
+def taken(x: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
+    """The elements at indices."""
+    if len(indices) == 1 and at == axes[0]:
+        return x.take(indices[0], axes[0])
+    key, order = numpy_key(x.ndim, axes, at, indices)
+    return np.asarray(x.transpose(order)[key])
+
+
+def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
+             indices: Any) -> np.ndarray:
+    """A copy of ``base`` with ``new`` at the indices; of repeated ones the last stays."""
+    result = base.copy()
+    key, order = numpy_key(base.ndim, axes, at, indices)
+    result.transpose(order)[key] = new
+    return result
+
+
+def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
+    """Add ``new`` into ``base`` at the indices; repeated ones add up."""
+    key, order = numpy_key(base.ndim, axes, at, indices)
+    moved = base.transpose(order)
+    if not base.flags.c_contiguous:
+        np.add.at(moved, key, new)
+        return
+    strides = np.asarray(base.strides)[list(order)] // base.itemsize
+    flat: Any = 0
+    width = max(np.ndim(i) for i in indices)
+    after = moved.ndim - at - len(axes)
+    for place, i in enumerate(indices):
+        n = moved.shape[at + place]
+        i = np.asarray(i)
+        if i.size and (i.min() < -n or i.max() >= n):
+            raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
+        wrapped = np.where(i < 0, i + n, i) * strides[at + place]
+        flat = flat + wrapped.reshape(wrapped.shape + (1,) * after)
+    for a in (*range(at), *range(at + len(axes), moved.ndim)):
+        result_axis = a if a < at else a - len(axes) + width
+        shape = [1] * (at + width + after)
+        shape[result_axis] = moved.shape[a]
+        flat = flat + (np.arange(moved.shape[a]) * strides[a]).reshape(shape)
+    new = np.asarray(new)
+    flat = np.broadcast_to(flat, new.shape)
+    np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
+
+
+# -- checks -----------------------------------------------------------------------------------
+@record
+class Ensured(Op):
+    """The first operand, where the one bool of the second holds; else an error."""
+
+    message: str
+    error: str = "ValueError"
+    subject: str = "ensure"
+    name = "ensure"
+    keep_inputs = ()
+    condition = 1
+
+    def infer(self, x: Any, condition: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
+        if not condition:
+            raise getattr(builtins, self.error)(self.message)
+        return x
+
+    def failure(self, x: Any, condition: Any) -> tuple[str, str]:
+        """The error and its text."""
+        return self.error, f"{self.subject}({typed(x)}): {self.message}"
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
+        return g, None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, condition: Tensor) -> Any:
+        return ts[0]
+
+    def lower(self, at: Any, x: Any, condition: Any) -> Any:
+        return x(*at)
+
+
+def span(node: Node) -> tuple[int, int] | None:
+    """Bounds of the integers in a node, where its operations tell."""
+    op = node.op
+    if op is None:
+        value = constant_value(node)
+        if value is None or not 0 < value.nbytes <= _SEEN_BYTES:
+            return None
+        return int(value.min()), int(value.max())
+    if op.name == "arange":
+        ends = int(op.start), int(op.start + op.step * (op.size - 1))
+        return min(ends), max(ends)
+    if op.name in ("argsort", "topk"):
+        return 0, node.inputs[0].shape[op.axis] - 1
+    if op.view or op.flat or op.name in ("broadcast_to", "ensure"):
+        return span(node.inputs[0])
+    if op.name == "astype":
+        inner = span(node.inputs[0]) if node.inputs[0].dtype.kind in "iu" else None
+        kind = np.iinfo(node.dtype)
+        return inner if inner and kind.min <= inner[0] and inner[1] <= kind.max else None
+    if op.name in ("minimum", "maximum"):
+        return _nearest(op.name, *map(span, node.inputs))
+    return None
+
+
+def _nearest(name: str, a: Any, b: Any) -> tuple[int, int] | None:
+    """Bounds of the minimum or maximum of two; an unknown end is taken from the other."""
+    far = 1 << 63
+    (low, high), (low2, high2) = a or (-far, far), b or (-far, far)
+    pick = min if name == "minimum" else max
+    found = pick(low, low2), pick(high, high2)
+    return None if far in map(abs, found) else found
+
+
+def within(indices: Tensor, size: Any, *, least: Any = None, what: str = "an index",
+           subject: str = "index") -> Tensor:
+    """Integers that are known, or checked when the code runs, to be in [least, size).
+
+    ``least`` is ``-size`` by default, as for indices.
+    """
+    least = -size if least is None else least
+    known = span(graph_node(indices)) if isinstance(size, int) else None
+    if 0 in indices.shape or (known is not None and least <= known[0] and known[1] < size):
+        return indices
+    wide = indices if indices.dtype == dtypes.uint64 else cast(indices, dtypes.int64)
+    fits = less(wide, _bound(size, wide.dtype))
+    if indices.dtype.kind == "i":
+        fits = logical_and(greater_equal(wide, _bound(least, wide.dtype)), fits)
+    if fits.shape:
+        fits = apply(reducer("logical_and", tuple(range(len(fits.shape))), False), fits)
+    message = f"{what} is out of range: it must be at least {least} and less than {size}"
+    return apply(Ensured(message, "IndexError", subject), indices, fits)
+
+
+def _bound(size: Any, dtype: np.dtype) -> Tensor:
+    return constant(size, dtype) if isinstance(size, int) else cast(as_tensor(size), dtype)
+
+
+def _checked(indices: Sequence[Tensor], shape: Any, axes: Sequence[int]) -> list[Tensor]:
+    return [within(i, shape[a]) for i, a in zip(indices, axes, strict=True)]
+
+
+# -- places in loops --------------------------------------------------------------------------
+def _located(index: Any, n: int) -> Any:
+    """An index expression as a position in [0, n): negative from the end, then clamped."""
+    value = index if index.dtype == "uint64" else loops.cast(index, "int64")
+    if value.op == "index":
+        bounds = value.param.bounds()
+        if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
+            return value.param
+    top = loops.const(n - 1, value.dtype)
+    if index.dtype.startswith("int"):
+        zero, size = loops.const(0, "int64"), loops.const(n, "int64")
+        wrapped = loops.call("add", value, size)
+        value = loops.where(loops.call("less", value, zero), wrapped, value)
+        value = loops.call("maximum", value, zero)
+    return loops.atom_of(loops.call("minimum", value, top))
+
+
+def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
+    """The place in a tensor of ``shape`` that the point ``at`` of the selected region names."""
+    width = max(len(i.shape) for i in indices)
+    common = at[op.at: op.at + width]
+    free = iter((*at[: op.at], *at[op.at + width:]))
+    return tuple(
+        _located(indices[op.axes.index(a)].broadcast(common), n) if a in op.axes else next(free)
+        for a, n in enumerate(shape)
+    )
+
+
+@record
+class Gather(Op):
+    """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
+
+    axes: tuple[int, ...]
+    at: int
+    name = "gather"
+    keep_inputs = ()
+
+    def infer(self, x: Any, *indices: Any) -> Any:
+        return selected(x.shape, self.axes, self.at, indices), x.dtype
+
+    def perform(self, x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        return taken(x, self.axes, self.at, indices)
+
+    def lower(self, at: Any, x: Any, *indices: Any) -> Any:
+        return x(*_own_place(at, self, x.shape, indices))
+
+
+@record
+class Spread(Op):
+    """Base of operations that write a region of their first operand, in row-major order."""
+
+    axes: tuple[int, ...]
+    at: int
+    keep_inputs = ()
+    inlines = True
+
+    def infer(self, base: Any, new: Any, *indices: Any) -> Any:
+        return base.shape, base.dtype
+
+    def parts(self, base: Any, new: Any, *indices: Any) -> list[Any]:
+        def place(at: Any) -> Any:
+            return _own_place(at, self, base.shape, indices)
+
+        return [
+            loops.Part.whole(base.shape, lambda at: base(*at)),
+            loops.Turns(new.shape, place, lambda own, at: self.value(own, place, at, new)),
+        ]
+
+    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+        """What the point ``at`` of the region writes."""
+        raise NotImplementedError
+
+
+@record
+class ScatterPut(Spread):
+    """The base with the elements at tensors of indices replaced; of repeated ones the last."""
+
+    name = "scatter_put"
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        return replaced(base, self.axes, self.at, new, indices)
+
+    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+        return new(*at)
+
+
+@record
+class ScatterAdd(Spread):
+    """The base with the second operand added at tensors of indices; repeated ones add up."""
+
+    name = "scatter_add"
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        result = base.copy()
+        add_at(result, self.axes, self.at, new, indices)
+        return result
+
+    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+        return loops.call("add", own(*place(at)), new(*at))
+
+
+# -- from what is recorded --------------------------------------------------------------------
+def gathered(x: Tensor, axes: tuple[int, ...], at: int, indices: Sequence[Tensor]) -> Tensor:
+    """``Gather`` at checked indices."""
+    return apply(Gather(axes, at), x, *_checked(indices, x.shape, axes))
+
+
+def spread(kind: type[Spread], base: Tensor, new: Tensor, axes: tuple[int, ...], at: int,
+           indices: Sequence[Tensor]) -> Tensor:
+    """``ScatterPut`` or ``ScatterAdd`` at checked indices."""
+    return apply(kind(axes, at), base, new, *_checked(indices, base.shape, axes))

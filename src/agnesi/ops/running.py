@@ -1,0 +1,94 @@
+"""Running sums and products along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core import shapes
+from agnesi.core.public import apply_to, public, told
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import accumulator
+from agnesi.ops.creation import filled
+from agnesi.ops.join import concat
+from agnesi.ops.movement import reshape
+from agnesi.ops.scans import CumProd, CumSum, Scan
+
+
+def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any,
+                out: Tensor | None) -> Tensor:
+    x = accumulator(x, dtype)
+    if axis is None:
+        x, axis = reshape(x, (shapes.count(x.shape, tuple(range(x.ndim))),)), 0
+    return apply_to(out, op(shapes.axis_of(axis, x.ndim)), x)
+
+
+@told
+def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+           out: Tensor | None = None) -> Tensor:
+    """Running sums along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cumsum(ag.tensor([1, 2, 3]))
+    tensor([1, 3, 6])
+    """
+    return _cumulative(CumSum, x, axis, dtype, out)
+
+
+@told
+def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+            out: Tensor | None = None) -> Tensor:
+    """Running products along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cumprod(ag.tensor([1, 2, 3]))
+    tensor([1, 2, 6])
+    """
+    return _cumulative(CumProd, x, axis, dtype, out)
+
+
+def _from_nothing(run: Any, first: int, x: Any, axis: int | None, dtype: Any,
+                  include_initial: bool) -> Tensor:
+    """A running result of the array API, with or without that of no elements in front."""
+    x = accumulator(x, dtype)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"axis is needed for {x.ndim} dimensions; give axis=0, say")
+        axis = 0
+    y = run(x, axis, dtype=x.dtype)
+    if not include_initial:
+        return y
+    axis = shapes.axis_of(axis, x.ndim)
+    shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    return concat([filled(shape, first, x.dtype), y], axis)
+
+
+@public
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
+                   include_initial: bool = False, out: Tensor | None = None) -> Tensor:
+    """Running sums along an axis; ``include_initial`` puts the sum of nothing in front.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cumulative_sum(ag.tensor([1, 2, 3]), include_initial=True)
+    tensor([0, 1, 3, 6])
+    """
+    return _from_nothing(cumsum, 0, x, axis, dtype, include_initial)
+
+
+@public
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None,
+                    include_initial: bool = False, out: Tensor | None = None) -> Tensor:
+    """Running products along an axis; ``include_initial`` puts the product of nothing in front.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cumulative_prod(ag.tensor([1, 2, 3]), include_initial=True)
+    tensor([1, 1, 2, 6])
+    """
+    return _from_nothing(cumprod, 1, x, axis, dtype, include_initial)
