@@ -104,7 +104,7 @@ class Compiled:
     @cached_property
     def scheduled(self) -> Scheduled:
         """Kernels, memory plan and code text."""
-        return Scheduled(
+        made = Scheduled(
             self.optimised, self.live, self.returned, self.updates, self.donated, self.clock
         )
         made.recipe.failures = failures(made.checks, self.graph)
@@ -152,7 +152,8 @@ class Compiled:
             for n, w in zip(self.graph.outputs[: self.returned], self.wrap, strict=True)
         ]
         self.bound = Bound(
-            self.recipe, self.live, self.arguments, outputs, result=self.result, slow=self.slow,
+            self.recipe, self.graph, self.live, self.arguments, outputs, result=self.result,
+            slow=self.slow,
             guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
             clock=self.clock,
         )

@@ -77,7 +77,7 @@ class Scheduled:
              for b in table if b.role == "constant"],
             [i for i in range(returned) if i not in reused],
             reused, self.layout.arena_bytes, self._is_long(),
-            [_callback(k) for k in self.layout.kernels if isinstance(k, Callback)],
+            callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
         )
 
     def _is_long(self) -> bool:

@@ -17,7 +17,7 @@ from agnesi.core.kernels import (
     walk,
 )
 from agnesi.core.loops import Affine, Axis, load, ravel
-from agnesi.schedule import arena
+from agnesi.schedule import varying
 from agnesi.schedule.depend import Dependence
 from agnesi.schedule.order import least_memory
 
@@ -216,8 +216,9 @@ def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int,
                     break
             else:
                 owners[buffer] = spans[buffer][1]
-    blocks = [arena.Block(arena.rounded(b.nbytes), spans[b][0], last) for b, last in owners.items()]
-    offsets, total = arena.place(blocks)
+    offsets, total = varying.place(
+        [b.nbytes for b in owners], [(spans[b][0], last) for b, last in owners.items()]
+    )
     for buffer, offset in zip(owners, offsets, strict=True):
         buffer.slot, buffer.offset = slot, offset
     return total
