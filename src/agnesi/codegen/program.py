@@ -10,6 +10,7 @@ from agnesi.codegen.builder import Builder, Module, Value, i64
 from agnesi.codegen.control import emit_control, inlined
 from agnesi.codegen.conv import emit_convolution, plan_convolution
 from agnesi.codegen.nest import emit_nest, prepare
+from agnesi.codegen.origins import anchored
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.codegen.steps import Runner, Step, spot
 from agnesi.codegen.structure import structure
@@ -32,8 +33,6 @@ from agnesi.core.kernels import (
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 #: Multiply-adds from which a product is worth several threads.
 _PARALLEL_WORK = 600_000
-#: Steps in a row that the body calls one by one; it runs more of them from a table.
-_STRAIGHT = 24
 
 
 @dataclass(frozen=True)
@@ -106,6 +105,7 @@ class _Program:
             return self._control(kernel)
         if isinstance(kernel, Check):
             return self._check(kernel)
+        kernel = anchored(kernel)
         key = structure(kernel)
         if key not in self._known:
             self._known[key] = self._task(kernel)

@@ -11,7 +11,7 @@ from agnesi.core.loops import Affine, Expr
 
 
 def structure(kernel: Kernel) -> Hashable:
-    """The kernel without its graph nodes, with buffers and expressions numbered as they come.
+    """The kernel without nodes and order, with buffers and expressions numbered as they come.
 
     Where a buffer lies does not count, only which buffers lie in the same place.
     """
@@ -34,7 +34,8 @@ class _Key:
         if isinstance(part, (list, tuple)):
             return tuple([self.of(p) for p in part])
         if is_dataclass(part) and type(part).__hash__ is None:
-            rest = [self.of(getattr(part, f.name)) for f in fields(part) if f.name != "nodes"]
+            names = [f.name for f in fields(part) if f.name not in ("nodes", "waits")]
+            rest = [self.of(getattr(part, name)) for name in names]
             return type(part), *rest
         hash(part)
         return part

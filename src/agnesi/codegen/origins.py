@@ -1,0 +1,107 @@
+"""Constant offsets out of kernels: what differs only in where it reads and writes is equal then.
+
+The steps of an unrolled loop look at one row of a tensor after another.  Here the place of the row
+moves from the indices into the address that the kernel gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store, walk
+from agnesi.core.loops import Affine, Expr, index, load, make
+
+_Spot = tuple[int, int]
+
+
+def anchored(kernel: Kernel) -> Kernel:
+    """The kernel with every buffer's least constant offset as part of the buffer's place."""
+    if not isinstance(kernel, Nest | Product | Convolution):
+        return kernel
+    least: dict[_Spot, int] = {}
+    fixed: set[_Spot] = set()
+    for buffer, offset in _accesses(kernel):
+        spot = buffer.slot, buffer.offset
+        known = least.setdefault(spot, offset * buffer.dtype.itemsize)
+        least[spot] = min(known, offset * buffer.dtype.itemsize)
+        if offset >= buffer.size or buffer.slot < 0:
+            fixed.add(spot)
+    # Stores past the caches need to know how the result is aligned.
+    fixed.update((s.buffer.slot, s.buffer.offset) for s in kernel.stores()
+                 if s.buffer.role == "output")
+    moves = {spot: by for spot, by in least.items() if by > 0 and spot not in fixed}
+    return _Anchor(moves).kernel(kernel) if moves else kernel
+
+
+def _accesses(kernel: Nest | Product | Convolution) -> Iterator[tuple[Buffer, int]]:
+    """Every buffer with the constant part of an index, in elements."""
+    values = []
+    for store in kernel.body:
+        yield store.buffer, store.offset.const
+        values += [store.value, *store.offset.atoms]
+    for value in walk(values):
+        if value.op == "load":
+            buffer, at = value.param
+            yield buffer, at.const
+    if not isinstance(kernel, Nest):
+        for matrix in (kernel.a, kernel.b):
+            yield matrix.buffer, matrix.offset
+
+
+class _Anchor:
+    def __init__(self, moves: dict[_Spot, int]) -> None:
+        self.moves = moves
+        self.windows: dict[int, Buffer] = {}
+        self.values: dict[Expr, Expr] = {}
+
+    def kernel(self, kernel: Any) -> Kernel:
+        self._take([v for s in kernel.body for v in (s.value, *s.offset.atoms)])
+        body = [
+            Store(self._window(s.buffer), self._index(s.offset, s.buffer), self.values[s.value])
+            for s in kernel.body
+        ]
+        if isinstance(kernel, Nest):
+            return replace(kernel, body=body)
+        return replace(kernel, body=body, a=self._matrix(kernel.a), b=self._matrix(kernel.b))
+
+    def _by(self, buffer: Buffer) -> int:
+        """By how many elements a buffer's place moves."""
+        return self.moves.get((buffer.slot, buffer.offset), 0) // buffer.dtype.itemsize
+
+    def _window(self, buffer: Buffer) -> Buffer:
+        if not self._by(buffer):
+            return buffer
+        found = self.windows.get(id(buffer))
+        if found is None:
+            found = Buffer(buffer.shape, buffer.dtype, buffer.role, node=buffer.node,
+                           strides=buffer.strides, name=buffer.name)
+            found.slot = buffer.slot
+            found.offset = buffer.offset + self.moves[buffer.slot, buffer.offset]
+            self.windows[id(buffer)] = found
+        return found
+
+    def _matrix(self, matrix: Matrix) -> Matrix:
+        offset = matrix.offset - self._by(matrix.buffer)
+        return Matrix(self._window(matrix.buffer), offset, matrix.strides)
+
+    def _index(self, at: Affine, buffer: Buffer | None = None) -> Affine:
+        terms = {self.values[a] if isinstance(a, Expr) else a: c for a, c in at.terms.items()}
+        return Affine(at.const - (self._by(buffer) if buffer is not None else 0), terms)
+
+    def _take(self, values: Sequence[Expr]) -> None:
+        """Rewrite expressions, arguments first."""
+        done = self.values
+        for value in walk(values):
+            if value.op == "load":
+                buffer, at = value.param
+                done[value] = load(self._window(buffer), value.dtype, self._index(at, buffer))
+            elif value.op == "index":
+                done[value] = index(self._index(value.param))
+            else:
+                args = tuple([done[a] for a in value.args])
+                same = args == value.args
+                done[value] = value if same else make(
+                    value.op, args, value.dtype, value.param, value.free
+                )
