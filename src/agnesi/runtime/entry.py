@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from agnesi.core.extents import Extent
 from agnesi.runtime import support
 from agnesi.runtime.machine import Code
 
@@ -64,6 +65,10 @@ class EntrySpec(NamedTuple):
         Scratch memory of one call, 64-byte aligned.
     release_gil : bool
         Whether other Python threads may run while the body works.
+    sizes : tuple of Extent
+        Sizes that are run-time values: in the shapes of arguments as they are, in those of outputs
+        anywhere.  They follow the scratch memory in the table of buffers, and the module's
+        ``measure`` makes the outputs' sizes and ``arena_bytes`` of them.
     """
 
     arguments: tuple[Arg, ...] = ()
@@ -71,6 +76,7 @@ class EntrySpec(NamedTuple):
     result: Literal["none", "single", "tuple"] = "tuple"
     arena_bytes: int = 0
     release_gil: bool = True
+    sizes: tuple[Extent, ...] = ()
 
 
 class Wrapper(NamedTuple):
@@ -141,6 +147,7 @@ class _Output(ctypes.Structure):
         ("dims", ctypes.c_void_p),
         ("bytes", ctypes.c_int64),
         ("wrap", ctypes.c_int64),
+        ("first_size", ctypes.c_int64),
     )
 
 
@@ -173,6 +180,10 @@ class Context(ctypes.Structure):
         ("failed", ctypes.c_void_p),
         ("pair_count", ctypes.c_int64),
         ("pairs", ctypes.c_void_p),
+        ("size_count", ctypes.c_int64),
+        ("least", ctypes.c_void_p),
+        ("measure", ctypes.c_void_p),
+        ("measured_count", ctypes.c_int64),
     )
 
 
@@ -200,7 +211,8 @@ def bind(
     failed : callable
         Called with the body's code when that is not 0; its result or exception is the call's.
     apart : sequence of (int, int, int, int)
-        Pairs of buffers, each by its number and bytes, that must not overlap.
+        Pairs of buffers, each by its number and bytes, that must not overlap; -1-i stands for the
+        bytes of argument i.
     callback : optional
         A :class:`agnesi.runtime.callbacks.Callbacks`, for bodies that call back into Python.
 
@@ -218,8 +230,11 @@ def bind(
     keep: list[Any] = [code, slow, failed, callback]
     _fill_rt(table, callback)
     table.body = code.address(body)
-    _fill_arguments(table, spec.arguments, keep)
+    _fill_arguments(table, spec, keep)
     _fill_outputs(table, spec, keep)
+    if spec.sizes:
+        table.measure = code.address("measure")
+        table.least = _array(ctypes.c_int64, [n.least for n in spec.sizes], keep)
     _fill_buffers(table, spec, states, constants, keep)
     bound = [Guard(s.owner, s.slot, s.array) for s in states if s.slot]
     _fill_guards(table, [*bound, *guards], keep)
@@ -276,11 +291,12 @@ def _fill_rt(table: Context, callback: Any) -> None:
         table.rt[1] = callback.address
 
 
-def _fill_arguments(table: Context, arguments: Sequence[Arg], keep: list[Any]) -> None:
+def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
     records, buffer = [], 0
-    for a in arguments:
+    for a in spec.arguments:
         types = _type_numbers(a.dtype) if a.kind == "array" else 0
-        dims = _array(ctypes.c_int64, a.shape, keep)
+        wanted = [-1 - spec.sizes.index(n) if isinstance(n, Extent) else n for n in a.shape]
+        dims = _array(ctypes.c_int64, wanted, keep)
         flags = _CONTIGUOUS_ALIGNED | (_WRITEABLE if a.written else 0)
         records.append(
             _Argument(_KINDS[a.kind], types, len(a.shape), dims, id(a.object), buffer, flags)
@@ -303,19 +319,22 @@ def _type_numbers(dtype: str) -> int:
 
 
 def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
-    records = []
+    records, first = [], 0
     for out in spec.outputs:
         dtype = np.dtype(out.dtype)
-        size = dtype.itemsize * math.prod(out.shape)
-        dims = _array(ctypes.c_int64, out.shape, keep)
-        records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap))
+        shape = () if spec.sizes else out.shape
+        size = dtype.itemsize * math.prod(shape)
+        dims = _array(ctypes.c_int64, shape, keep)
+        records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap, first))
         keep.append(dtype)
+        first += len(out.shape)
     if spec.result == "single" and len(records) != 1:
         raise ValueError(f"a single result needs one output, not {len(records)}")
     table.output_count = len(records)
     table.outputs = _array(_Output, records, keep)
     table.result = _RESULTS[spec.result]
     table.arena_bytes = spec.arena_bytes
+    table.size_count, table.measured_count = len(spec.sizes), first if spec.sizes else 0
 
 
 def _fill_buffers(
@@ -330,6 +349,7 @@ def _fill_buffers(
     places = [0] * table.first_output + [a.ctypes.data for a in fixed]
     table.first_output = len(places)
     places += [0] * (len(spec.outputs) + 1)
+    places += [ctypes.c_size_t(-1).value] * len(spec.sizes)
     table.buffer_count = len(places)
     table.buffers = _array(ctypes.c_void_p, places, keep)
 

@@ -23,13 +23,18 @@
   i64, ptr,             ; 17 fields that a wrapper argument must have
   i64, ptr,             ; 19 fields that a new wrapper gets
   ptr, ptr,             ; 21 slow path, failure handler
-  i64, ptr              ; 23 pairs of buffers that must not overlap
+  i64, ptr,             ; 23 pairs of buffers that must not overlap
+  i64, ptr,             ; 25 sizes that arguments bring along, and the least value of each
+  ptr, i64              ; 27 from sizes to scratch bytes and the outputs' sizes; how many of those
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
 %Guard = type {ptr, i64, ptr}                     ; object, offset, what must be there
 %Field = type {i64, ptr}                          ; offset, object
-%Output = type {ptr, i64, ptr, i64, i64}          ; descr, nd, dims, bytes, wrap
+%Output = type {ptr, i64, ptr, i64, i64, i64}     ; descr, nd, dims, bytes, wrap, first of its sizes
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
+; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
+; yet), an expected size of -1-k stands for size k, bytes of -1-i in a pair for those of argument i,
+; and outputs have the sizes that the function at 27 writes.
 
 ; Filled when the module is loaded; see `API` in support.py for the order.
 @api = global [24 x ptr] zeroinitializer, align 64
@@ -159,8 +164,38 @@ no:
   ret ptr null
 }
 
+; Where the run-time sizes of a call are.
+define internal ptr @sizes_of(ptr %context, ptr %bufs) nounwind alwaysinline {
+  %nbufs.at = getelementptr %Context, ptr %context, i64 0, i32 8
+  %nbufs = load i64, ptr %nbufs.at
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 25
+  %count = load i64, ptr %count.at
+  %first = sub i64 %nbufs, %count
+  %sizes = getelementptr ptr, ptr %bufs, i64 %first
+  ret ptr %sizes
+}
+
+; The product of some sizes and %each.
+define internal i64 @bytes_of(ptr %dims, i64 %nd, i64 %each) nounwind alwaysinline {
+entry:
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %multiply]
+  %bytes = phi i64 [%each, %entry], [%product, %multiply]
+  %more = icmp ult i64 %i, %nd
+  br i1 %more, label %multiply, label %done
+multiply:
+  %dim.at = getelementptr i64, ptr %dims, i64 %i
+  %dim = load i64, ptr %dim.at
+  %product = mul i64 %bytes, %dim
+  %i1 = add i64 %i, 1
+  br label %test
+done:
+  ret i64 %bytes
+}
+
 ; Whether an ndarray has the dtype, shape and flags of %argument: contiguous, aligned, perhaps writeable.
-define internal i1 @fits(ptr %argument, ptr %array) nounwind alwaysinline {
+define internal i1 @fits(ptr %context, ptr %argument, ptr %array, ptr %bufs) nounwind alwaysinline {
 entry:
   %descr = call ptr @field(ptr %array, i64 56)
   %num.at = getelementptr i8, ptr %descr, i64 28
@@ -210,7 +245,28 @@ compare:
   %b.at = getelementptr i64, ptr %expect, i64 %i
   %b = load i64, ptr %b.at
   %match = icmp eq i64 %a, %b
-  br i1 %match, label %next, label %no
+  br i1 %match, label %next, label %differs
+differs:
+  %fixed = icmp sge i64 %b, 0
+  br i1 %fixed, label %no, label %size
+size:
+  %k = xor i64 %b, -1
+  %sizes = call ptr @sizes_of(ptr %context, ptr %bufs)
+  %size.at = getelementptr i64, ptr %sizes, i64 %k
+  %seen = load i64, ptr %size.at
+  %fresh = icmp eq i64 %seen, -1
+  br i1 %fresh, label %first, label %again
+first:
+  %least.at = getelementptr %Context, ptr %context, i64 0, i32 26
+  %least = load ptr, ptr %least.at
+  %low.at = getelementptr i64, ptr %least, i64 %k
+  %low = load i64, ptr %low.at
+  store i64 %a, ptr %size.at
+  %enough = icmp sge i64 %a, %low
+  br i1 %enough, label %next, label %no
+again:
+  %equal = icmp eq i64 %a, %seen
+  br i1 %equal, label %next, label %no
 next:
   %i1 = add i64 %i, 1
   br label %dim
@@ -294,7 +350,7 @@ array.kind:
   %none = icmp eq ptr %array, null
   br i1 %none, label %no, label %check
 check:
-  %good = call i1 @fits(ptr %argument, ptr %array)
+  %good = call i1 @fits(ptr %context, ptr %argument, ptr %array, ptr %bufs)
   %data = call ptr @field(ptr %array, i64 16)
   store ptr %data, ptr %buf
   store ptr %array, ptr %held
@@ -389,7 +445,8 @@ done:
 }
 
 ; Make the output arrays; returns how many were made (fewer than asked: an error is set).
-define internal i64 @make_outputs(ptr %context, ptr %made, ptr %bufs) nounwind alwaysinline {
+; Their sizes are in %area, or else fixed.
+define internal i64 @make_outputs(ptr %context, ptr %made, ptr %bufs, ptr %area) nounwind alwaysinline {
 entry:
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 6
   %count = load i64, ptr %count.at
@@ -407,9 +464,20 @@ make:
   %nd = load i64, ptr %nd.at
   %nd32 = trunc i64 %nd to i32
   %dims.at = getelementptr %Output, ptr %output, i64 0, i32 2
-  %dims = load ptr, ptr %dims.at
+  %dims.fixed = load ptr, ptr %dims.at
   %bytes.at = getelementptr %Output, ptr %output, i64 0, i32 3
-  %bytes = load i64, ptr %bytes.at
+  %bytes.fixed = load i64, ptr %bytes.at
+  %fixed = icmp eq ptr %area, null
+  br i1 %fixed, label %new, label %measured
+measured:
+  %start.at = getelementptr %Output, ptr %output, i64 0, i32 5
+  %start = load i64, ptr %start.at
+  %dims.now = getelementptr i64, ptr %area, i64 %start
+  %bytes.now = call i64 @bytes_of(ptr %dims.now, i64 %nd, i64 %bytes.fixed)
+  br label %new
+new:
+  %dims = phi ptr [%dims.fixed, %make], [%dims.now, %measured]
+  %bytes = phi i64 [%bytes.fixed, %make], [%bytes.now, %measured]
   %array = call ptr @new_array(ptr %descr, i32 %nd32, ptr %dims, i64 %bytes)
   %bad = icmp eq ptr %array, null
   br i1 %bad, label %done, label %good
@@ -541,19 +609,30 @@ freely:
 }
 
 ; Scratch memory, body, and the result or what the failure handler makes of a failure.
-define internal ptr @execute(ptr %context, ptr %bufs, ptr %made) nounwind {
+define internal ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %room) nounwind {
 entry:
+  %fixed.at = getelementptr %Context, ptr %context, i64 0, i32 11
+  %size.fixed = load i64, ptr %fixed.at
+  %measure.at = getelementptr %Context, ptr %context, i64 0, i32 27
+  %measure = load ptr, ptr %measure.at
+  %known = icmp eq ptr %measure, null
+  br i1 %known, label %outputs, label %vary
+vary:
+  %sizes = call ptr @sizes_of(ptr %context, ptr %bufs)
+  %size.now = call i64 %measure(ptr %sizes, ptr %room)
+  br label %outputs
+outputs:
+  %size = phi i64 [%size.fixed, %entry], [%size.now, %vary]
+  %area = phi ptr [null, %entry], [%room, %vary]
   %first.at = getelementptr %Context, ptr %context, i64 0, i32 10
   %first = load i64, ptr %first.at
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 6
   %count = load i64, ptr %count.at
   %outs = getelementptr ptr, ptr %bufs, i64 %first
-  %got = call i64 @make_outputs(ptr %context, ptr %made, ptr %outs)
+  %got = call i64 @make_outputs(ptr %context, ptr %made, ptr %outs, ptr %area)
   %all = icmp eq i64 %got, %count
   br i1 %all, label %scratch, label %undo
 scratch:
-  %size.at = getelementptr %Context, ptr %context, i64 0, i32 11
-  %size = load i64, ptr %size.at
   %arena.at = getelementptr ptr, ptr %outs, i64 %count
   %none = icmp eq i64 %size, 0
   br i1 %none, label %bare, label %get
@@ -601,8 +680,30 @@ no:
   ret ptr null
 }
 
+; Bytes as they are told, or those of an argument's array.
+define internal i64 @told_bytes(i64 %told, ptr %held) nounwind {
+entry:
+  %known = icmp sge i64 %told, 0
+  br i1 %known, label %yes, label %ask
+yes:
+  ret i64 %told
+ask:
+  %i = xor i64 %told, -1
+  %at = getelementptr ptr, ptr %held, i64 %i
+  %array = load ptr, ptr %at
+  %nd.at = getelementptr i8, ptr %array, i64 24
+  %nd32 = load i32, ptr %nd.at
+  %nd = zext i32 %nd32 to i64
+  %dims = call ptr @field(ptr %array, i64 32)
+  %descr = call ptr @field(ptr %array, i64 56)
+  %each.at = getelementptr i8, ptr %descr, i64 40
+  %each = load i64, ptr %each.at
+  %bytes = call i64 @bytes_of(ptr %dims, i64 %nd, i64 %each)
+  ret i64 %bytes
+}
+
 ; Whether no two buffers overlap of which one is written.
-define internal i1 @apart(ptr %context, ptr %bufs) nounwind alwaysinline {
+define internal i1 @apart(ptr %context, ptr %bufs, ptr %held) nounwind alwaysinline {
 entry:
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 23
   %count = load i64, ptr %count.at
@@ -617,11 +718,13 @@ look:
   %a.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 0
   %a = load i64, ptr %a.at
   %a.size.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 1
-  %a.size = load i64, ptr %a.size.at
+  %a.told = load i64, ptr %a.size.at
+  %a.size = call i64 @told_bytes(i64 %a.told, ptr %held)
   %b.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 2
   %b = load i64, ptr %b.at
   %b.size.at = getelementptr %Pair, ptr %pairs, i64 %i, i32 3
-  %b.size = load i64, ptr %b.size.at
+  %b.told = load i64, ptr %b.size.at
+  %b.size = call i64 @told_bytes(i64 %b.told, ptr %held)
   %a.start.at = getelementptr i64, ptr %bufs, i64 %a
   %a.start = load i64, ptr %a.start.at
   %b.start.at = getelementptr i64, ptr %bufs, i64 %b
@@ -657,11 +760,15 @@ prepare:
   %nouts = load i64, ptr %nouts.at
   %room1 = add i64 %nbufs, %nouts
   %room2 = shl i64 %nargs, 1
-  %room = add i64 %room1, %room2
+  %room3 = add i64 %room1, %room2
+  %measured.at = getelementptr %Context, ptr %context, i64 0, i32 28
+  %measured = load i64, ptr %measured.at
+  %room = add i64 %room3, %measured
   %bufs = alloca ptr, i64 %room
   %made = getelementptr ptr, ptr %bufs, i64 %nbufs
   %scalars = getelementptr ptr, ptr %made, i64 %nouts
   %held = getelementptr ptr, ptr %scalars, i64 %nargs
+  %area = getelementptr ptr, ptr %held, i64 %nargs
   %template.at = getelementptr %Context, ptr %context, i64 0, i32 9
   %template = load ptr, ptr %template.at
   %bytes = shl i64 %nbufs, 3
@@ -684,7 +791,7 @@ guards:
   %same = call i1 @guarded(ptr %context)
   br i1 %same, label %memory, label %slow
 memory:
-  %clear = call i1 @apart(ptr %context, ptr %bufs)
+  %clear = call i1 @apart(ptr %context, ptr %bufs, ptr %held)
   br i1 %clear, label %go, label %slow
 go:
   %python.at = getelementptr %Context, ptr %context, i64 0, i32 13
@@ -692,12 +799,12 @@ go:
   %alone = icmp eq i64 %python, 0
   br i1 %alone, label %simply, label %carefully
 simply:
-  %fast = call ptr @execute(ptr %context, ptr %bufs, ptr %made)
+  %fast = call ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %area)
   ret ptr %fast
 carefully:
   ; Other code runs meanwhile and may drop the arrays out of their wrappers.
   call void @hold(ptr %held, i64 %nargs)
-  %safe = call ptr @execute(ptr %context, ptr %bufs, ptr %made)
+  %safe = call ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %area)
   call void @release(ptr %held, i64 %nargs)
   ret ptr %safe
 slow:
