@@ -137,8 +137,11 @@ def span(node: Node) -> tuple[int, int] | None:
         return min(ends), max(ends)
     if op.name in ("argsort", "topk"):
         return 0, node.inputs[0].shape[op.axis] - 1
-    if op.view or op.flat or op.name in ("broadcast_to", "ensure"):
+    if op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max"):
         return span(node.inputs[0])
+    if op.name == "where":
+        ends = span(node.inputs[1]), span(node.inputs[2])
+        return _around(*ends) if None not in ends else None
     if op.name == "astype":
         inner = span(node.inputs[0]) if node.inputs[0].dtype.kind in "iu" else None
         kind = np.iinfo(node.dtype)
@@ -146,6 +149,11 @@ def span(node: Node) -> tuple[int, int] | None:
     if op.name in ("minimum", "maximum"):
         return _nearest(op.name, *map(span, node.inputs))
     return None
+
+
+def _around(a: Any, b: Any) -> tuple[int, int]:
+    """Bounds of what is one or the other."""
+    return min(a[0], b[0]), max(a[1], b[1])
 
 
 def _nearest(name: str, a: Any, b: Any) -> tuple[int, int] | None:

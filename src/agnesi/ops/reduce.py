@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
 from agnesi.core.dims import Dim, product
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, typed
 from agnesi.core.public import apply_to, public, told
@@ -19,8 +19,10 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import accumulator, as_tensor, cast
+from agnesi.ops.creation import constant
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, lower_reduce
+from agnesi.ops.ranges import Arange
 from agnesi.ops.scans import product_of_others
 
 Axis = int | tuple[int, ...] | None
@@ -313,6 +315,26 @@ class ArgReduce(Op):
     def perform(self, x: np.ndarray) -> np.ndarray:
         find: Any = np.argmax if self.kind == "maximum" else np.argmin
         return np.asarray(find(x, self.axis, keepdims=self.keepdims), dtypes.int64)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        n = x.shape[self.axis]
+        narrow = dtypes.int32 if isinstance(n, int) and n < 1 << 31 else dtypes.int64
+        last = cast(as_tensor(n), narrow) - 1 if isinstance(n, Dim) else constant(n - 1, narrow)
+        best = apply(reducer(_over(self.kind, x.dtype), (self.axis,), True), x)
+        found = x == best
+        if x.dtype.kind == "f":  # NaN is the extreme where there is any
+            found = compare.logical_or(found, x != x)
+        shape = tuple(n if a == self.axis else 1 for a in range(len(x.shape)))
+        places = symbolic(Arange(0, 1, n, narrow), ()).reshape(shape)
+        chosen = select.where(found, places, last)
+        return cast(apply(reducer("minimum", (self.axis,), self.keepdims), chosen), dtypes.int64)
+
+
+def _over(kind: str, dtype: np.dtype) -> str:
+    """The reduction that finds an extreme of a dtype."""
+    if dtype.kind != "b":
+        return kind
+    return "logical_or" if kind == "maximum" else "logical_and"
 
 
 def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core import shapes
-from agnesi.core.public import apply_to, public, told
+from agnesi.core import dtypes, shapes
+from agnesi.core.dispatch import apply
+from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import accumulator
+from agnesi.ops.convert import accumulator, cast
 from agnesi.ops.creation import filled
 from agnesi.ops.join import concat
 from agnesi.ops.movement import reshape
@@ -19,7 +20,11 @@ def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any,
     x = accumulator(x, dtype)
     if axis is None:
         x, axis = reshape(x, (shapes.count(x.shape, tuple(range(x.ndim))),)), 0
-    return apply_to(out, op(shapes.axis_of(axis, x.ndim)), x)
+    run = op(shapes.axis_of(axis, x.ndim))
+    if x.dtype != dtypes.float16:
+        return apply_to(out, run, x)
+    y = cast(apply(run, cast(x, dtypes.float32)), x.dtype)  # digits would be lost on the way
+    return y if out is None else into(out, y)
 
 
 @told

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import shapes
+from agnesi.core import dtypes, loops, shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
+from agnesi.ops.convert import cast
 from agnesi.ops.elementwise import silently
 from agnesi.ops.movement import permute_dims, reshape
 
@@ -36,6 +37,35 @@ class Scan(Op):
         """The operation in the other direction."""
         return replace(self, reverse=not self.reverse, **changes)
 
+    # -- compiled -------------------------------------------------------------------------
+    def stepped(self, at: Any, steps: int) -> Any:
+        """The point ``steps`` further in the direction of the scan."""
+        place = list(at)
+        place[self.axis] = at[self.axis] + (-steps if self.reverse else steps)
+        return tuple(place)
+
+    def in_turns(self, shape: Any, first: Any, later: Any) -> list[Any]:
+        """The result as its first slice, ``first(at)``, and then ``later(own, at)`` in order."""
+        n = shape[self.axis]
+        slab, rest = list(shape), list(shape)
+        slab[self.axis], rest[self.axis] = min(n, 1), max(n - 1, 0)
+        start = [0] * len(shape)
+        start[self.axis] = n - 1 if self.reverse and n else 0
+
+        def place(at: Any) -> Any:
+            at = list(at)
+            t = at[self.axis]
+            at[self.axis] = t * -1 + (n - 2) if self.reverse else t + 1
+            return tuple(at)
+
+        def began(at: Any) -> Any:
+            return first(tuple(i + s for i, s in zip(at, start, strict=True)))
+
+        return [
+            loops.Part(tuple(start), (1,) * len(shape), tuple(slab), began),
+            loops.Turns(tuple(rest), place, lambda own, at: later(own, place(at)), (self.axis,)),
+        ]
+
 
 @record
 class CumSum(Scan):
@@ -46,14 +76,10 @@ class CumSum(Scan):
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         y = np.empty_like(x)
-        if not self.fill(y, x):
-            wide = silently(np.add.accumulate, self.forwards(x), 0, np.float32)
-            self.forwards(y)[...] = wide
+        self.fill(y, x)
         return y
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
-        if x.dtype == np.float16:
-            return False
         silently(np.add.accumulate, self.forwards(x), 0, None, self.forwards(out))
         return True
 
@@ -62,6 +88,12 @@ class CumSum(Scan):
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return apply(self, ts[0])
+
+    def parts(self, x: Any) -> list[Any]:
+        return self.in_turns(
+            x.shape, lambda at: x(*at),
+            lambda own, at: loops.call("add", own(*self.stepped(at, -1)), x(*at)),
+        )
 
 
 @record
@@ -81,6 +113,13 @@ class Shift(Scan):
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return apply(self, ts[0])
+
+
+    def parts(self, x: Any) -> list[Any]:
+        zero = loops.const(0, x.dtype)
+        return self.in_turns(
+            x.shape, lambda at: zero, lambda own, at: x(*self.stepped(at, -1))
+        )
 
 
 @record
@@ -123,6 +162,15 @@ class Recurrence(Scan):
         return apply(self, a, drive)
 
 
+    def parts(self, a: Any, b: Any) -> list[Any]:
+        def later(own: Any, at: Any) -> Any:
+            before = self.stepped(at, -1)
+            factor = a(*before) if self.lagged else a(*at)
+            return loops.call("add", loops.call("multiply", factor, own(*before)), b(*at))
+
+        return self.in_turns(b.shape, lambda at: b(*at), later)
+
+
 def _recur(factors: np.ndarray, terms: np.ndarray, results: np.ndarray) -> None:
     """The recurrence along the first axis, from ``results[0]`` on: the longer way in Python's
     loop, the shorter in NumPy's."""
@@ -153,12 +201,11 @@ class CumProd(Scan):
         if self.exclusive:
             target[:1] = 1
             source, target = source[:-1], target[1:]
-        wide = np.float32 if x.dtype == np.float16 else None
-        target[...] = silently(np.multiply.accumulate, source, 0, wide)
+        silently(np.multiply.accumulate, source, 0, None, target)
         return y
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
-        if self.exclusive or x.dtype == np.float16:
+        if self.exclusive:
             return False
         silently(np.multiply.accumulate, self.forwards(x), 0, None, self.forwards(out))
         return True
@@ -181,11 +228,23 @@ class CumProd(Scan):
         return apply(Recurrence(self.axis, self.reverse, lagged=self.exclusive), x, drive)
 
 
+    def parts(self, x: Any) -> list[Any]:
+        def later(own: Any, at: Any) -> Any:
+            before = self.stepped(at, -1)
+            return loops.call("multiply", own(*before), x(*before) if self.exclusive else x(*at))
+
+        one = loops.const(1, x.dtype)
+        return self.in_turns(
+            x.shape, (lambda at: one) if self.exclusive else (lambda at: x(*at)), later
+        )
+
+
 def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """For each element, the product of the others along ``axes``."""
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     order = (*rest, *axes)
-    lines = permute_dims(x, order)
+    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    lines = permute_dims(wide, order)
     shape = lines.shape
     last = len(rest)
     lines = reshape(lines, (*shape[:last], shapes.count(x.shape, axes)))
@@ -194,4 +253,4 @@ def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
         apply(CumProd(last, reverse=True, exclusive=True), lines),
     )
     back = tuple(order.index(i) for i in range(x.ndim))
-    return permute_dims(reshape(result, shape), back)
+    return cast(permute_dims(reshape(result, shape), back), x.dtype)

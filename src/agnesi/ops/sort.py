@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import dtypes, loops, shapes
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
@@ -98,6 +98,32 @@ class SearchSorted(Op):
 
     def perform(self, row: np.ndarray, values: np.ndarray) -> np.ndarray:
         return np.asarray(np.searchsorted(row, values, "right" if self.right else "left"))
+
+    def lower(self, at: Any, row: Any, values: Any) -> Any:
+        """Halving: the place is found bit by bit, from the highest."""
+        n = row.shape[0]
+        value = values(*at)
+        found = loops.const(0, "int64")
+        for bit in reversed(range(int(n).bit_length())):
+            step = loops.call("add", found, loops.const(1 << bit, "int64"))
+            inside = loops.call("less_equal", step, loops.const(n, "int64"))
+            last = loops.call("minimum", step, loops.const(n, "int64"))
+            below = self._before(row(loops.atom_of(last) + -1), value)
+            fits = loops.call("logical_and", inside, below)
+            found = loops.where(fits, step, found)
+        return found
+
+    def _before(self, element: Any, value: Any) -> Any:
+        """Whether an element comes before the place of a value; NaN comes last."""
+        order = loops.call("less_equal" if self.right else "less", element, value)
+        if element.dtype.startswith("f"):
+            missing = loops.call("isnan", value)
+            if not self.right:
+                missing = loops.call(
+                    "logical_and", missing, loops.call("logical_not", loops.call("isnan", element))
+                )
+            order = loops.call("logical_or", order, missing)
+        return order
 
 
 # -- functions --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import matmul, reduce, scans, softmax
+from agnesi.ops import matmul, reduce, running, softmax
 from agnesi.ops.einsum import einsum
 from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
@@ -115,12 +115,12 @@ def _reductions() -> Iterator[tuple[str, Case]]:
 
 def _running() -> Iterator[tuple[str, Case]]:
     for name in ("cumsum", "cumprod"):
-        function: Any = getattr(scans, name)
+        function: Any = getattr(running, name)
         yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,), (np.zeros((2, 0)),)))
         yield f"{name} beside zeros", Case(lambda x, f=function: f(x, axis=-1), ((_ZEROS,),))
         yield f"{name} of all", Case(function, ((_ZEROS,), (np.arange(5, dtype=np.int16),)))
     for name in ("cumulative_sum", "cumulative_prod"):
-        function = getattr(scans, name)
+        function = getattr(running, name)
         yield name, Case(
             lambda x, f=function: f(x, axis=0, include_initial=True), ((_ZEROS,),)
         )
