@@ -103,7 +103,7 @@ class Scope:
         self.kept: dict[Expr, Expr] = {}
         self.divisors: dict[tuple[Expr, int], Divisor] = {}
         #: Whether what is stored is read again soon, so that it must not go past the caches.
-        self.rereads = parent is not None and parent.rereads
+        self.rereads: bool = parent is not None and parent.rereads
 
     def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
         """A scope for a loop in this one."""
