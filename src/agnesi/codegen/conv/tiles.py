@@ -109,7 +109,7 @@ def step_cycles(rows: int, columns: Sequence[Column], itemsize: int, far: bool) 
     sums = rows * len(columns)
     fma = rows * sum(unit_cycles(c.lanes, itemsize) for c in columns)
     loads = 0.5 * rows + sum(unit_cycles(c.lanes, itemsize) for c in columns)
-    chain = 4.0
+    chain = 5.0
     instructions = (sums + rows * (len(columns) > 1) + len(columns) + 3) / 5
     read = sum(c.lanes for c in columns) * itemsize / 32 if far else 0.0
-    return max(fma, loads, chain, instructions, read)
+    return max(fma, loads, chain, instructions, read) + 0.3 * read + 0.02 * rows
