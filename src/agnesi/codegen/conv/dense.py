@@ -130,19 +130,43 @@ def dense_parts(kernel: Convolution) -> list[Dense]:
     return [_input(kernel, sizes, phase) for phase in itertools.product(*choices)]
 
 
+def weight_part(kernel: Convolution) -> Dense:
+    """A kernel of kind "weight": the forward convolution with the cotangent as its filters.
+
+    ``body`` runs over ``axes``: (group, o, c, d, h, w).
+    """
+    sizes = kernel.sizes
+    three = _three(_spans(sizes))
+    counts = (sizes.groups, sizes.filters, sizes.channels, *(s.taps for s in three))
+    axes = tuple(Axis(_SLOT + i, n) for i, n in enumerate(counts))
+    places = [Affine(0, {axes[0]: sizes.filters, axes[1]: 1}), Affine(0, {axes[2]: 1})]
+    places += [Affine(0, {axis: 1}) for axis in axes[6 - len(sizes.kernel):]]
+    body, key = substituted(kernel, places)
+    a, b = kernel.a, kernel.b
+    return Dense(
+        sizes.batch, sizes.groups, sizes.channels, sizes.filters, three,
+        operand_view(a.strides, a.offset, a.strides[1] * sizes.channels),
+        operand_view(b.strides, b.offset, b.strides[1] * sizes.filters),
+        axes, body, key, kernel.total.dtype.name,
+    )
+
+
 def _three(spans: list[Span]) -> tuple[Span, Span, Span]:
     d, h, w = [_NO_SPAN] * (3 - len(spans)) + spans
     return d, h, w
 
 
-def _forward(kernel: Convolution, sizes: ConvSizes) -> Dense:
-    spans = [
+def _spans(sizes: ConvSizes) -> list[Span]:
+    return [
         Span(count, size, taps, -low, stride, step)
         for count, size, taps, stride, step, (low, _) in zip(
             sizes.places, sizes.image, sizes.kernel, sizes.stride, sizes.dilation, sizes.padding,
             strict=True)
     ]
-    three = _three(spans)
+
+
+def _forward(kernel: Convolution, sizes: ConvSizes) -> Dense:
+    three = _three(_spans(sizes))
     counts = tuple(s.count for s in three)
     axes, body, key = group_axes(kernel, counts, ((0, 1),) * 3, sizes.filters)
     a, b = kernel.a, kernel.b

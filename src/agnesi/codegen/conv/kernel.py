@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
-from agnesi.codegen.conv.dense import Dense, dense_parts
+from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.plan import Machine, WidePlan, plan_wide
+from agnesi.codegen.conv.weight import Weight
+from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
 from agnesi.codegen.conv.wide import Finish, Wide
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.core.kernels import Buffer, Convolution
@@ -24,7 +26,7 @@ class ConvPlan:
     """The parts of a kernel; their units are numbered through."""
 
     kernel: Convolution
-    parts: tuple[WidePlan, ...]
+    parts: tuple[WidePlan | WeightPlan, ...]
 
     @property
     def units(self) -> int:
@@ -49,7 +51,10 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     registers = 32 if vector_bits == 512 else 16
     machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2)
     long = cost([s.value for s in kernel.body]) > _LONG
-    parts = [plan_wide(d, memory_type(dtype), machine, long) for d in dense_parts(kernel)]
+    type_ = memory_type(dtype)
+    if kernel.kind == "weight":
+        return ConvPlan(kernel, (plan_weight(weight_part(kernel), type_, machine),))
+    parts = [plan_wide(d, type_, machine, long) for d in dense_parts(kernel)]
     return ConvPlan(kernel, tuple(parts))
 
 
@@ -64,7 +69,10 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
         low = b.intrinsic("smax", b.sub(begin, i64(start)), i64(0))
         high = b.intrinsic("smin", b.sub(end, i64(start)), i64(part.units))
         finish = _finish(b, pointer, part.dense)
-        Wide(b, part, first, second, finish, scratch).emit(low, high)
+        if isinstance(part, WeightPlan):
+            Weight(b, part, first, second, finish, scratch).emit(low, high)
+        else:
+            Wide(b, part, first, second, finish, scratch).emit(low, high)
         start += part.units
 
 

@@ -101,21 +101,21 @@ class WidePlan:
         if not self.packed:
             return 0
         size = self.dense.spans[0].taps * self.layout.plane + self.lanes
-        return _lines(size * self.itemsize)
+        return whole_lines(size * self.itemsize)
 
     @property
     def b_bytes(self) -> int:
         panels = -(-self.panel_count // self.panel_groups)
         size = panels * self.dense.depth * self.width + self.lanes
-        return _lines(size * self.itemsize)
+        return whole_lines(size * self.itemsize)
 
     @property
     def scratch(self) -> int:
         tile = self.lines.largest * self.rows.largest * self.width if self.spill else 0
-        return self.a_bytes + self.b_bytes + _lines(tile * self.itemsize)
+        return self.a_bytes + self.b_bytes + whole_lines(tile * self.itemsize)
 
 
-def _lines(size: int) -> int:
+def whole_lines(size: int) -> int:
     return -(-size // 64) * 64
 
 
@@ -150,7 +150,7 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
         most = (machine.registers - 1 - vectors) // vectors
         if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
             break
-        panels = _panels(dense.outputs, vectors * machine.lanes, machine.lanes)
+        panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
         for size in range(1, most + 1):
             rows = Rows.at_most(w.count, size)
             deep = most // rows.largest if rows.tiles == 1 else 1
@@ -159,7 +159,7 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
                 yield Cut(_cost(dense, machine, panels, lines, rows), panels, lines, rows)
 
 
-def _panels(columns: int, width: int, lanes: int) -> tuple[Panel, ...]:
+def panels_of(columns: int, width: int, lanes: int) -> tuple[Panel, ...]:
     full, rest = divmod(columns, width)
     none = Rows(1, 1)
     panels = [Panel(0, full, pieces_of(width, lanes), none)] if full else []
@@ -168,7 +168,7 @@ def _panels(columns: int, width: int, lanes: int) -> tuple[Panel, ...]:
     return tuple(panels)
 
 
-def _counts(rows: Rows) -> list[tuple[int, int]]:
+def sizes_of(rows: Rows) -> list[tuple[int, int]]:
     """Sizes of tiles and how many there are of each."""
     found = [(rows.small_size, rows.tiles - rows.big)]
     return [(rows.small_size + 1, rows.big), *found] if rows.big else found
@@ -180,8 +180,8 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
     for panel in panels:
         columns = [Column(*p) for p in panel.pieces]
         far = dense.depth * panel.width * machine.itemsize > machine.l1 // 2
-        for tall, downs in _counts(lines):
-            for wide, acrosses in _counts(rows):
+        for tall, downs in sizes_of(lines):
+            for wide, acrosses in sizes_of(rows):
                 sums = tall * wide * len(columns)
                 cycles = step_cycles(tall * wide, columns, machine.itemsize, far)
                 cycles = dense.depth * cycles + 4 * sums + 40

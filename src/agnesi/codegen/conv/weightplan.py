@@ -1,0 +1,221 @@
+"""How a gradient to filters is cut into tiles, blocks of places and units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
+from agnesi.codegen.conv.source import Layout
+from agnesi.codegen.conv.tiles import Column, step_cycles
+from agnesi.codegen.gemm.tiling import Panel, Rows
+
+_UNITS = 16  # work units to aim for
+_CODE = 0.001  # each sum in the code counts as this share of the run time
+_PACKED = 0.4  # cycles to pack an element
+
+
+@dataclass(frozen=True)
+class WeightPlan:
+    """A gradient to filters and how it is cut.
+
+    ``dense`` is the forward convolution with the cotangent in the place of the filters.  Rows of
+    sums are taps and channels: tiles have some tap ``lines`` and a part of the ``runs`` of
+    channels, or of channels of neighbouring taps where these lie side by side.  Unit ``u`` is
+    (group, panel group, row group), the last fastest.
+    """
+
+    dense: Dense
+    type: str
+    lanes: int
+    itemsize: int
+    panels: tuple[Panel, ...]
+    lines: Rows
+    runs: Rows
+    image_blocks: int
+    line_blocks: int
+    row_blocks: int
+    panel_groups: int
+    row_groups: int
+
+    @property
+    def units(self) -> int:
+        return self.dense.groups * self.panel_groups * self.row_groups
+
+    @property
+    def panel_count(self) -> int:
+        return sum(p.count for p in self.panels)
+
+    @property
+    def panel_columns(self) -> int:
+        """Columns from one panel to the next."""
+        return self.panels[0].columns
+
+    @property
+    def width(self) -> int:
+        return max(p.width for p in self.panels)
+
+    @property
+    def beside(self) -> int:
+        """Taps of a line that are rows of their own."""
+        return self.dense.depth // self._lines // self.runs.total
+
+    @property
+    def _lines(self) -> int:
+        return self.dense.spans[0].taps * self.lines.total
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of one panel."""
+        return self.dense.spans[0].taps * self.beside * self.lines.tiles * self.runs.tiles
+
+    @property
+    def blocks(self) -> int:
+        planes = self.image_blocks * self.dense.spans[0].count
+        return planes * self.line_blocks * self.row_blocks
+
+    @property
+    def pitch(self) -> int:
+        """Elements of a packed place of the cotangent, and of a row of sums."""
+        return -(-self.panel_count // self.panel_groups) * self.width
+
+    @property
+    def place_lines(self) -> int:
+        """Lines of places of one image in the largest block."""
+        return -(-self.dense.spans[1].count // self.line_blocks)
+
+    @property
+    def line_pitch(self) -> int:
+        """Elements of a packed line of the cotangent."""
+        return -(-self.dense.spans[2].count // self.row_blocks) * self.pitch
+
+    @property
+    def layout(self) -> Layout:
+        """How the packed image lies."""
+        return _layout(self.dense, self.line_blocks, self.row_blocks, self.itemsize)
+
+    @property
+    def image_pitch(self) -> int:
+        """Elements of a packed image."""
+        return self.dense.spans[0].taps * self.layout.plane
+
+    @property
+    def images(self) -> int:
+        """Images of the largest block."""
+        return -(-self.dense.batch // self.image_blocks)
+
+    @property
+    def a_bytes(self) -> int:
+        return whole_lines((self.images * self.image_pitch + self.lanes) * self.itemsize)
+
+    @property
+    def b_bytes(self) -> int:
+        size = self.images * self.place_lines * self.line_pitch + self.lanes
+        return whole_lines(size * self.itemsize)
+
+    @property
+    def c_bytes(self) -> int:
+        return whole_lines((self.dense.depth * self.pitch + self.lanes) * self.itemsize)
+
+    @property
+    def scratch(self) -> int:
+        return self.a_bytes + self.b_bytes + self.c_bytes
+
+
+def _layout(dense: Dense, line_blocks: int, row_blocks: int, itemsize: int) -> Layout:
+    _, h, w = dense.spans
+    pixel = dense.channels
+    line = ((-(-w.count // row_blocks) - 1) * w.stride + w.reach) * pixel
+    if line * itemsize % 1024 == 0:
+        line += 64 // itemsize
+    lines = (-(-h.count // line_blocks) - 1) * h.stride + h.reach
+    return Layout(lines * line, line, pixel, 1)
+
+
+def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
+    """The cheapest cut for this machine."""
+    _, panels, lines, runs = min(_cuts(dense, machine), key=lambda cut: cut[0])
+    groups, row_groups = _shares(dense, panels, lines, runs)
+    count = sum(p.count for p in panels)
+    pitch = -(-count // groups) * max(p.width for p in panels)
+    blocks = _blocks(dense, machine, pitch)
+    return WeightPlan(dense, type_, machine.lanes, machine.itemsize, panels, lines, runs, *blocks,
+                      groups, row_groups)
+
+
+def _run(dense: Dense) -> int:
+    """Rows that lie side by side in a packed line."""
+    w = dense.spans[2]
+    return w.taps * dense.channels if w.step == 1 else dense.channels
+
+
+def _cuts(dense: Dense, machine: Machine) -> Iterator[tuple[float, tuple[Panel, ...], Rows, Rows]]:
+    h, total = dense.spans[1], _run(dense)
+    for vectors in range(1, 9):
+        most = (machine.registers - 1 - vectors) // vectors
+        if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
+            break
+        panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
+        for size in range(1, most + 1):
+            runs = Rows.at_most(total, size)
+            deep = most // runs.largest if runs.tiles == 1 else 1
+            for tall in range(1, min(deep, h.taps) + 1):
+                lines = Rows.at_most(h.taps, tall)
+                yield _cost(dense, machine, panels, lines, runs), panels, lines, runs
+
+
+def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows,
+          runs: Rows) -> float:
+    total, code = 0.0, 0
+    for panel in panels:
+        columns = [Column(*p) for p in panel.pieces]
+        for tall, downs in sizes_of(lines):
+            for wide, acrosses in sizes_of(runs):
+                sums = tall * wide * len(columns)
+                cycles = step_cycles(tall * wide, columns, machine.itemsize, True)
+                total += panel.count * downs * acrosses * (256 * cycles + 3 * sums + 40)
+                code += sums
+    return total * (1 + _CODE * code)
+
+
+def _shares(dense: Dense, panels: tuple[Panel, ...], lines: Rows, runs: Rows) -> tuple[int, int]:
+    """Panel groups and row groups: as little packing as leaves even shares."""
+    wanted = 1 if dense.work < 1 << 19 else -(-_UNITS // dense.groups)
+    count = sum(p.count for p in panels)
+    tiles = dense.depth // (lines.total * runs.total) * lines.tiles * runs.tiles
+    image = dense.channels * math.prod(s.size for s in dense.spans)
+    cotangent = dense.outputs * math.prod(s.count for s in dense.spans)
+    options = []
+    for groups in range(1, count + 1):
+        row_groups = min(tiles, -(-wanted // groups))
+        packed = _PACKED * dense.batch * (image * groups * row_groups + cotangent * row_groups)
+        if groups * row_groups < wanted:
+            packed *= 1 + (wanted - groups * row_groups) / wanted
+        options.append((packed, groups, row_groups))
+    _, groups, row_groups = min(options)
+    return groups, row_groups
+
+
+def _blocks(dense: Dense, machine: Machine, pitch: int) -> tuple[int, int, int]:
+    """Image, line and row blocks, so that what a block reads stays in the second cache."""
+    d, h, w = dense.spans
+    limit = machine.l2 // 2
+
+    def size(images: int, lines: int, rows: int) -> int:
+        image = d.taps * _layout(dense, lines, rows, machine.itemsize).plane
+        places = -(-h.count // lines) * -(-w.count // rows) * pitch
+        return -(-dense.batch // images) * (image + places) * machine.itemsize
+
+    images = lines = rows = 1
+    while size(images, lines, rows) > limit:
+        if images < dense.batch:
+            images = min(dense.batch, images + max(1, images // 3))
+        elif lines < h.count:
+            lines = min(h.count, lines + max(1, lines // 3))
+        elif rows < w.count // 16:
+            rows += max(1, rows // 3)
+        else:
+            break
+    return images, lines, rows
