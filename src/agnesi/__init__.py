@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
     from agnesi.api.random import randn as randn
+    from agnesi.autodiff.checkpoint import checkpoint as checkpoint
+    from agnesi.autodiff.checkpoint import checkpoint_sequential as checkpoint_sequential
     from agnesi.compiler.control import clear_cache as clear_cache
     from agnesi.compiler.control import get_num_threads as get_num_threads
     from agnesi.compiler.control import set_num_threads as set_num_threads
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
     "In": "agnesi.compiler.function:In",
+    "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
+    "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
     "clone": "agnesi.core.graph:clone",
     "function": "agnesi.compiler.function:function",

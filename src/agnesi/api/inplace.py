@@ -47,6 +47,8 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     data = x.data
     if data is None or STATE.trace is not None or (STATE.recording and x.requires_grad):
         return None
+    if STATE.watch is not None:
+        return None
     arrays: list[Any] = [data]
     for other in others:
         if type(other) is Tensor:

@@ -99,7 +99,7 @@ def backprop(
         if (node.handle is not None) if goals is None else (node in goals):
             results[node] = g
         op = node.op
-        if op is None:
+        if op is None or node in constants:
             continue
         if type(op) is Item:
             (parent,) = node.inputs

@@ -138,6 +138,8 @@ class State(threading.local):
 
     recording: bool = True
     trace: Any = None
+    #: Told about tensors right before they are changed in place, where somebody has to know.
+    watch: Any = None
 
 
 STATE = State()

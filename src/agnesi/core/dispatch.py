@@ -359,6 +359,8 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
         source = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
         node = node_of_type(COPY, (source,), (source.shape, source.dtype), user_where(2))
         _preserve(target)
+    if STATE.watch is not None:
+        STATE.watch(target)
     if value.data is not target.data:
         np.copyto(target.data, value.data)
     if flows:

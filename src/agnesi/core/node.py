@@ -6,6 +6,7 @@ leaf: a declared input (no value), a constant (a value), or a live tensor (a han
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,13 @@ import numpy as np
 
 from agnesi.core.dims import Shape
 from agnesi.core.errors import Where, location
+
+_serials = itertools.count()
+
+
+def next_serial() -> int:
+    """A number above those of all nodes made so far, and below those of nodes to come."""
+    return next(_serials)
 
 
 class Node:
@@ -42,11 +50,13 @@ class Node:
         The user's line that wrote it (see ``core.errors.location``).
     outputs : tuple of (shape, dtype), or None
         Types of the results of an operation with several; ``Item`` nodes pick them.
+    serial : int
+        Nodes of graphs are numbered as they are made; those of eager operations have no number.
     """
 
     __slots__ = (
         "__weakref__", "dtype", "handle", "inputs", "name", "op", "outputs", "requires_grad",
-        "shape", "value", "version", "weak", "where",
+        "serial", "shape", "value", "version", "weak", "where",
     )
 
     def __init__(
@@ -74,6 +84,7 @@ class Node:
         self.name = name
         self.where = where
         self.outputs: Any = None
+        self.serial = next(_serials)
 
     def __repr__(self) -> str:
         kind = self.op.label() if self.op is not None else (self.name or "leaf")

@@ -138,6 +138,8 @@ def _directly(x: Tensor, key: Any, value: Any) -> bool:
     data, recording = x.data, STATE.recording
     if data is None or STATE.trace is not None or (recording and x.requires_grad):
         return False
+    if STATE.watch is not None:
+        return False
     if type(value) is Tensor:
         if value.data is None or value.data.dtype != data.dtype:
             return False

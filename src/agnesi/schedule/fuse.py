@@ -26,7 +26,7 @@ from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, flattened, one_batch
 from agnesi.schedule.loops import Maker, carried
-from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable
+from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
@@ -42,11 +42,15 @@ class _Fuser:
         self.plan = Plan(order, outputs)
         self.buffers: dict[int, Buffer] = dict(leaves)
         self._reads: dict[Any, Read] = {}
+        self._waits: dict[Buffer, None] = {}
         self.program.buffers = list(leaves.values())
         self._claim_outputs(outputs)
+        self._continue_bases(order)
         self._note_checks(order)
         for cluster in self._ordered(order):
+            known = len(self.program.kernels)
             self._emit(cluster)
+            self._let_wait(known)
             for root in cluster.roots:
                 self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
@@ -161,11 +165,25 @@ class _Fuser:
                 buffer = self._buffer(base)
                 if buffer.contiguous and _uniform(base) is None:
                     return loops.load(buffer, node.dtype.name, loops.ravel(at, shape))
+            if node.op.name == "after":
+                self._wait_for(node.inputs[1:])
             reads = [self._read(i, inside, total) for i in node.inputs]
             return node.op.lower(at, *reads)
 
         found = self._reads[key] = Read(shape, node.dtype.name, _memoised(element))
         return found
+
+    def _wait_for(self, nodes: Sequence[Node]) -> None:
+        """Let the kernels under way come behind those that fill ``nodes``."""
+        for node in map(source, nodes):
+            if id(node) in self.plan.root:
+                self._waits[self._buffer(node)] = None
+
+    def _let_wait(self, first: int) -> None:
+        """Give the kernels from ``first`` on what they were found to wait for."""
+        for kernel in self.program.kernels[first:]:
+            kernel.waits += self._waits
+        self._waits.clear()
 
     # -- kernels --------------------------------------------------------------------------
     def _emit(self, cluster: Cluster) -> None:

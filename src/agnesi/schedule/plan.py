@@ -70,7 +70,8 @@ def is_product(node: Node) -> bool:
 def is_movement(node: Node) -> bool:
     """Whether a node only renames the indices of its operand."""
     return lowerable(node) and (
-        node.op.view or node.op.flat or node.op.name in ("broadcast_to", "permute_dims", "reshape")
+        node.op.view or node.op.flat
+        or node.op.name in ("broadcast_to", "permute_dims", "reshape", "after")
     )
 
 

@@ -1,0 +1,302 @@
+"""``ag.checkpoint``: what keeps its operands only, and runs again when gradients are wanted."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.forward import push
+from agnesi.autodiff.recompute import segment
+from agnesi.autodiff.recording import alias, detach, enable_grad
+from agnesi.autodiff.reverse import backprop
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import current, record_many
+from agnesi.core.errors import GradientError, at
+from agnesi.core.node import Node, next_serial, toposort
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tree import Tree, flatten
+from agnesi.ops.creation import zeros_like
+
+
+def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """``function(*args, **keywords)``, whose intermediate values are not kept for the gradient.
+
+    The backward pass runs the function again.  That saves memory and costs one more forward pass:
+    a net of n layers in segments of about sqrt(n) keeps about 2 sqrt(n) values instead of n.
+
+    Random numbers are the same in the second run, and tensors that the function changes in place
+    (running statistics, random state) are changed once.  Gradients are the same, bit for bit, and
+    reach tensors that the function uses without being given them.  Checkpoints may be nested.
+    Inside ``jit`` and in symbolic graphs the backward pass holds a copy of the segment, which waits
+    for the gradient of its results.
+
+    Parameters
+    ----------
+    function : callable
+        A function or module.  Run twice, it must do the same: apart from changes of tensors in
+        place, it has no side effects.
+    *args, **keywords
+        Its arguments: tensors, nested containers of them, anything else.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Raises
+    ------
+    GradientError
+        In the backward pass, if an argument was changed in place since.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> loss = ag.checkpoint(lambda x: ag.tanh(w * x), ag.ones(2)).sum()
+    >>> loss.backward()
+    >>> w.grad
+    tensor([0.4200, 0.0707])
+    """
+    leaves, tree = flatten((args, keywords))
+    if not STATE.recording:
+        return function(*args, **keywords)
+    if STATE.trace is not None or any(isinstance(v, Tensor) and v.data is None for v in leaves):
+        since = next_serial()
+        outputs, shape = flatten(function(*args, **keywords))
+        tensors = [v for v in outputs if isinstance(v, Tensor)]
+        made = iter(segment(tensors, since))
+        return shape.build([next(made) if isinstance(v, Tensor) else v for v in outputs])
+    return Rerun(function, leaves, tree).first()
+
+
+def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: int, x: Any) -> Any:
+    """Functions one after another, in checkpointed segments; the last segment is run once.
+
+    Parameters
+    ----------
+    functions : sequence of callable
+        For example an ``nn.Sequential``.
+    segments : int
+        How many; 0 chooses the square root of the number of functions.
+    x : object
+        The argument of the first function.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(9)])
+    >>> y = ag.checkpoint_sequential(net, 3, ag.ones((2, 3)))
+    >>> y.shape
+    (2, 3)
+    """
+    parts = list(functions)
+    if segments < 0:
+        raise ValueError(at(f"segments must be at least 0, not {segments}"))
+    size = -(-len(parts) // (segments or max(math.isqrt(len(parts)), 1)))
+    while len(parts) > size:
+        x = checkpoint(_chain, parts[:size], x)
+        parts = parts[size:]
+    return _chain(parts, x)
+
+
+def _chain(functions: Sequence[Callable[[Any], Any]], x: Any) -> Any:
+    for function in functions:
+        x = function(x)
+    return x
+
+
+class Rerun(Op):
+    """A call of a function in the eager record that is made again for its derivative.
+
+    Inputs are the arguments that require grad, then everything else through which gradients flow
+    out of the function.
+    """
+
+    name = "checkpoint"
+
+    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], tree: Tree) -> None:
+        self.function = function
+        self.tree = tree
+        self.flowing = [i for i, v in enumerate(leaves)
+                        if isinstance(v, Tensor) and v.requires_grad]
+        self.given = [leaves[i] for i in self.flowing]
+        self.leaves = [None if i in self.flowing else v for i, v in enumerate(leaves)]
+        self.versions = [(v, _count(v)) for v in self.leaves if isinstance(v, Tensor)]
+
+    def first(self) -> Any:
+        """Run, forget what was recorded, and record the call as one operation."""
+        fresh = [detach(x) for x in self.given]
+        for x in fresh:
+            x.requires_grad = True
+        ends = {current(x) for x in fresh}
+        with _watching() as changes, enable_grad():
+            outputs, shape = flatten(self._call(fresh))
+        places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v.requires_grad]
+        sketch = _Sketch([current(outputs[i]) for i in places], ends)
+        memory = [x.data for x in self.given]
+        results = [_apart(outputs[i].data, memory) for i in places]
+        for i, result in zip(places, results, strict=True):
+            outputs[i] = result
+        del fresh, ends
+        self.changes = changes.lasting()
+        self._record(results, sketch.outer())
+        return shape.build(outputs)
+
+    def _record(self, results: list[Tensor], outer: list[Node]) -> None:
+        self.outputs = len(results)  # type: ignore[misc]
+        if not results:
+            return
+        handles = [n.handle() if n.op is None and n.handle is not None else None for n in outer]
+        known: list[Tensor] = [h for h in handles if h is not None]
+        others = [symbol(n) for n, h in zip(outer, handles, strict=True) if h is None]
+        xs = (*self.given, *known, *others)
+        self.keep_inputs = tuple(range(len(self.given) + len(known)))  # type: ignore[misc]
+        self.given = []
+        record_many(results, self, xs)
+
+    def _call(self, flowing: Sequence[Tensor]) -> Any:
+        leaves = list(self.leaves)
+        for i, x in zip(self.flowing, flowing, strict=True):
+            leaves[i] = x
+        args, keywords = self.tree.build(leaves)
+        return self.function(*args, **keywords)
+
+    def _again(self, xs: Sequence[Tensor]) -> tuple[list[Node], list[Node]]:
+        """The nodes of the results and of the inputs in a second run."""
+        for v, count in self.versions:
+            if _count(v) != count:
+                raise GradientError(
+                    at(f"the gradient of a checkpoint needs its argument {typed(v)}, which was "
+                       "changed in place afterwards; change a copy instead")
+                )
+        fresh = [alias(x) for x in xs[: len(self.flowing)]]
+        wrt: list[Any] = [current(x) for x in fresh] + [x.node for x in xs[len(fresh) :]]
+        with _as_before(self.changes), enable_grad():
+            outputs, _ = flatten(self._call(fresh))
+        found = [current(v) for v in outputs if isinstance(v, Tensor) and v.requires_grad]
+        if len(found) != self.outputs:
+            raise GradientError(
+                at("a checkpointed function must do the same in its second run: it returned "
+                   f"{self.outputs} tensors that require grad, then {len(found)}")
+            )
+        return found, wrt
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        gs = [g] if self.outputs == 1 and isinstance(g, Tensor) else list(g)
+        results, wrt = self._again(xs)
+        seeds: dict[Node, Any] = {}
+        for node, c in zip(results, gs, strict=True):
+            if c is not None:
+                seeds[node] = seeds[node] + c if node in seeds else c
+        del results
+        found = backprop(seeds, wrt, wrt)
+        return tuple(found.get(n) for n in wrt)
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        results, wrt = self._again(xs)
+        known = {n: t for n, t in zip(wrt, ts, strict=True) if t is not None}
+        found = push(results, known)
+        return tuple(
+            found[n] if found.get(n) is not None else zeros_like(symbol(n)) for n in results
+        )
+
+
+def _count(x: Tensor) -> int:
+    if x._version is None:
+        x._version = [0]
+    count: int = x._version[0]
+    return count
+
+
+def _apart(data: Any, memory: Sequence[Any]) -> Tensor:
+    """A tensor without a record, in other memory than the arguments."""
+    return wrap(data.copy() if any(np.may_share_memory(data, m) for m in memory) else data)
+
+
+# -- what a function depends on -----------------------------------------------------------------
+class _Sketch:
+    """The shape of a record, which it does not keep alive: what survives was there before."""
+
+    def __init__(self, roots: Sequence[Node], ends: set[Node]) -> None:
+        order = toposort(roots, lambda n: n in ends or not n.requires_grad)
+        order = [n for n in order if n.requires_grad and n not in ends]
+        places = {n: i for i, n in enumerate(order)}
+        self.nodes = [weakref.ref(n) for n in order]
+        self.inputs = [[places[s] for s in n.inputs if s in places] for n in order]
+        self.roots = [places[n] for n in roots if n in places]
+
+    def outer(self) -> list[Node]:
+        """The nodes next to the record that are still there."""
+        found: list[Node] = []
+        seen: set[int] = set()
+        stack = list(reversed(self.roots))
+        while stack:
+            i = stack.pop()
+            if i in seen:
+                continue
+            seen.add(i)
+            node = self.nodes[i]()
+            if node is not None:
+                found.append(node)
+            else:
+                stack.extend(reversed(self.inputs[i]))
+        return found
+
+
+# -- state --------------------------------------------------------------------------------------
+class _Changes:
+    """Copies of tensors from before their first change in place."""
+
+    def __init__(self, around: Any) -> None:
+        self.around = around
+        self.old: dict[int, tuple[Any, np.ndarray]] = {}
+
+    def __call__(self, x: Tensor) -> None:
+        while x._view is not None:
+            x = x._view.base
+        known = self.old.get(id(x))
+        if x.data is not None and (known is None or known[0]() is not x):
+            self.old[id(x)] = weakref.ref(x), x.data.copy()
+        if self.around is not None:
+            self.around(x)
+
+    def lasting(self) -> list[tuple[Any, np.ndarray]]:
+        """Those of tensors that still exist."""
+        return [(x, old) for x, old in self.old.values() if x() is not None]
+
+
+@contextmanager
+def _watching() -> Iterator[_Changes]:
+    """Note what is changed in place within this block."""
+    around = STATE.watch
+    STATE.watch = changes = _Changes(around)
+    try:
+        yield changes
+    finally:
+        STATE.watch = around
+
+
+@contextmanager
+def _as_before(changes: Sequence[tuple[Any, np.ndarray]]) -> Iterator[None]:
+    """Let tensors hold what they held, in memory that is dropped behind this block."""
+    swapped = []
+    around, STATE.watch = STATE.watch, None
+    try:
+        for reference, old in changes:
+            x = reference()
+            if x is not None:
+                swapped.append((x, x.data, x._version, x.node, x.requires_grad))
+                x.data, x._version = old.copy(), None
+        yield
+    finally:
+        STATE.watch = around
+        for x, data, version, node, requires_grad in swapped:
+            x.data, x._version = data, version
+            x.node, x.requires_grad = node, requires_grad

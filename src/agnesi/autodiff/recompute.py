@@ -1,0 +1,113 @@
+"""Segments of a graph that the backward pass computes again instead of keeping their values.
+
+The forward nodes of a segment stand in the graph as they are; :class:`Recompute` hands their
+results on.  Its pullback copies the segment on operands that wait for the cotangent
+(:class:`After`): the copy is another computation than the original, which nothing merges, and it
+cannot run early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.reverse import backprop
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.graph import constant_value, substituted
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, symbol
+
+
+@record
+class After(Op):
+    """The first operand, not to be used before the others are there."""
+
+    name = "after"
+    keep_inputs = ()
+    rereads = True
+
+    def infer(self, x: Any, *others: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        return x.view()
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, *others: Tensor) -> tuple[Any, ...]:
+        return (g, *[None] * len(others))
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, *others: Tensor) -> Any:
+        return ts[0]
+
+    def lower(self, at: Any, x: Any, *others: Any) -> Any:
+        return x(*at)
+
+
+@record
+class Recompute(Op):
+    """The first ``outputs`` operands; the others are what these were computed from."""
+
+    outputs: int  # type: ignore[misc]
+
+    name = "checkpoint"
+    keep_inputs = ()
+
+    def infer(self, *xs: Any) -> Any:
+        types = tuple((x.shape, x.dtype) for x in xs[: self.outputs])
+        return types if self.outputs > 1 else types[0]
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        return xs[: self.outputs] if self.outputs > 1 else xs[0]
+
+    def decompose(self, *xs: Tensor) -> Any:
+        return xs[: self.outputs] if self.outputs > 1 else xs[0]
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        return tuple(ts[: self.outputs]) if self.outputs > 1 else ts[0]
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        gs = list(g) if self.outputs > 1 else [g]
+        nodes: list[Any] = [x.node for x in xs]
+        results, ends = nodes[: self.outputs], nodes[self.outputs :]
+        waits = tuple(dict.fromkeys(c.node for c in gs if c is not None))
+        late = {n: _after(n, waits) for n in ends if constant_value(n) is None}
+        copies = substituted(results, late)
+        seeds: dict[Node, Tensor] = {}
+        for copy, c in zip(copies, gs, strict=True):
+            if c is not None:
+                seeds[copy] = seeds[copy] + c if copy in seeds else c
+        goals = [n for n in late.values() if n.requires_grad]
+        found = backprop(seeds, goals, goals)
+        parts = [found.get(late[n]) if n in late else None for n in ends]
+        return (*[None] * self.outputs, *parts)
+
+
+def _after(node: Node, waits: tuple[Node, ...]) -> Node:
+    return Node(
+        After(), (node, *waits), node.shape, node.dtype, node.weak, node.requires_grad, node.where
+    )
+
+
+def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:
+    """The results of a segment whose nodes are younger than ``since``, to be computed again.
+
+    Only those through which gradients flow are replaced.
+    """
+    places = [i for i, t in enumerate(results) if t.requires_grad and t.node is not None]
+    nodes: list[Any] = [results[i].node for i in places]
+    ends = [n for n in toposort(nodes, lambda n: _outside(n, since)) if _outside(n, since)]
+    inner = [i for i, n in zip(places, nodes, strict=True) if not _outside(n, since)]
+    if not inner:
+        return list(results)
+    operands = [results[i] for i in inner] + [symbol(n) for n in ends]
+    op = Recompute(len(inner))
+    made = apply_many(op, *operands) if op.outputs > 1 else (apply(op, *operands),)
+    replaced = dict(zip(inner, made, strict=True))
+    return [replaced.get(i, t) for i, t in enumerate(results)]
+
+
+def _outside(node: Node, since: int) -> bool:
+    return node.op is None or node.serial < since

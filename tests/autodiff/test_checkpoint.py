@@ -1,0 +1,282 @@
+"""Checkpoints: the same values, gradients and state as without, from less memory."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+from agnesi import symbolic as T
+from agnesi.nn.functional import dropout
+from agnesi.ops.random import Generator
+
+
+def weights(n: int = 6, d: int = 16) -> list[Any]:
+    rng = np.random.default_rng(n)
+    return [ag.tensor((rng.standard_normal((d, d)) * 0.3).astype("float32"), requires_grad=True)
+            for _ in range(n)]
+
+
+def batch(b: int = 8, d: int = 16) -> Any:
+    return ag.tensor(np.random.default_rng(0).standard_normal((b, d)).astype("float32"))
+
+
+def deep(ws: Any, x: Any, size: int, keep: bool, generator: Any = None) -> Any:
+    """Layers in segments, kept or checkpointed."""
+
+    def part(h: Any, some: Any) -> Any:
+        for w in some:
+            h = ag.tanh(h @ w)
+            if generator is not None:
+                h = dropout(h, 0.4, generator=generator)
+        return h
+
+    for i in range(0, len(ws), size):
+        x = part(x, ws[i : i + size]) if keep else ag.checkpoint(part, x, ws[i : i + size])
+    return (x * x).sum()
+
+
+def gradients(loss: Any, ws: Any) -> list[np.ndarray]:
+    loss.backward()
+    return [w.grad.numpy() for w in ws]
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 6])
+def test_gradients_are_the_same_bit_for_bit(size):
+    found = []
+    for keep in (True, False):
+        ws, x = weights(), batch()
+        x.requires_grad = True
+        loss = deep(ws, x, size, keep, Generator(5))
+        found.append([loss.numpy(), *gradients(loss, [*ws, x])])
+    for a, b in zip(*found, strict=True):
+        assert (a == b).all()
+
+
+def test_random_state_and_statistics_change_once():
+    found = []
+    for keep in (True, False):
+        ag.manual_seed(4)
+        w, mean, count = weights(1)[0], ag.zeros(16), ag.zeros(3, dtype="int64")
+
+        def f(x: Any, w: Any = w, mean: Any = mean, count: Any = count) -> Any:
+            h = dropout(x @ w, 0.5)
+            with ag.no_grad():
+                mean.mul_(0.9).add_(0.1 * h.mean(0))
+                count[1:] += 1
+                mean[:2] = 3.0
+            return ag.tanh((h - mean) * count.sum())
+
+        y = f(batch()) if keep else ag.checkpoint(f, batch())
+        z = ag.checkpoint(f, y) if not keep else f(y)
+        (z * z).sum().backward()
+        found.append([w.grad.numpy(), mean.numpy(), count.numpy(),
+                      ag.random.default_generator().state.numpy()])
+    for a, b in zip(*found, strict=True):
+        assert (a == b).all()
+
+
+def test_closures_keywords_containers_and_several_results():
+    w, v = weights(2)
+    x = batch()
+    h = x @ w  # computed outside, used inside without being given
+
+    def f(pair: Any, *, scale: Any, flag: bool) -> Any:
+        assert flag
+        a = pair["a"] * scale + ag.exp(h)
+        return {"first": ag.tanh(a @ v), "rest": [a.sum(), 3, x.shape]}
+
+    found = []
+    for keep in (True, False):
+        w.grad = v.grad = None
+        s = ag.tensor(2.0, requires_grad=True)
+        h = x @ w
+        pair, options = {"a": h * 2}, {"scale": s, "flag": True}
+        r = f(pair, **options) if keep else ag.checkpoint(f, pair, **options)
+        assert r["rest"][1:] == [3, x.shape]
+        loss = r["first"].sum() + r["rest"][0]
+        outer = ag.grad(loss, h)
+        found.append([outer.numpy(), *gradients(loss, [w, v, s])])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_checkpoints_nest():
+    found = []
+    for keep in (True, False):
+        ws, x = weights(), batch()
+        g = Generator(2)
+        loss = deep(ws, x, 2, True, g) if keep else ag.checkpoint(deep, ws, x, 2, False, g)
+        found.append([loss.numpy(), g.state.numpy(), *gradients(loss, ws)])
+    for a, b in zip(*found, strict=True):
+        assert (a == b).all()
+
+
+def test_higher_derivatives_and_forward_mode():
+    def f(x: Any) -> Any:
+        return (ag.sin(x) * x).sum()
+
+    def g(x: Any) -> Any:
+        return ag.checkpoint(f, x)
+
+    x = ag.tensor([0.3, -1.0, 2.0])
+    np.testing.assert_array_equal(ag.grad(g)(x), ag.grad(f)(x))
+    np.testing.assert_allclose(ag.hessian(g)(x), ag.hessian(f)(x), rtol=1e-6)
+    tangent = ag.tensor([1.0, 2.0, -1.0])
+    np.testing.assert_allclose(ag.jvp(g, (x,), (tangent,))[1], ag.jvp(f, (x,), (tangent,))[1],
+                               rtol=1e-6)
+
+
+def test_changed_arguments_are_noticed():
+    w, x = weights(1)[0], batch()
+    loss = ag.checkpoint(lambda a: ag.tanh(a @ w), x).sum()
+    x *= 2
+    with pytest.raises(ag.GradientError, match="changed in place"):
+        loss.backward()
+    h = batch() @ w
+    loss = ag.checkpoint(lambda a: ag.exp(a), h).sum()
+    with ag.no_grad():
+        h += 1
+    with pytest.raises(ag.GradientError, match="changed in place"):
+        loss.backward()
+    loss = ag.checkpoint(lambda a: ag.tanh(a @ w), batch()).sum()
+    with ag.no_grad():
+        w.sub_(1)
+    with pytest.raises(ag.GradientError, match="changed in place"):
+        loss.backward()
+
+
+def test_an_unsteady_function_is_noticed():
+    w, turns = weights(1)[0], []
+
+    def f(x: Any) -> Any:
+        turns.append(1)
+        return [x @ w for _ in turns]
+
+    (y,) = ag.checkpoint(f, batch())
+    with pytest.raises(ag.GradientError, match="second run"):
+        y.sum().backward()
+
+
+def test_without_recording_it_is_a_call():
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(1)
+        return x * 2
+
+    with ag.no_grad():
+        assert ag.checkpoint(f, ag.ones(2, requires_grad=True)).tolist() == [2, 2]
+    assert ag.checkpoint(f, ag.ones(2)).requires_grad is False and len(calls) == 2
+    with pytest.raises(ValueError, match="segments"):
+        ag.checkpoint_sequential([f], -1, ag.ones(2))
+
+
+def test_sequential_is_cut_into_segments():
+    model = nn.Sequential(*[nn.Linear(16, 16) for _ in range(7)])
+    x = batch()
+    plain = model(x).sum()
+    plain.backward()
+    expected = [p.grad.numpy() for p in model.parameters()]
+    for segments in (0, 1, 2, 3, 7, 20):
+        for p in model.parameters():
+            p.grad = None
+        ag.checkpoint_sequential(model, segments, x).sum().backward()
+        for p, e in zip(model.parameters(), expected, strict=True):
+            assert (p.grad.numpy() == e).all()
+
+
+def test_eager_memory_grows_with_the_root():
+    """64 layers in 8 segments keep 8 + 8 values, not 64."""
+
+    def most(segments: int) -> int:
+        ws, x = weights(64, 4), batch(4000, 4)
+        gc.collect()
+        tracemalloc.start()
+        part = deep(ws, x, 64 // segments, segments == 1)
+        part.backward()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert most(8) < 0.4 * most(1)
+
+
+# -- compiled ---------------------------------------------------------------------------------
+def step(size: int, keep: bool, n: int, b: int = 128) -> tuple[Any, Any, Any]:
+    ws, g = weights(n, 32), Generator(7)
+
+    @ag.jit
+    def run(x: Any) -> Any:
+        for w in ws:
+            w.grad = None
+        loss = deep(ws, x, size, keep, g)
+        loss.backward()
+        with ag.no_grad():
+            for w in ws:
+                w.sub_(0.01 * w.grad)
+        return loss
+
+    return run, ws, batch(b, 32)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_compiled_steps_are_the_same(size):
+    found = []
+    for keep in (True, False):
+        run, ws, x = step(size, keep, 6)
+        losses = [float(run(x)) for _ in range(3)]
+        found.append([np.array(losses), *(w.numpy() for w in ws)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-7)
+
+
+def test_compiled_memory_grows_with_the_root():
+    arenas = []
+    for n, size in ((16, 4), (64, 8)):
+        run, _, x = step(size, False, n)
+        run(x)
+        arenas.append(run.plan().arena_bytes)
+    whole, _, x = step(1, True, 64)
+    whole(x)
+    assert arenas[1] < 2.5 * arenas[0] and arenas[1] < 0.35 * whole.plan().arena_bytes
+
+
+def test_symbolic_gradients_and_the_interpreter():
+    x, w = T.matrix("x"), ag.shared(np.eye(4) * 0.5)
+
+    def cost(keep: bool) -> Any:
+        h = x
+        for _ in range(4):
+            layer = lambda h: T.tanh(T.dot(h, w))  # noqa: E731
+            h = layer(h) if keep else ag.checkpoint(layer, h)
+        return (h**2).sum()
+
+    a = np.random.default_rng(1).standard_normal((3, 4))
+    expected = ag.function([x], T.grad(cost(True), [x, w]))(a)
+    for compiled in (True, False):
+        with ag.config(compile=compiled):
+            f = ag.function([x], T.grad(cost(False), [x, w]))
+            for e, r in zip(expected, f(a), strict=True):
+                np.testing.assert_allclose(r, e, rtol=1e-12)
+    twice = [T.grad(T.grad(cost(k), x).sum(), w) for k in (True, False)]
+    f = ag.function([x], twice)
+    np.testing.assert_allclose(*f(a), rtol=1e-10)
+
+
+def test_the_copy_is_not_merged_with_the_original():
+    run, _, x = step(2, False, 4)
+    run(x)
+    products = [k for k in run.graph.nodes if k.op is not None and k.op.name == "matmul"]
+    plain, _, x = step(2, True, 4)
+    plain(x)
+    assert len(products) > sum(k.op is not None and k.op.name == "matmul"
+                               for k in plain.graph.nodes)
+    for k, kernel in enumerate(run.plan().layout.kernels):
+        written = {b for other in run.plan().layout.kernels[:k] for b in other.writes()}
+        assert all(b in written for b in kernel.waits)
