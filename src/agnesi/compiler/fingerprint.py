@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.extents import Extent
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor
 from agnesi.ops.elementwise import Elementwise
 
-_PLAIN = (bool, int, float, str, bytes, type(None), np.dtype)
+_PLAIN = (bool, int, float, str, bytes, type(None), np.dtype, Extent)
 
 
 @cache
@@ -82,4 +83,5 @@ def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
         inputs = [numbers[n] for n in node.inputs]
         lines.append(f"{what} {inputs} {node.dtype} {node.shape} {node.outputs}")
     ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
-    return "\n".join([*lines, repr(ends)])
+    sizes = [(n, n.least, n.guess) for n in graph.extents]
+    return "\n".join([*lines, repr(ends), repr(sizes)])

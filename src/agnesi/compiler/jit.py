@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -12,6 +12,7 @@ from agnesi.compiler.compare import compared
 from agnesi.compiler.compiled import Settings
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.report import Inspectable
+from agnesi.compiler.varying import Growing, leading, told
 from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
 from agnesi.core.tensor import Tensor
@@ -45,6 +46,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.settings = settings
         self.name = getattr(function, "__name__", type(function).__name__)
         self._made: dict[Any, list[Version]] = {}
+        self._growing: dict[Any, Growing[Version]] = {}
+        self._newest: Any = None
         functools.update_wrapper(self, function)
         self.call_directly(self.dispatch)
 
@@ -87,11 +90,39 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             if found.valid():
                 return found
         cause = self._cause(key, bool(known))
+        if not known:
+            general = self._general(key, cause, leaves, tree)
+            if isinstance(general, Version):
+                return general
+            cause += general
         made = Version(self, leaves, tree)
+        self._newest = key
         self._made[key] = [*known[1 - _KEPT :], made]
-        signature = ", ".join(_told(kind_of(v)) for v in leaves)
-        self._note(made.compiled, signature, cause, made.seconds)
+        self._note(made.compiled, _signature(map(kind_of, leaves)), cause, made.seconds)
         return made
+
+    def _general(self, key: Any, cause: str, leaves: Sequence[Any], tree: Tree) -> Version | str:
+        """A version in which sizes are run-time values; or why there is none."""
+        sizes = leading(leaves)
+        rest = (tree, tuple(_kind_but_size(k) for k in key[1]), *key[2:])
+        growing = self._growing.setdefault(rest, Growing())
+        found = growing.find(sizes, Version.valid)
+        if found is not None:
+            return found
+        pattern = growing.pattern(sizes)
+        if pattern is not None:
+            try:
+                made = Version(self, leaves, tree, pattern)
+            except Exception as error:  # compiled for the present sizes, it tells what is wrong
+                growing.refuse(error)
+            else:
+                growing.add(pattern, made)
+                self._newest = key
+                kinds = map(_kind_with, key[1], pattern)
+                cause = f"{cause}; {told(pattern)}"
+                self._note(made.compiled, _signature(kinds), cause, made.seconds)
+                return made
+        return f"; no version for all sizes: {growing.refused}" if growing.refused else ""
 
     def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
         """Another function, compiled with the same settings."""
@@ -99,13 +130,13 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def _cause(self, key: Any, stale: bool) -> str:
         """Why none of the versions made so far serves."""
-        if not self._made:
+        if self._newest is None:
             return "it was the first call"
         if stale:
             return ("tensors that it uses changed shape, dtype, requires_grad or gradient, "
                     "or modules a setting")
         tree, kinds, recording, default = key
-        known_tree, known, known_recording, known_default = next(reversed(self._made))
+        known_tree, known, known_recording, known_default = self._newest
         if known_tree != tree:
             return "the arguments had a new structure"
         changed = [
@@ -141,6 +172,23 @@ def kind_of(value: Any) -> Any:
     except TypeError:
         return ("object", id(value))
     return ("static", type(value), value)
+
+
+def _kind_but_size(kind: Any) -> Any:
+    """A kind without the size of an array's leading axis."""
+    return _kind_with(kind, None if kind[0] != "array" or not kind[2] else -1)
+
+
+def _kind_with(kind: Any, size: Any) -> Any:
+    """A kind with another leading size."""
+    if size is None:
+        return kind
+    name, dtype, shape, grad = kind
+    return name, dtype, (size, *shape[1:]), grad
+
+
+def _signature(kinds: Iterable[Any]) -> str:
+    return ", ".join(map(_told, kinds))
 
 
 def _told(kind: Any) -> str:

@@ -12,7 +12,9 @@ import numpy as np
 from agnesi.compiler.failures import raiser
 from agnesi.compiler.overlap import pairs
 from agnesi.compiler.recipe import Recipe
+from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at
+from agnesi.core.extents import guess
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.kernels import Buffer, Callback, Check, Product, nested
 from agnesi.core.node import Node
@@ -43,7 +45,7 @@ class Scheduled:
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
                  clock: Clock) -> None:
-        from agnesi.codegen.program import Machine, emit_program
+        from agnesi.codegen.program import Machine, Varying, emit_program
         from agnesi.runtime import machine
         from agnesi.schedule.fuse import fuse
         from agnesi.schedule.memory import lay_out
@@ -60,36 +62,41 @@ class Scheduled:
         )
         clock.mark("schedule")
         found = machine.target()
+        reused = _reused(program.outputs[:returned], self.layout.shared, graph)
+        made = [i for i in range(returned) if i not in reused]
+        arena: Any = self.layout.arena_bytes
+        varying = None
+        if graph.extents:
+            results = tuple(n for i in made for n in graph.outputs[i].shape)
+            varying = Varying(graph.extents, self.layout.arena_slot + 1, results, arena)
         text, self.steps = emit_program(
             self.layout.kernels,
-            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names),
+            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names), varying,
         )
         clock.mark("emit")
         table = self.layout.table
         places = {id(t): i for i, t in enumerate(live)}
         kernels = list(nested(self.layout.kernels))
         self.checks = [k for k in kernels if isinstance(k, Check)]
-        reused = _reused(program.outputs[:returned], self.layout.shared, graph)
         self.recipe = Recipe(
             text,
             [places[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
             [np.ascontiguousarray(constant_value(b.node))  # type: ignore[arg-type]
              for b in table if b.role == "constant"],
-            [i for i in range(returned) if i not in reused],
-            reused, self.layout.arena_bytes, self._is_long(),
+            made, reused, guess(arena), self._is_long(),
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
         )
 
     def _is_long(self) -> bool:
         """Whether a call takes long enough for other threads to run meanwhile."""
-        work = 0
+        work: Any = 0
         for kernel in self.layout.kernels:
             if isinstance(kernel, Product):
                 batch, m, n, k = kernel.sizes
                 work += batch * m * n * k // 16
             for store in kernel.stores():
                 work += store.buffer.size
-        return work > _GIL_WORK
+        return guess(work) > _GIL_WORK
 
 
 def _leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
@@ -194,6 +201,7 @@ class Bound:
             result="tuple" if recipe.reused else result,  # type: ignore[arg-type]
             arena_bytes=recipe.arena_bytes,
             release_gil=recipe.long,
+            sizes=graph.extents,
         )
         common: dict[str, Any] = {
             "failed": raiser(recipe.failures, graph, back.failed if back else _unexpected),
@@ -214,8 +222,7 @@ class Bound:
     def _apart(self, written: Sequence[Tensor | int], arguments: Sequence[Any],
                arrays: Sequence[np.ndarray]) -> list[tuple[int, int, int, int]]:
         """Buffers that must not overlap for the direct call."""
-        sizes = [math.prod(a.shape) * np.dtype(a.dtype).itemsize if a.kind == "array" else 0
-                 for a in arguments if a.kind in _IN_BUFFERS]
+        sizes = [_bytes_of(a, i) for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
         states = {id(s.owner): len(sizes) + i for i, s in enumerate(self.states)}
         places = [t if isinstance(t, int) else states[id(t)] for t in written]
         return pairs(places, sizes, arrays)
@@ -223,6 +230,15 @@ class Bound:
     def present(self) -> bool:
         """Whether all live tensors have the memory that the code knows."""
         return all(s.owner.data is s.array for s in self.states)
+
+
+def _bytes_of(argument: Any, place: int) -> int:
+    """An argument's bytes, or -1 less its place where only the call knows them."""
+    if argument.kind != "array":
+        return 0
+    if not is_static(argument.shape):
+        return -1 - place
+    return math.prod(argument.shape) * np.dtype(argument.dtype).itemsize
 
 
 def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[Any, ...]:

@@ -13,10 +13,12 @@ from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.overlap import Footprint
 from agnesi.compiler.recorded import pullback_of, recorded
 from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
+from agnesi.compiler.varying import Pattern, check, leading, shape_with
 from agnesi.core import dtypes
 from agnesi.core.config import STATE, config
 from agnesi.core.dispatch import current
 from agnesi.core.errors import MissingInputError, TraceError, at
+from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
@@ -32,11 +34,13 @@ class Version:
         are, so that it can be called directly.
     """
 
-    def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree) -> None:
+    def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
+                 pattern: Pattern | None = None) -> None:
         start = time.perf_counter()
+        sizes = pattern or leading(leaves)
         self.owner = owner
         self.argument_tree = tree
-        symbols = [_symbol(v, i) for i, v in enumerate(leaves)]
+        symbols = [_symbol(v, i, n) for i, (v, n) in enumerate(zip(leaves, sizes, strict=True))]
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
         self.statics = [None if isinstance(s, Tensor) else v
                         for s, v in zip(symbols, leaves, strict=True)]
@@ -66,13 +70,24 @@ class Version:
         self.watched = list(trace.watched.values())
         self.footprint = self._footprint(trace, updates)
         graph = _closed(inputs, nodes)
+        if pattern is not None:
+            self._settle(graph)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(
-            [_argument(v) for v in leaves], graph, returned, updates,
+            [_argument(v, n) for v, n in zip(leaves, sizes, strict=True)], graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(trace),
             slow=owner.dispatch if self.flat else None,
         )
+        for x in self.consumed:
+            x._grad = CONSUMED
+
+    def _settle(self, graph: FunctionGraph) -> None:
+        """Make sure that the graph holds for all sizes, and that no size leaves it as a number."""
+        check(graph)
+        for value in self.outputs:
+            if isinstance(value, Extent):
+                raise UnknownSizeError(f"the size {value} is returned as a number")
 
     # -- gradients ------------------------------------------------------------------------
     def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
@@ -105,7 +120,6 @@ class Version:
                 self.cleared.append(record.owner)
             elif record.used and not self.owner.keep_grads:
                 self.consumed.append(record.owner)
-                record.owner._grad = CONSUMED
             else:
                 self.kept.append((record.owner, record.now))
 
@@ -208,23 +222,23 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
         ) from None
 
 
-def _symbol(value: Any, i: int) -> Any:
-    """What the function sees as an argument while it is traced."""
+def _symbol(value: Any, i: int, size: Any) -> Any:
+    """What the function sees as an argument of some leading size while it is traced."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
         flows = isinstance(value, Tensor) and value.requires_grad and STATE.recording
-        return stand_in(value.shape, dtypes.as_dtype(value.dtype), requires_grad=flows,
+        return stand_in(shape_with(value, size), dtypes.as_dtype(value.dtype), requires_grad=flows,
                         name=name or f"argument {i}")
     if type(value) is float:
         return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
     return value
 
 
-def _argument(value: Any) -> Any:
+def _argument(value: Any, size: Any) -> Any:
     from agnesi.runtime.entry import Arg
 
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        return Arg("array", value.dtype.name, tuple(value.shape))
+        return Arg("array", value.dtype.name, shape_with(value, size))
     if type(value) is float:
         return Arg("float")
     return Arg("identity", object=value)

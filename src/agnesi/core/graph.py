@@ -334,6 +334,13 @@ class FunctionGraph:
         """Leaves that stand for live tensors: the function's implicit inputs."""
         return [n for n in self.nodes if n.op is None and n.handle is not None]
 
+    @property
+    def extents(self) -> tuple[Extent, ...]:
+        """The run-time sizes that the inputs bring along, in order."""
+        return tuple(dict.fromkeys(
+            n for node in self.inputs for n in node.shape if isinstance(n, Extent)
+        ))
+
     def __len__(self) -> int:
         """Number of operations."""
         return sum(n.op is not None for n in self.nodes)

@@ -1,0 +1,130 @@
+"""Sizes that change from call to call: which of them become run-time values of one version.
+
+Only the sizes of leading axes do: strides of the arguments do not depend on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from agnesi.core.config import config
+from agnesi.core.dims import Shape, Size
+from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.graph import FunctionGraph, inferred
+from agnesi.core.node import Node
+
+V = TypeVar("V")
+#: The leading size of every argument; None for those without axes.
+Leading = tuple[int | None, ...]
+Pattern = tuple[Size | None, ...]
+#: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own.
+_LEAST = 2
+_KEPT = 8
+_SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131, 137))
+
+
+def leading(values: Sequence[Any]) -> Leading:
+    """The leading sizes of arguments."""
+    shapes = [getattr(v, "shape", ()) for v in values]
+    return tuple(s[0] if s else None for s in shapes)
+
+
+class Growing(Generic[V]):
+    """The versions of a function for arguments that differ in leading sizes only.
+
+    Attributes
+    ----------
+    refused : str
+        Why there is no version for all sizes; empty where there is none yet, or some.
+    """
+
+    def __init__(self) -> None:
+        self.refused = ""
+        self._seen: list[Leading] = []
+        self._made: list[tuple[Pattern, V]] = []
+
+    def find(self, sizes: Leading, valid: Callable[[V], bool]) -> V | None:
+        """A version that takes these sizes."""
+        return next((v for p, v in reversed(self._made) if fits(p, sizes) and valid(v)), None)
+
+    def pattern(self, sizes: Leading) -> Pattern | None:
+        """Which sizes are run-time values of a version to be made now; None for none."""
+        if sizes not in self._seen:
+            self._seen = [*self._seen[1 - _KEPT :], sizes]
+        if self.refused or not config.compile:
+            return None
+        columns = list(zip(*self._seen, strict=True))
+        extents: dict[tuple[Any, ...], Extent] = {}
+        pattern: list[Size | None] = []
+        for column, size in zip(columns, sizes, strict=True):
+            if size is None or len(set(column)) == 1:
+                pattern.append(size)
+                continue
+            if size < _LEAST:
+                return None
+            pattern.append(extents.setdefault(column, _extent(len(extents), size)))
+        return tuple(pattern) if extents else None
+
+    def add(self, pattern: Pattern, version: V) -> None:
+        """A version for all sizes of a pattern."""
+        self._made = [*self._made[1 - _KEPT :], (pattern, version)]
+
+    def refuse(self, error: Exception) -> None:
+        """Do not try again."""
+        self.refused = str(error).partition("\n")[0] or type(error).__name__
+
+
+def _extent(number: int, size: int) -> Extent:
+    return Extent.named(f"n{number}", _LEAST, max(16, 1 << (size - 1).bit_length()))
+
+
+def fits(pattern: Pattern, sizes: Leading) -> bool:
+    """Whether sizes are of a pattern."""
+    known: dict[Extent, int] = {}
+    for wanted, size in zip(pattern, sizes, strict=True):
+        if isinstance(wanted, Extent):
+            if size is None or size < _LEAST or known.setdefault(wanted, size) != size:
+                return False
+        elif wanted != size:
+            return False
+    return True
+
+
+def shape_with(value: Any, size: Size | None) -> Shape:
+    """An argument's shape with another leading size."""
+    shape = tuple(value.shape)
+    return shape if size is None else (size, *shape[1:])
+
+
+def told(pattern: Pattern) -> str:
+    """For people: what a version takes."""
+    names = dict.fromkeys(n for n in pattern if isinstance(n, Extent))
+    return f"{', '.join(map(str, names))} may be any size from {_LEAST} on"
+
+
+def check(graph: FunctionGraph) -> FunctionGraph:
+    """The graph, if inferring it with numbers gives what it says; an error if not."""
+    names = graph.extents
+    for sample in _SAMPLES:
+        known: dict[Any, Any] = dict(zip(names, sample, strict=False))
+        done: dict[Node, Node] = {}
+        for node in graph.nodes:
+            done[node] = new = _sampled(node, done, known)
+            if new.shape != _valued(node.shape, known):
+                raise UnknownSizeError(
+                    f"{node.op.name} makes {new.shape} of {known}, not {node.shape}"
+                )
+    return graph
+
+
+def _sampled(node: Node, done: dict[Node, Node], known: dict[Any, Any]) -> Node:
+    if node.op is not None:
+        inputs = tuple([done[n] for n in node.inputs])
+        return inferred(node, inputs, lambda size: _valued((size,), known)[0])
+    shape: Any = _valued(node.shape, known)
+    return Node(None, (), shape, node.dtype, value=node.value, handle=node.handle)
+
+
+def _valued(shape: Shape, known: dict[Any, Any]) -> Shape:
+    return tuple(n.value(known) if isinstance(n, Extent) else n for n in shape)
