@@ -45,7 +45,6 @@ class _Fuser:
         self._waits: dict[Buffer, None] = {}
         self.program.buffers = list(leaves.values())
         self._claim_outputs(outputs)
-        self._continue_bases(order)
         self._note_checks(order)
         for cluster in self._ordered(order):
             known = len(self.program.kernels)
