@@ -112,7 +112,7 @@ class Compiled:
 
     def _kept_recipe(self) -> Recipe:
         """The recipe from the disk cache, or made now and kept there."""
-        from agnesi.runtime import diskcache
+        from agnesi.runtime import diskcache, support
 
         name = self._cache_name()
         kept = diskcache.get(name) if name else None
@@ -120,6 +120,7 @@ class Compiled:
             recipe = Recipe.unpacked(kept)
             self.clock.mark("recall")
             return recipe
+        support.ahead()
         recipe = self.scheduled.recipe
         if name and not recipe.callbacks:
             diskcache.put(name, recipe.packed())

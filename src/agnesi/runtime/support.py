@@ -6,11 +6,15 @@ function, so it comes from the disk cache, and no compiled function pays for an 
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import ctypes
 import functools
 import os
 import platform
 import sys
+import threading
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -43,6 +47,7 @@ _RELAX = {
 }
 _METH_FASTCALL_KEYWORDS = 0x82
 _KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
+_compiling = threading.Lock()
 
 
 class _MethodDef(ctypes.Structure):
@@ -81,7 +86,7 @@ def native() -> machine.Code:
             "objects in a way that this version of agnesi does not know; compiled functions need "
             "another version of either"
         )
-    code = machine.load(source())
+    code = _compiled()
     for index, address in enumerate(_api(code)):
         ctypes.c_void_p.from_address(code.address("api") + 8 * index).value = address
     _call(code, "platform_reset")
@@ -96,6 +101,28 @@ def native() -> machine.Code:
         )
     _immortal(code)
     return code
+
+
+def ahead() -> None:
+    """Begin to compile the module in another thread, while this one has other things to do."""
+    if not _code.cache_info().currsize:
+        run = functools.partial(contextvars.copy_context().run, _quietly, _compiled)
+        threading.Thread(target=run, name="agnesi-native").start()
+
+
+def _quietly(function: Callable[[], Any]) -> None:
+    with contextlib.suppress(Exception):  # whoever needs the module will meet it again
+        function()
+
+
+def _compiled() -> machine.Code:
+    with _compiling:
+        return _code()
+
+
+@functools.cache
+def _code() -> machine.Code:
+    return machine.load(source())
 
 
 def source(waiting: str = "") -> str:
