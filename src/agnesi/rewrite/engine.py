@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from agnesi.core.config import STATE
-from agnesi.core.graph import FunctionGraph, Interner, inherit, no_gc
+from agnesi.core.graph import FunctionGraph, Interner, copied, inherit, no_gc
 from agnesi.core.node import Node
-from agnesi.rewrite.rules import STAGES, GraphRule, Rule
+from agnesi.core.record import replace
+from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
 
 PRESETS: dict[str, tuple[str, ...]] = {
     "None": (),
@@ -179,7 +181,12 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
     Operations that are defined by simpler ones are expanded behind the stabilize stage, whose
     rules look for them; its rules do not run on what comes out.
     """
+    def inner(body: FunctionGraph) -> FunctionGraph:
+        return run(body, rules, Report())
+
+    rules = [r.with_inner(inner) if isinstance(r, InsideRule) else r for r in rules]
     with outside_traces(), no_gc():
+        graph = bodies_settled(graph, inner)
         for stage in STAGES:
             if stage == "specialize":
                 graph = graph.expand()
@@ -187,6 +194,30 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
             if any(r.stage == stage for r in active):
                 graph = _stage(graph, stage, active, report)
     return graph
+
+
+def bodies_settled(graph: FunctionGraph,
+                   inner: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
+    """The graph with the graphs that its operations hold settled."""
+    if not any(n.op is not None and n.op.bodies for n in graph.nodes):
+        return graph
+    interner = Interner()
+    done: dict[Node, Node] = {n: interner.add(n) for n in graph.inputs}
+    settled: dict[Any, Any] = {}
+    for node in graph.nodes:
+        if node in done:
+            continue
+        op = node.op
+        new = interner.rebuilt(node, tuple([done[n] for n in node.inputs]))
+        if op is not None and op.bodies:
+            if op not in settled:
+                bodies = {name: getattr(op, name).mapped(inner) for name in op.bodies}
+                settled[op] = replace(op, **bodies)
+            new = copied(new, new.inputs)
+            new.op = settled[op]
+            new = interner.add(new)
+        done[node] = new
+    return FunctionGraph.of(graph.inputs, [done[n] for n in graph.outputs])
 
 
 def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule],
@@ -197,8 +228,9 @@ def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule],
     firings: Counter[str] = Counter()
     for rule in globals_:
         new = rule.on_graph(graph)
-        firings[rule.name] += new is not graph
-        graph = new
+        if new is not graph:
+            firings[rule.name] += 1
+            graph = new
     while True:
         did = StageReport(stage, before, firings=firings.copy())
         active = [r for r in local if r.name not in report.endless]

@@ -8,8 +8,8 @@ import importlib
 from agnesi.rewrite.rules import Book, Rule
 
 _FILES = (
-    "canonical", "algebra", "movement", "reductions", "stable", "softmaxes", "quotients",
-    "specialize",
+    "loops", "canonical", "algebra", "movement", "reductions", "stable", "softmaxes", "quotients",
+    "specialize", "scatter",
 )
 #: Rules registered by users, to be tried before and after the built-in ones.
 OWN = {"first": Book(), "last": Book()}

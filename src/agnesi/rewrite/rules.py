@@ -106,6 +106,19 @@ class GraphRule(Rule):
         return FunctionGraph(new.inputs, new.outputs)
 
 
+@dataclass(frozen=True, eq=False)
+class InsideRule(GraphRule):
+    """A function on a whole graph that also gets a function which settles graphs inside of it."""
+
+    inside: Callable[[FunctionGraph, Any], FunctionGraph] = field(default=lambda graph, _: graph)
+
+    def with_inner(self, improve: Callable[[FunctionGraph], FunctionGraph]) -> GraphRule:
+        """The rule as one on whole graphs alone."""
+        return GraphRule(
+            self.name, self.stage, self.tags, self.ops, lambda graph: self.inside(graph, improve)
+        )
+
+
 def conformed(new: Node, old: Node, rule: str) -> Node:
     """The replacement at the type of what it replaces: broadcast if that is all that lacks."""
     if new.dtype != old.dtype:

@@ -1,0 +1,469 @@
+"""Loops made better: merged, without what nobody needs, with work moved out of them.
+
+What does not change from step to step is computed once before the loop.  What depends on rows of
+sequences only is computed for all rows at once: products over time become one.  Sums that a step
+adds a product to become one product behind the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from agnesi.core.dims import product
+from agnesi.core.dispatch import Item, apply, graph_node
+from agnesi.core.graph import FunctionGraph, Interner
+from agnesi.core.loops import is_heavy
+from agnesi.core.node import Node, toposort
+from agnesi.core.tensor import symbol
+from agnesi.ops.arith import add, subtract
+from agnesi.ops.convert import number
+from agnesi.ops.elementwise import Elementwise
+from agnesi.ops.expand import BroadcastTo, broadcast_to
+from agnesi.ops.loop import Scan
+from agnesi.ops.matmul import MatMul
+from agnesi.ops.movement import Permute, Reshape
+from agnesi.ops.reduce import Reduce, reducer
+from agnesi.ops.slices import FULL, Slice
+from agnesi.rewrite.rowwise import Value, over_rows, summed_product
+from agnesi.rewrite.rules import Book, InsideRule
+from agnesi.rewrite.scan import Carry, Key, Model
+
+BOOK = Book()
+Improve = Callable[[FunctionGraph], FunctionGraph]
+#: Bytes that a value may take over all rows, to be computed or kept outside of the loop.
+_MOST_BYTES = 1 << 28
+#: Elements of a row up to which elementwise work is done for all rows at once: anything, and what
+#: is costly.  Longer rows fill the vectors of the processor by themselves.
+_FEW, _SOME = 8, 64
+_ROUNDS = 4
+
+
+def loops(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
+    """Merge scans, drop what nobody needs from them, and move work out of them."""
+    for _ in range(_ROUNDS):
+        if not any(type(n.op) is Scan for n in graph.nodes):
+            return graph
+        better = _Round(graph, improve).graph
+        if better is None:
+            return graph
+        graph = better
+    return graph
+
+
+BOOK.add(InsideRule("loops", "canonicalize", (), ("scan",), inside=loops))
+
+
+class _Round:
+    """One pass over a graph; ``graph`` is None where nothing changed."""
+
+    def __init__(self, graph: FunctionGraph, improve: Improve) -> None:
+        self.improve = improve
+        self.order = graph.nodes
+        self.users: dict[Node, list[Node]] = {}
+        for node in self.order:
+            for n in node.inputs:
+                self.users.setdefault(n, []).append(node)
+        self.results = set(graph.outputs)
+        self.groups = self._grouped()
+        self.now: dict[Node, Node] = {n: n for n in graph.inputs}
+        self.interner = Interner()
+        self.found: dict[Key, Node] = {}
+        self.lasts: dict[Node, Node] = {}
+        self.changed = False
+        self._map(graph.outputs)
+        outputs = [self.now[n] for n in graph.outputs]
+        self.graph = FunctionGraph.of(graph.inputs, outputs) if self.changed else None
+
+    # -- groups -----------------------------------------------------------------------------
+    def _grouped(self) -> dict[Node, list[Node]]:
+        """Scans that can run as one, by member: as many other scans come before each of them."""
+        level: dict[Node, int] = {}
+        groups: list[list[Node]] = []
+        for node in self.order:
+            deep = max((level[n] for n in node.inputs), default=0)
+            level[node] = deep + (type(node.op) is Scan)
+            if type(node.op) is not Scan:
+                continue
+            beside = (g for g in groups if level[g[0]] == level[node])
+            home = next((g for g in beside if _fit(g[0], node)), None)
+            if home is None:
+                groups.append([node])
+            else:
+                home.append(node)
+        return {n: g for g in groups for n in g}
+
+    # -- mapping ----------------------------------------------------------------------------
+    def _map(self, outputs: Sequence[Node]) -> None:
+        stack = list(reversed(outputs))
+        while stack:
+            node = stack[-1]
+            if node in self.now:
+                stack.pop()
+                continue
+            members = self.groups.get(node, [node])
+            waiting = [n for m in members for n in m.inputs if n not in self.now]
+            if waiting:
+                stack.extend(waiting)
+            elif type(node.op) is Scan:
+                self._scans(members)
+            else:
+                self.now[node] = self._mapped(node)
+
+    def _mapped(self, node: Node) -> Node:
+        if type(node.op) is Item and type(node.inputs[0].op) is Scan:
+            return self.found[node.inputs[0], node.op.index]
+        if type(node.op) is Slice and node in self.lasts:
+            return self.lasts[node]
+        return self.interner.rebuilt(node, tuple([self.now[n] for n in node.inputs]))
+
+    def _scans(self, members: list[Node]) -> None:
+        """Rebuild scans as one."""
+        model = Model(members, self.now)
+        if model.torn:  # they do not stop together
+            for m in members:
+                self.groups[m] = [m]
+            self._scans(members[:1])
+            return
+        before = _summary(members)
+        made = _Better(model, self._wanted(members), self.improve)
+        self.found.update(made.results)
+        for (scan, index), final in made.lasts.items():
+            for item in self._items(scan, index):
+                for cut in self.users.get(item, ()):
+                    self.lasts[cut] = _rest(cut, final)
+        for m in members:
+            self.now[m] = self.found.get((m, 0), m)
+        self.changed |= len(members) > 1 or made.changed or before != made.summary
+
+    # -- users ------------------------------------------------------------------------------
+    def _items(self, scan: Node, index: int) -> list[Node]:
+        if scan.op.outputs == 1:
+            return [scan]
+        return [n for n in self.users.get(scan, ()) if n.op.index == index]
+
+    def _wanted(self, members: Sequence[Node]) -> dict[Key, bool]:
+        """Results that are used; False where the last row is all that is used."""
+        found = {}
+        for scan in members:
+            op = scan.op
+            for i in range(op.outputs):
+                items = self._items(scan, i)
+                users = [u for n in items for u in self.users.get(n, ())]
+                if not users and not any(n in self.results for n in items):
+                    continue
+                stacked = op.carries <= i < op.carries + op.stacked
+                end = (0, -op.length) if op.reverse else (-1, op.length - 1)
+                found[scan, i] = not (
+                    stacked and op.length and not op.counted
+                    and not any(n in self.results for n in items)
+                    and all(type(u.op) is Slice and u.op.key[0] in end for u in users)
+                )
+        return found
+
+
+def _fit(a: Node, b: Node) -> bool:
+    """Whether two scans, of which none needs the other, can run as one."""
+    p, q = a.op, b.op
+    if (p.length, p.reverse, p.until, p.counted) != (q.length, q.reverse, q.until, q.counted):
+        return False
+    if p.counted and a.inputs[0] is not b.inputs[0]:
+        return False
+    if p.until:
+        return a.inputs == b.inputs
+    mine, its = p.split(a.inputs), q.split(b.inputs)
+    return bool({*mine[1]} & {*its[1]}) or not (mine[1] or its[1]) or a.inputs == b.inputs
+
+
+def _summary(scans: Sequence[Node]) -> Any:
+    """What a change would show in: the numbers of a scan's operands and results."""
+    return [(len(s.inputs), s.op.outputs, len(s.op.body.graph)) for s in scans]
+
+
+def _rest(cut: Node, final: Node) -> Node:
+    """The rest of a slice whose first entry was the last row."""
+    key = cut.op.key[1:]
+    return final if all(e == FULL for e in key) else graph_node(apply(Slice(key), symbol(final)))
+
+
+class _Better:
+    """A model made better, and built."""
+
+    def __init__(self, model: Model, wanted: Mapping[Key, bool], improve: Improve) -> None:
+        self.model = model
+        self.results: dict[Key, Node] = {}
+        self.changed = False
+        self._ends: list[Key] = []
+        model.keep(wanted.__contains__)
+        if isinstance(model.length, int):
+            self._last_rows([k for k, whole in wanted.items() if not whole])
+        self._constants()
+        self._invariants()
+        self._sequences()
+        sums = self._sums()
+        found, stacked = model.built(improve, [n for s in sums for n in s.needs])
+        self.results.update(found)
+        self._add_sums(sums, stacked)
+        self.lasts = {key: self.results[key] for key in self._ends}
+        self.summary = _summary([n for n in dict.fromkeys(
+            m.inputs[0] if type(m.op) is Item else m for m in found.values()
+        ) if type(n.op) is Scan])
+
+    def _computed(self, key: Key, node: Node) -> None:
+        """Note that a result is known without the loop."""
+        self.results[key] = node
+        self.changed = True
+
+    # -- results ----------------------------------------------------------------------------
+    def _last_rows(self, keys: Iterable[Key]) -> None:
+        """Of rows of which only the last is used, only the last is kept: as a carry."""
+        model = self.model
+        for key in keys:
+            node = model.rows.pop(key)
+            carry = next((c for c in model.carries if c.following is node), None)
+            if carry is None:
+                inside = model.interner.add(Node(None, (), node.shape, node.dtype))
+                zeros = broadcast_to(number(0, node.dtype), tuple(node.shape))
+                carry = Carry(inside, graph_node(zeros), node)
+                model.carries.append(carry)
+            model.last[key] = carry
+            self._ends.append(key)
+            self.changed = True
+
+    def _constants(self) -> None:
+        """Carries that never change are constants."""
+        model = self.model
+        while True:
+            still = [c for c in model.carries if c.following is c.inside]
+            if not still:
+                return
+            for key, carry in list(model.last.items()):
+                if carry in still:
+                    self._computed(key, carry.first)
+                    del model.last[key]
+            model.carries = [c for c in model.carries if c not in still]
+            model.replace({c.inside: model.constant_for(c.first) for c in still})
+            self.changed = True
+
+    # -- before the loop --------------------------------------------------------------------
+    def _invariants(self) -> None:
+        """What depends on constants only is computed once, where that does not take more room."""
+        model = self.model
+        outside: dict[Node, Node] = dict(model.constants)
+        new: dict[Node, Node] = {}
+        inputs = {*model.sequences, *(c.inside for c in model.carries)}
+        for node in model.nodes():
+            if node in outside or node in inputs:
+                continue
+            if node.op is None:
+                outside[node] = node
+            elif all(n in outside for n in node.inputs) and node.op.condition is None:
+                outside[node] = _copied(node, [outside[n] for n in node.inputs])
+                if node.outputs is None and not _is_spread(node):
+                    new[node] = outside[node]
+        model.replace({n: model.constant_for(o) for n, o in _outermost(model, new).items()})
+        self.changed |= bool(new)
+
+    def _sequences(self) -> None:
+        """What depends on rows of sequences only is computed for all rows at once."""
+        model = self.model
+        if not isinstance(model.length, int):
+            return
+        self.whole = _Whole(model)
+        rows = self.whole.rows
+        if model.stop is None and model.count is None:
+            for key, node in list(model.rows.items()):
+                if node in rows or node in model.constants:
+                    self._computed(key, self.whole.of(node))
+                    del model.rows[key]
+        new = {n: o for n, o in rows.items() if n.op is not None and _is_worth(n)
+               and model.length * _bytes(n) <= _MOST_BYTES}
+        new = _outermost(model, new)
+        model.replace({n: model.sequence_for(o) for n, o in new.items()})
+        model.keep({*model.rows, *model.last}.__contains__)
+        self.changed |= bool(new)
+
+    # -- behind the loop --------------------------------------------------------------------
+    def _sums(self) -> list[_Sum]:
+        """Carries to which every step adds something that no step reads: one sum at the end."""
+        model = self.model
+        if not isinstance(model.length, int) or model.stop is not None or not model.length:
+            return []
+        self.whole = _Whole(model)
+        users = model.users()
+        sums = [
+            s for s in (_sum_of(c, users, self.whole) for c in model.carries) if s is not None
+        ]
+        if not sums:
+            return []
+        given = {n for s in sums if s.pair for n in s.needs} | set(model.rows.values())
+        sums = [s for s in sums if s.settled(self.whole, given, model.count is not None)]
+        gone = {s.carry for s in sums}
+        for s in sums:
+            s.keys = [k for k, c in model.last.items() if c is s.carry]
+        model.last = {k: c for k, c in model.last.items() if c not in gone}
+        model.carries = [c for c in model.carries if c not in gone]
+        self.changed |= bool(sums)
+        return sums
+
+    def _add_sums(self, sums: Sequence[_Sum], stacked: Mapping[Node, Node]) -> None:
+        for s in sums:
+            total = symbol(s.total(self.whole, stacked, self.model.length))
+            first = symbol(s.carry.first)
+            value = graph_node((subtract if s.negative else add)(first, total))
+            self.results.update(dict.fromkeys(s.keys, value))
+
+
+class _Whole:
+    """Values of a body for all rows at once, where they depend on sequences only."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.outside: dict[Node, Node] = dict(model.constants)
+        self.rows: dict[Node, Node] = dict(model.sequences)
+        inside = {c.inside for c in model.carries}
+        for node in model.nodes():
+            if node not in inside:
+                self.add(node)
+
+    def add(self, node: Node) -> None:
+        """Note a node's rows, if they can be computed from what is known."""
+        if node in self.rows or node in self.outside:
+            return
+        if node.op is None:
+            if node not in self.model.sequences and node.value is not None:
+                self.outside[node] = node
+        elif all(n in self.outside for n in node.inputs):
+            self.outside[node] = _copied(node, [self.outside[n] for n in node.inputs])
+        elif node.outputs is None and all(n in self for n in node.inputs):
+            found = over_rows(node, [self.value(n) for n in node.inputs], self.model.length)
+            if found is not None:
+                self.rows[node] = found
+
+    def __contains__(self, node: Node) -> bool:
+        return node in self.rows or node in self.outside
+
+    def value(self, node: Node) -> Value:
+        """A node outside, and whether it has rows."""
+        return (self.rows[node], True) if node in self.rows else (self.outside[node], False)
+
+    def of(self, node: Node) -> Node:
+        """All rows of a node."""
+        if node in self.rows:
+            return self.rows[node]
+        shape = (self.model.length, *node.shape)
+        return graph_node(broadcast_to(symbol(self.outside[node]), shape))
+
+
+class _Sum:
+    """A carry to which every step adds ``part``, a product of the ``pair`` or anything else.
+
+    ``needs`` lists nodes of the body whose rows must be kept.
+    """
+
+    def __init__(self, carry: Carry, part: Node, negative: bool) -> None:
+        self.carry = carry
+        self.part = part
+        self.negative = negative
+        self.pair: tuple[Node, Node] | None = None
+        self.transposed = False
+        self.needs: list[Node] = []
+        self.keys: list[Key] = []
+        if type(part.op) is MatMul and len(part.inputs[0].shape) == len(part.inputs[1].shape) == 2:
+            a, b = part.inputs
+            self.transposed = type(a.op) is Permute
+            self.pair = (a.inputs[0] if self.transposed else a, b)
+
+    def settled(self, whole: _Whole, given: set[Node], counted: bool) -> bool:
+        """Whether the sum is best made at the end; ``given`` nodes have rows there anyway."""
+        if self.pair is not None:
+            return bool(self.needs) or not counted
+        if counted:
+            return False
+        known = [n for n in toposort([self.part], lambda n: n in given) if n in given]
+        if len(known) > 2 or (not known and self.part not in whole):
+            return False
+        self.needs = known
+        later = _later(whole, dict.fromkeys(known))
+        for node in toposort([self.part]):
+            later.add(node)
+        return self.part in later
+
+    def total(self, whole: _Whole, stacked: Mapping[Node, Node], length: int) -> Node:
+        """The sum over all steps."""
+        later = _later(whole, {n: stacked[n] for n in self.needs})
+        if self.pair is not None:
+            a, b = map(later.value, self.pair)
+            return summed_product(a, b, self.transposed, length)
+        for node in toposort([self.part], lambda n: n in later):
+            later.add(node)
+        return graph_node(apply(reducer("add", (0,), False), symbol(later.of(self.part))))
+
+
+def _later(whole: _Whole, stacked: Mapping[Node, Node | None]) -> _Whole:
+    """What is known behind the loop: some rows more."""
+    later = _Whole.__new__(_Whole)
+    later.model = whole.model
+    later.outside = dict(whole.outside)
+    later.rows = {**whole.rows, **{
+        n: o if o is not None else Node(None, (), (whole.model.length, *n.shape), n.dtype)
+        for n, o in stacked.items()
+    }}
+    return later
+
+
+def _sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: _Whole) -> _Sum | None:
+    """The carry as a sum over the steps, if it is one."""
+    following = carry.following
+    op = following.op
+    if op is None or op.name not in ("add", "subtract") or users[carry.inside] != [following]:
+        return None
+    a, b = following.inputs
+    if a is b or carry.inside not in (a, b) or (op.name == "subtract" and a is not carry.inside):
+        return None
+    if users[following] != [carry] or following.dtype.kind not in "fc":
+        return None
+    found = _Sum(carry, b if a is carry.inside else a, op.name == "subtract")
+    if found.part.shape != carry.inside.shape:
+        return None
+    if found.pair is not None:
+        found.needs = [n for n in found.pair if n not in whole]
+        if sum(_bytes(n) for n in found.needs) * whole.model.length > _MOST_BYTES:
+            return None
+    return found
+
+
+def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
+    """Those of the nodes that others than themselves use."""
+    users = model.users()
+    return {n: o for n, o in found.items()
+            if any(not isinstance(u, Node) or u not in found for u in users.get(n, ()))}
+
+
+def _is_spread(node: Node) -> bool:
+    """Whether a node only takes more room than what it is computed from, or none at all."""
+    return isinstance(node.op, (BroadcastTo, Permute, Reshape, Slice)) or not node.inputs
+
+
+def _is_worth(node: Node) -> bool:
+    """Whether computing all rows at once is faster than in the loop."""
+    if type(node.op) is MatMul:
+        return True
+    size = max(_size(n) for n in (node, *node.inputs))
+    if isinstance(node.op, (Elementwise, Reduce)):
+        return size <= (_SOME if is_heavy(node.op.name) else _FEW)
+    return False
+
+
+def _size(node: Node) -> int:
+    return product(node.shape)  # type: ignore[return-value]
+
+
+def _bytes(node: Node) -> int:
+    return _size(node) * node.dtype.itemsize
+
+
+def _copied(node: Node, inputs: Sequence[Node]) -> Node:
+    new = Node(node.op, tuple(inputs), node.shape, node.dtype, where=node.where, name=node.name)
+    new.outputs = node.outputs
+    return new
