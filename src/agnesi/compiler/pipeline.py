@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class Scheduled:
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
                  clock: Clock) -> None:
+        from agnesi.codegen.conv import preferred
         from agnesi.codegen.program import Machine, Varying, emit_program
         from agnesi.runtime import machine
         from agnesi.schedule.fuse import fuse
@@ -55,13 +57,15 @@ class Scheduled:
             (buffers[id(graph.inputs[t])] if isinstance(t, int) else _state(t, graph, buffers), i)
             for t, i in updates
         ]
-        program = fuse(graph.outputs, buffers)
+        found = machine.target()
+        program = fuse(
+            graph.outputs, buffers, partial(preferred, vector_bits=found.vector_bits)
+        )
         self.layout = lay_out(
             program, [(t, program.outputs[i]) for t, i in targets],
             [buffers[id(graph.inputs[i])] for i in donated],
         )
         clock.mark("schedule")
-        found = machine.target()
         reused = _reused(program.outputs[:returned], self.layout.shared, graph)
         made = [i for i in range(returned) if i not in reused]
         arena: Any = self.layout.arena_bytes

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core import loops
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
+from agnesi.core.loops import Affine
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -48,9 +50,13 @@ def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
 
 # -- operations -------------------------------------------------------------------------------
 class _Bilinear(Op):
-    """Two operands, linear in each."""
+    """Two operands, linear in each.  ``lower`` is what compiled code does without a kernel."""
 
     bilinear = True
+    template = "conv"
+
+    def reduction(self, a: Any, b: Any) -> Ints:
+        return (1,)
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
         ta, tb = ts
@@ -88,6 +94,16 @@ class Conv(_Bilinear):
         y = y.reshape(groups, shape[0], -1, out // groups).transpose(1, 0, 3, 2)
         return np.ascontiguousarray(y).reshape(shape)
 
+    def lower(self, at: Any, x: Any, w: Any) -> Any:
+        group, _ = at[1].divmod(w.shape[0] // self.groups)
+        runs = self.windows.reads(at[2:], w.shape[2:], x.shape[2:])
+
+        def term(c: Affine, places: tuple[Place, ...]) -> Any:
+            value = x(at[0], group * w.shape[1] + c, *(p.at for p in places))
+            return _times(value, w(at[1], c, *(p.tap for p in places)), places)
+
+        return _total(at, w.shape[1], runs, term)
+
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, w: Tensor) -> tuple[Any, ...]:
         to_x = to_w = None
         if x.requires_grad:
@@ -124,6 +140,19 @@ class ConvGradX(_Bilinear):
             padded[where] += part.reshape(*self.shape[:2], *places)
         return np.ascontiguousarray(self.windows.inner(padded))
 
+    def lower(self, at: Any, g: Any, w: Any) -> Any:
+        group, channel = at[1].divmod(w.shape[1])
+        each = w.shape[0] // self.groups
+        runs = self.windows.covers(at[2:], w.shape[2:], self.shape[2:], g.shape[2:])
+
+        def term(o: Affine, places: tuple[Place, ...]) -> Any:
+            filter_ = group * each + o
+            value = g(at[0], filter_, *(p.at for p in places))
+            taps = (_within_kernel(p.tap, k) for p, k in zip(places, w.shape[2:], strict=True))
+            return _times(value, w(filter_, channel, *taps), places)
+
+        return _total(at, each, runs, term)
+
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, w: Tensor) -> tuple[Any, ...]:
         to_g = to_w = None
         if g.requires_grad:
@@ -152,6 +181,20 @@ class ConvGradW(_Bilinear):
         columns = _columns(x, self.windows, self.shape[2:], self.groups)
         return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
 
+    def lower(self, at: Any, x: Any, g: Any) -> Any:
+        group, _ = at[0].divmod(self.shape[0] // self.groups)
+        channel = group * self.shape[1] + at[1]
+
+        def body(n: Affine, *window: Affine) -> Any:
+            runs = self.windows.reads(window, self.shape[2:], x.shape[2:])
+            places = tuple(run.place(t) for run, t in zip(runs, at[2:], strict=True))
+            value = x(n, channel, *(p.at for p in places))
+            return _times(value, g(n, at[0], *window), places)
+
+        avoid = frozenset().union(*(i.free for i in at))
+        sizes = (g.shape[0], *g.shape[2:])
+        return loops.reduce_("add", sizes, body, avoid, [32 + i for i in range(len(sizes))])
+
     def vjp(self, h: Tensor, y: Tensor, x: Tensor, g: Tensor) -> tuple[Any, ...]:
         to_x = to_g = None
         if x.requires_grad:
@@ -162,6 +205,42 @@ class ConvGradW(_Bilinear):
 
     def resolve(self, known: Any) -> Op:
         return ConvGradW(self.windows, self.groups, tuple(map(known, self.shape)))
+
+
+# -- in the loop language -----------------------------------------------------------------------
+def _times(value: Any, factor: Any, places: tuple[Place, ...]) -> Any:
+    """The product, or zero where the place lies outside."""
+    inside = all_of([p.inside for p in places])
+    if inside is not None:
+        value = loops.where(inside, value, loops.const(0, value.dtype))
+    return loops.call("multiply", value, factor)
+
+
+def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:
+    """Sum over the channels of a group, and over the places."""
+    avoid = frozenset().union(*(i.free for i in at))
+    if channels == 1:
+        return fold("add", runs, at, lambda places: term(Affine(), places))
+    if count(runs) <= UNROLLED:
+        return loops.reduce_(
+            "add", [channels],
+            lambda c: fold("add", runs, (*at, c), lambda places: term(c, places)), avoid, [31],
+        )
+
+    def body(c: Affine, *js: Affine) -> Any:
+        return term(c, tuple(run.place(j) for run, j in zip(runs, js, strict=True)))
+
+    sizes = [channels, *(r.length for r in runs)]
+    return loops.reduce_("add", sizes, body, avoid, [31 + i for i in range(len(sizes))])
+
+
+def _within_kernel(tap: Affine, size: int) -> Affine:
+    """A tap that may lie outside of the kernel, where it does not count, as one that can be read."""
+    if not tap.terms:
+        return loops.Affine(min(tap.const, size - 1))
+    return loops.atom_of(
+        loops.call("minimum", loops.index(tap), loops.const(size - 1, "int64"))
+    )
 
 
 # -- parameters -------------------------------------------------------------------------------

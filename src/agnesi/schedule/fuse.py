@@ -12,6 +12,7 @@ from agnesi.core.kernels import (
     Buffer,
     Callback,
     Check,
+    Convolution,
     Kernel,
     Matrix,
     Nest,
@@ -25,20 +26,29 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, flattened, one_batch
+from agnesi.schedule.convolutions import is_convolution, sizes_of
+from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
 
 
-def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
-    """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id."""
-    return _Fuser(outputs, leaves).program
+def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
+         prefers: Prefers | None = None) -> Program:
+    """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id.
+
+    ``prefers`` tells what convolutions cost with which orders of axes in memory.
+    """
+    return _Fuser(outputs, leaves, prefers).program
 
 
 class _Fuser:
-    def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer]) -> None:
+    def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
+                 prefers: Prefers | None) -> None:
         self.program = Program()
         self.program.leaves = leaves
         order = toposort(outputs)
+        self.prefers = prefers
+        self.orders = orders(order, outputs, prefers) if prefers is not None else {}
         self.plan = Plan(order, outputs)
         self.buffers: dict[int, Buffer] = dict(leaves)
         self._reads: dict[Any, Read] = {}
@@ -90,7 +100,10 @@ class _Fuser:
 
     # -- buffers --------------------------------------------------------------------------
     def _new(self, node: Node, role: str) -> Buffer:
-        buffer = Buffer(node.shape, node.dtype, role, node=node)
+        strides = None
+        if role == "temporary" and id(node) in self.orders:
+            strides = strides_in(self.orders[id(node)], node.shape)
+        buffer = Buffer(node.shape, node.dtype, role, node=node, strides=strides)
         self.program.buffers.append(buffer)
         return buffer
 
@@ -198,7 +211,7 @@ class _Fuser:
             elif root.op.name != "item":
                 self._callback(root)
         elif cluster.product is not None:
-            self._product(cluster)
+            (self._convolution if is_convolution(cluster.product) else self._product)(cluster)
         else:
             self._nest(cluster)
 
@@ -210,7 +223,7 @@ class _Fuser:
             at = _at_of(root.shape, axes)
             buffer = self._buffer(root)
             body.append(Store(buffer, buffer.place(at), self._read(root, inside)(*at)))
-        self.program.kernels.append(Nest(list(cluster.roots), axes, body))
+        self.program.kernels.append(Nest(list(cluster.roots), by_memory(axes, body), body))
 
     def _parts(self, root: Node) -> None:
         buffer = self._buffer(root)
@@ -226,9 +239,8 @@ class _Fuser:
             target = tuple(
                 i * step + start for i, start, step in zip(at, part.start, part.step, strict=True)
             )
-            self.program.kernels.append(
-                Nest([root], axes, [Store(buffer, buffer.place(target), part.function(at))])
-            )
+            body = [Store(buffer, buffer.place(target), part.function(at))]
+            self.program.kernels.append(Nest([root], by_memory(axes, body), body))
 
     def _callback(self, root: Node) -> None:
         inputs = [self._whole(i) for i in root.inputs]
@@ -260,7 +272,11 @@ class _Fuser:
         self.program.buffers += [b for b in results if b is not None and b.role == "temporary"]
         whole = carried(root.op)
         operands = [self._strided(x, i in whole) for i, x in enumerate(root.inputs)]
-        self.program.kernels.append(Maker(fuse, self._constant).kernel(root, operands, results))
+        self.program.kernels.append(Maker(self._inner, self._constant).kernel(root, operands, results))
+
+    def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
+        """The kernels of a body."""
+        return fuse(outputs, leaves, self.prefers)
 
     def _constant(self, node: Node) -> Buffer:
         """The memory of a constant that a body reads."""
@@ -304,11 +320,11 @@ class _Fuser:
                 wanted.add(node.op.index)
         return wanted
 
-    def _product(self, cluster: Cluster) -> None:
+    def _finished(self, cluster: Cluster) -> tuple[tuple[Axis, ...], At, Buffer, list[Store]]:
+        """Axes of the result of a product, its sum, and the stores of all that it finishes."""
         node = cluster.product
         assert node is not None
         axes = tuple(Axis(d, n) for d, n in enumerate(node.shape))
-        a, b = (self._matrix(node, i, axes) for i in (0, 1))
         inside = frozenset(id(r) for r in cluster.roots)
         total = Buffer(node.shape, node.dtype, "sum", node=node)
         at = tuple(Affine(0, {axis: 1}) for axis in axes)
@@ -317,6 +333,31 @@ class _Fuser:
             buffer = self._buffer(root)
             value = self._read(root, inside, (node, total))(*at)
             body.append(Store(buffer, buffer.place(at), value))
+        return axes, at, total, body
+
+    def _convolution(self, cluster: Cluster) -> None:
+        node = cluster.product
+        assert node is not None
+        a, b = (self._strided(i, False) for i in node.inputs)
+        axes, at, total, body = self._finished(cluster)
+        nodes = [*dict.fromkeys([node, *cluster.roots])]
+        whole = _identity(body, total, at)
+        if not whole:
+            buffer = self._separate(node, cluster)
+            value = loops.load(total, node.dtype.name, total.place(at))
+            nodes, body = [node], [Store(buffer, buffer.place(at), value)]
+        kind, sizes = sizes_of(node)
+        self.program.kernels.append(
+            Convolution(nodes, kind=kind, sizes=sizes, a=a, b=b, axes=axes, total=total, body=body)
+        )
+        if not whole:
+            self._nest(cluster)
+
+    def _product(self, cluster: Cluster) -> None:
+        node = cluster.product
+        assert node is not None
+        axes, at, total, body = self._finished(cluster)
+        a, b = (self._matrix(node, i, axes) for i in (0, 1))
         strides = [m.strides[:-2] for m in (a, b)]
         cut = one_batch(axes[:-2], strides, body) if _identity(body, total, at) else None
         whole = cut is not None

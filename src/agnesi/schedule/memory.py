@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from agnesi.core.kernels import (
     Buffer,
     Check,
+    Convolution,
     Kernel,
     Nest,
     Product,
@@ -114,11 +115,11 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     written, in the same step of the loops, and first read before that.
     """
     stores = [s for s in kernel.stores() if s.buffer is target]
-    if len(stores) != 1 or not isinstance(kernel, (Nest, Product)):
+    if len(stores) != 1 or not isinstance(kernel, Nest | Product | Convolution):
         return False
     if not _same(source, target):
         return False
-    if isinstance(kernel, Product) and source in (kernel.a.buffer, kernel.b.buffer):
+    if isinstance(kernel, Product | Convolution) and source in (kernel.a.buffer, kernel.b.buffer):
         return False
     place = stores[0].offset
     written = loaded = False

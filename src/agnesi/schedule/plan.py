@@ -14,6 +14,7 @@ from agnesi.core.dims import product
 from agnesi.core.extents import guess
 from agnesi.core.loops import Affine, Axis, is_heavy, ravel, unravel
 from agnesi.core.node import Node
+from agnesi.schedule.convolutions import is_convolution
 
 _CHEAP = frozenset(
     "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
@@ -56,11 +57,14 @@ def is_empty(node: Node) -> bool:
 
 
 def is_product(node: Node) -> bool:
-    """Whether the compiler has a matrix-product template for this node."""
+    """Whether the compiler has a kernel with an epilogue for this node."""
+    return lowerable(node) and (is_convolution(node) or _is_matmul(node))
+
+
+def _is_matmul(node: Node) -> bool:
     return (
         node.op is not None
         and node.op.template == "matmul"
-        and lowerable(node)
         and node.dtype.name in ("float32", "float64", "int32", "int64")
         and node.inputs[0].shape[-1] > 0
         and _numel(node) > 0

@@ -1,0 +1,45 @@
+"""Convolutions among the nodes of a graph: which have a kernel of their own, and of what sizes."""
+
+from __future__ import annotations
+
+import math
+
+from agnesi.core.kernels import ConvSizes
+from agnesi.core.node import Node
+
+_KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
+
+
+def is_convolution(node: Node) -> bool:
+    """Whether the compiler has a convolution kernel for this node."""
+    return (
+        node.op is not None
+        and node.op.template == "conv"
+        and node.dtype.name in ("float32", "float64")
+        and 3 <= len(node.shape) <= 5
+        and 0 not in (*node.shape, *node.inputs[0].shape, *node.inputs[1].shape)
+    )
+
+
+def sizes_of(node: Node) -> tuple[str, ConvSizes]:
+    """Kind and sizes of a convolution."""
+    kind = _KINDS[node.op.name]  # type: ignore[union-attr]
+    op: object = node.op
+    first, second = (i.shape for i in node.inputs)
+    image, filters, result = {
+        "forward": (first, second, node.shape),
+        "input": (node.shape, second, first),
+        "weight": (first, node.shape, second),
+    }[kind]
+    windows, groups = op.windows, op.groups  # type: ignore[attr-defined]
+    return kind, ConvSizes(
+        image[0], groups, filters[1], filters[0] // groups, tuple(image[2:]), tuple(filters[2:]),
+        tuple(result[2:]), windows.stride, windows.dilation, windows.padding,
+    )
+
+
+def multiply_adds(node: Node) -> int:
+    """How many a convolution takes."""
+    _, s = sizes_of(node)
+    places = s.batch * math.prod(s.places) * math.prod(s.kernel)
+    return places * s.groups * s.channels * s.filters

@@ -1,0 +1,150 @@
+"""In which order the axes of values lie in memory: channels last around convolutions.
+
+Shapes stay what the user wrote; only strides differ.  Values that are computed from each other
+element by element, or window by window, want one order, so they are chosen together: a *family*.
+The order of a family is the one that its convolutions are fastest with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from agnesi.core.kernels import ConvSizes, Store
+from agnesi.core.loops import Axis
+from agnesi.core.node import Node
+from agnesi.schedule.convolutions import is_convolution, sizes_of
+from agnesi.schedule.plan import flat_source, lowerable, splits_evenly
+
+Order = tuple[int, ...]
+#: ``prefers(kind, sizes, itemsize)``: what a convolution costs, with the orders of its operands
+#: and of its result; the fastest first.
+Prefers = Callable[[str, ConvSizes, int], Sequence[Any]]
+#: Cycles to bring an element into another order on the way into or out of a convolution.
+_TURNED = 1.0
+_ROUNDS = 4
+
+
+def channels_last(rank: int) -> Order:
+    """The order of axes with the second one innermost."""
+    return (0, *range(2, rank), 1)
+
+
+def strides_in(order: Order, shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a dense array whose axes lie in this order, outermost first."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def by_memory(axes: tuple[Axis, ...], body: Sequence[Store]) -> tuple[Axis, ...]:
+    """The axes of a nest in the order in which its widest result lies in memory."""
+    if all(s.buffer.contiguous for s in body):
+        return axes
+    terms = max((s.offset.terms for s in body), key=len)
+    return tuple(sorted(axes, key=lambda a: -terms.get(a, 0) if a.extent != 1 else 0))
+
+
+def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> dict[int, Order]:
+    """The orders of values, by node id, where it is not that of the axes."""
+    convolutions = [n for n in nodes if is_convolution(n)]
+    if not convolutions:
+        return {}
+    families = _Families(nodes, outputs)
+    last = {families.of(v): v.op is not None for n in convolutions for v in _values(n)}
+    free = [f for f, turned in last.items() if turned]
+    costs = [_Cost(n, families, prefers) for n in convolutions]
+    for _ in range(_ROUNDS):
+        if not any([_better(family, last, costs) for family in free]):
+            break
+    return {
+        id(n): channels_last(len(n.shape)) for n in nodes
+        if last.get(families.of(n)) and len(n.shape) > 2 and id(n) not in families.pinned
+    }
+
+
+def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:
+    """Turn a family where that makes its convolutions cheaper; whether it did."""
+    mine = [c for c in costs if family in c.families]
+    before = sum(c(last) for c in mine)
+    last[family] = not last[family]
+    if sum(c(last) for c in mine) < before:
+        return True
+    last[family] = not last[family]
+    return False
+
+
+def _values(node: Node) -> list[Node]:
+    """The images among a convolution's operands and result: what has channels to put last."""
+    kind, _ = sizes_of(node)
+    first, second = node.inputs
+    return {"forward": [first, node], "input": [first, node], "weight": [first, second]}[kind]
+
+
+class _Cost:
+    """What a convolution takes, given the orders of families."""
+
+    def __init__(self, node: Node, families: _Families, prefers: Prefers) -> None:
+        kind, sizes = sizes_of(node)
+        values = _values(node)
+        self.families = [families.of(v) for v in values]
+        self.sizes = [math.prod(v.shape) for v in values]
+        self.options = []
+        for option in prefers(kind, sizes, node.dtype.itemsize):
+            found = {"forward": (option.first, option.result),
+                     "input": (option.first, option.result),
+                     "weight": (option.first, option.second)}[kind]
+            self.options.append((option.cycles, [o != tuple(range(len(o))) for o in found]))
+
+    def __call__(self, last: dict[int, bool]) -> float:
+        mine = [last.get(f, False) for f in self.families]
+        return min(
+            cycles + sum(
+                _TURNED * n for n, have, want in zip(self.sizes, mine, wanted, strict=True)
+                if have != want
+            )
+            for cycles, wanted in self.options
+        )
+
+
+class _Families:
+    """Values that are to lie in memory in one order, but for those pinned to that of their axes."""
+
+    def __init__(self, nodes: Sequence[Node], outputs: Iterable[Node]) -> None:
+        self._parent: dict[int, int] = {}
+        self.pinned = {id(flat_source(n)) for n in outputs}
+        for node in nodes:
+            if node.op is None:
+                continue
+            if not (lowerable(node) or node.op.parts is not None):
+                self.pinned |= {id(node), *map(id, node.inputs)}
+                self.pinned |= {id(flat_source(i)) for i in node.inputs}
+            if node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
+                self.pinned.add(id(flat_source(node)))
+            if _keeps_axes(node):
+                for operand in node.inputs:
+                    if len(operand.shape) == len(node.shape) > 2 and operand.op is not None:
+                        self._join(id(operand), id(node))
+
+    def of(self, node: Node) -> int:
+        """The number of a value's family."""
+        return self._root(id(node))
+
+    def _root(self, number: int) -> int:
+        while (parent := self._parent.get(number, number)) != number:
+            self._parent[number] = self._parent.get(parent, parent)
+            number = parent
+        return number
+
+    def _join(self, a: int, b: int) -> None:
+        self._parent[self._root(a)] = self._root(b)
+
+
+def _keeps_axes(node: Node) -> bool:
+    """Whether an axis of the result runs along the same axis of its operands."""
+    return not is_convolution(node) and not node.op.flat and (
+        node.op.template in ("", "windows") and node.op.name not in ("permute_dims", "einsum")
+    )
