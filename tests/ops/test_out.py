@@ -24,7 +24,7 @@ IMAGE, VOLUME = ag.tensor(MATRIX.reshape(1, 1, 3, 3)), ag.tensor(MATRIX.reshape(
 #: Arguments where one matrix, or two, will not do.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "acosh": (SQUARE + 1,), "addcdiv": (SQUARE, OTHER, SQUARE), "addcmul": (SQUARE, OTHER, SQUARE),
-    "alloc": (2.0, 3, 2), "arange": (5,), "asarray": (MATRIX,), "avg_pool": (IMAGE, (2, 2)),
+    "alloc": (2.0, 3, 2), "arange": (5,), "asarray": (MATRIX,),
     "bmm": (SQUARE, OTHER), "broadcast_to": (VECTOR, (2, 3)), "cat": ([SQUARE, OTHER],),
     "concat": ([SQUARE, OTHER],), "concatenate": ([SQUARE, OTHER],), "clamp": (SQUARE, 0.3, 0.6),
     "clip": (SQUARE, 0.3, 0.6), "conv1d": (IMAGE[0], IMAGE[0, :, :, :2]),
@@ -37,7 +37,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "hstack": ([SQUARE, OTHER],), "inc_subtensor": (SQUARE[1:], 1.0),
     "index_add": (SQUARE, 0, INTEGERS[0], OTHER), "index_put": (SQUARE, (INTEGERS[0],), 2.0),
     "layer_norm": (SQUARE, (3,)), "lerp": (SQUARE, OTHER, 0.3), "linspace": (0.0, 1.0, 5),
-    "logspace": (0.0, 1.0, 5), "masked_fill": (SQUARE, MASK, 2.0), "max_pool": (IMAGE, (2, 2)),
+    "logspace": (0.0, 1.0, 5), "masked_fill": (SQUARE, MASK, 2.0),
     "moveaxis": (SQUARE, 0, 1), "narrow": (SQUARE, 0, 1, 2), "nll_loss": (SQUARE, INTEGERS[0]),
     "ones": ((2, 3),), "pad": (SQUARE, 1), "put_along_axis": (SQUARE, INTEGERS, 2.0, 0),
     "polygamma": (1, SQUARE), "quantile": (SQUARE, 0.3), "rand": (2, 3), "randint": (0, 9, (2, 3)),
@@ -55,6 +55,12 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "imag": (COMPLEX,), "real": (COMPLEX,), "angle": (COMPLEX,), "conj": (COMPLEX,),
     "ravel": (SQUARE,),
 }
+for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool",
+              "adaptive_avg_pool"):
+    _rest = (2, 2) if _name == "lp_pool" else (2,)
+    ARGUMENTS |= {_name: (IMAGE, *_rest), f"{_name}1d": (IMAGE[0], *_rest),
+                  f"{_name}2d": (IMAGE, *_rest)}
+    ARGUMENTS[f"{_name}3d"] = (ag.concat([VOLUME, VOLUME], axis=-1), *_rest)
 #: Functions of two matrices that are no rows of the table under this name.
 TWO = {
     "allclose", "array_equal", "copysign", "cross", "dist", "dot", "ger", "inner", "isclose", "mm",

@@ -23,7 +23,7 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.movement import reshape
-from agnesi.ops.windows import Ints, Pads, Windows
+from agnesi.ops.windows import UNROLLED, Ints, Pads, Place, Run, Windows, all_of, count, fold
 
 
 def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:
@@ -235,9 +235,9 @@ def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:
 
 
 def _within_kernel(tap: Affine, size: int) -> Affine:
-    """A tap that may lie outside of the kernel, where it does not count, as one that can be read."""
+    """A tap that may lie outside of the kernel, moved to where it can be read."""
     if not tap.terms:
-        return loops.Affine(min(tap.const, size - 1))
+        return Affine(min(tap.const, size - 1))
     return loops.atom_of(
         loops.call("minimum", loops.index(tap), loops.const(size - 1, "int64"))
     )

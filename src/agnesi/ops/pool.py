@@ -291,7 +291,7 @@ def adaptive_avg_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor
 def _ranked(function: Any, rank: int) -> Any:
     """The function for images of ``rank`` axes, with or without a batch."""
 
-    def pool(x: Any, *args: Any, **keywords: Any) -> Tensor:
+    def pool(x: Any, *args: Any, out: Tensor | None = None, **keywords: Any) -> Tensor:
         x = as_tensor(x)
         if x.ndim == rank + 1:
             single: Tensor = function(x[None], *args, **keywords)

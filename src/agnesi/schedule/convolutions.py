@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from agnesi.core.kernels import ConvSizes
 from agnesi.core.node import Node
@@ -15,6 +16,7 @@ def is_convolution(node: Node) -> bool:
     return (
         node.op is not None
         and node.op.template == "conv"
+        and node.op.name != "conv_grad_w"
         and node.dtype.name in ("float32", "float64")
         and 3 <= len(node.shape) <= 5
         and 0 not in (*node.shape, *node.inputs[0].shape, *node.inputs[1].shape)
@@ -23,15 +25,15 @@ def is_convolution(node: Node) -> bool:
 
 def sizes_of(node: Node) -> tuple[str, ConvSizes]:
     """Kind and sizes of a convolution."""
-    kind = _KINDS[node.op.name]  # type: ignore[union-attr]
-    op: object = node.op
+    op: Any = node.op
+    kind = _KINDS[op.name]
     first, second = (i.shape for i in node.inputs)
     image, filters, result = {
         "forward": (first, second, node.shape),
         "input": (node.shape, second, first),
         "weight": (first, node.shape, second),
     }[kind]
-    windows, groups = op.windows, op.groups  # type: ignore[attr-defined]
+    windows, groups = op.windows, op.groups
     return kind, ConvSizes(
         image[0], groups, filters[1], filters[0] // groups, tuple(image[2:]), tuple(filters[2:]),
         tuple(result[2:]), windows.stride, windows.dilation, windows.padding,

@@ -272,7 +272,8 @@ class _Fuser:
         self.program.buffers += [b for b in results if b is not None and b.role == "temporary"]
         whole = carried(root.op)
         operands = [self._strided(x, i in whole) for i, x in enumerate(root.inputs)]
-        self.program.kernels.append(Maker(self._inner, self._constant).kernel(root, operands, results))
+        maker = Maker(self._inner, self._constant)
+        self.program.kernels.append(maker.kernel(root, operands, results))
 
     def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
         """The kernels of a body."""

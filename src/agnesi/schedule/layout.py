@@ -11,16 +11,16 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from agnesi.core.kernels import ConvSizes, Store
+from agnesi.core.kernels import Store
 from agnesi.core.loops import Axis
 from agnesi.core.node import Node
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.plan import flat_source, lowerable, splits_evenly
 
 Order = tuple[int, ...]
-#: ``prefers(kind, sizes, itemsize)``: what a convolution costs, with the orders of its operands
+#: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands
 #: and of its result; the fastest first.
-Prefers = Callable[[str, ConvSizes, int], Sequence[Any]]
+Prefers = Callable[..., Sequence[Any]]
 #: Cycles to bring an element into another order on the way into or out of a convolution.
 _TURNED = 1.0
 _ROUNDS = 4
@@ -93,7 +93,7 @@ class _Cost:
         self.families = [families.of(v) for v in values]
         self.sizes = [math.prod(v.shape) for v in values]
         self.options = []
-        for option in prefers(kind, sizes, node.dtype.itemsize):
+        for option in prefers(kind, sizes, itemsize=node.dtype.itemsize):
             found = {"forward": (option.first, option.result),
                      "input": (option.first, option.result),
                      "weight": (option.first, option.second)}[kind]
