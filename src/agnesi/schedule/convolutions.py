@@ -16,7 +16,6 @@ def is_convolution(node: Node) -> bool:
     return (
         node.op is not None
         and node.op.template == "conv"
-        and node.op.name != "conv_grad_w"
         and node.dtype.name in ("float32", "float64")
         and 3 <= len(node.shape) <= 5
         and 0 not in (*node.shape, *node.inputs[0].shape, *node.inputs[1].shape)
