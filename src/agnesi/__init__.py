@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING, Any
 from agnesi.api import memory as _memory  # noqa: F401 - importing it is what counts
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
 from agnesi.api.host import from_dlpack as from_dlpack
+from agnesi.api.loops import cond as cond
+from agnesi.api.loops import fori_loop as fori_loop
+from agnesi.api.loops import map as map
+from agnesi.api.loops import scan as scan
+from agnesi.api.loops import while_loop as while_loop
 from agnesi.api.methods import Tensor as Tensor
 from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop

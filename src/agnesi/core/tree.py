@@ -52,6 +52,17 @@ class Tree:
         inner = ", ".join(map(repr, self.children))
         return f"{self.kind.__name__}({inner})"
 
+    def paths(self, name: str = "") -> list[str]:
+        """How to reach each leaf from a nest called ``name``: ``name['w'][0]``."""
+        if self.kind is None:
+            return [name]
+        keys: Iterable[str] = (f"[{i}]" for i in range(len(self.children)))
+        if issubclass(self.kind, dict):
+            keys = (f"[{key!r}]" for key in self.extra)
+        elif hasattr(self.kind, "__dataclass_fields__"):
+            keys = (f".{field}" for field in self.extra)
+        return [p for key, c in zip(keys, self.children, strict=True) for p in c.paths(name + key)]
+
     def build(self, leaves: Iterable[Any]) -> Any:
         """The nest of this shape that holds ``leaves``."""
         return self._build(iter(leaves))

@@ -108,7 +108,7 @@ class Scan(Op):
     # -- evaluation -----------------------------------------------------------------------
     def perform(self, *xs: Any) -> Any:
         count, sequences, carries, constants = self.split(xs)
-        length = len(sequences[0]) if sequences else self.length
+        length: Any = self.length
         steps = length if count is None else min(max(int(count), 0), length)
         places = self.body.outputs[self.carries: self.carries + self.stacked]
         rows = [np.zeros((length, *y.shape), y.dtype) for y in places]

@@ -1,0 +1,166 @@
+"""Nests of tensors as loops see them: leaves that are tensors, with paths for errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import tree
+from agnesi.core.config import STATE
+from agnesi.core.dims import Size
+from agnesi.core.dispatch import current
+from agnesi.core.dtypes import bool_, fits
+from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.op import typed
+from agnesi.core.shapes import fits as shapes_fit
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import SCALARS, as_tensor, cast, number
+
+
+class Nest:
+    """A nest taken apart.
+
+    Attributes
+    ----------
+    tensors : list of Tensor
+        The leaves.
+    shape : Tree
+        How to put them together again.
+    weak : list of bool
+        Which leaves were Python numbers, whose dtype may follow from what the loop computes.
+    """
+
+    def __init__(self, owner: str, name: str, nest: Any) -> None:
+        self.leaves, self.shape = tree.flatten(nest)
+        self.paths = self.shape.paths(name)
+        self.weak = [type(v) in SCALARS for v in self.leaves]
+        self.tensors = [
+            _tensor(owner, v, p) for v, p in zip(self.leaves, self.paths, strict=True)
+        ]
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        """The nest with other leaves."""
+        return self.shape.build(leaves)
+
+
+def _tensor(owner: str, value: Any, path: str) -> Tensor:
+    try:
+        return as_tensor(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            at(f"{owner}: {path} is {typed(value)}; loops carry tensors, arrays and numbers")
+        ) from None
+
+
+def snapshot(x: Any) -> Any:
+    """A tensor's present value and record in memory of its own, whatever is done to it later."""
+    if not isinstance(x, Tensor) or x.data is None:
+        return x
+    t = wrap(np.array(x.data))
+    if x.requires_grad:
+        t.node, t.requires_grad = current(x), True
+    return t
+
+
+def is_symbolic(*tensors: Any) -> bool:
+    """Whether a graph is being written: a trace runs, or values are still to come."""
+    return STATE.trace is not None or any(
+        isinstance(x, Tensor) and x.data is None for x in tensors
+    )
+
+
+def rows_of(owner: str, xs: Nest) -> Size | None:
+    """The common number of rows of sequences; None if there are none."""
+    found: Any = None
+    for x, path in zip(xs.tensors, xs.paths, strict=True):
+        if not x.shape:
+            raise ShapeError(at(f"{owner}: {path} is {typed(x)}, a scalar without rows"))
+        if found is not None and not shapes_fit((found,), (x.shape[0],)):
+            told = ", ".join(
+                f"{p} {typed(t)}" for p, t in zip(xs.paths, xs.tensors, strict=True)
+            )
+            raise ShapeError(
+                at(f"{owner}: the sequences differ in their numbers of rows: {told}; cut them")
+            )
+        if found is None or isinstance(x.shape[0], int):
+            found = x.shape[0]
+    return found
+
+
+class Wider(Exception):  # noqa: N818 - control flow, never shown
+    """A carry that began as a Python number has another dtype: begin again with these."""
+
+    def __init__(self, dtypes: list[Any]) -> None:
+        super().__init__()
+        self.dtypes = dtypes
+
+
+def next_carries(owner: str, carry: Nest, found: Any) -> list[Tensor]:
+    """The leaves of what a body returned for the next step, which must be of the carry's types."""
+    leaves, shape = tree.flatten(found)
+    if shape != carry.shape:
+        raise TypeError(
+            at(
+                f"{owner}: the carry begins as {carry.shape}, but the body returns {shape}; "
+                "return the same nest, with the next value of each leaf"
+            )
+        )
+    result: list[Any] = []
+    dtypes: list[Any] = []
+    for leaf, before, path, weak in zip(
+        leaves, carry.tensors, carry.paths, carry.weak, strict=True
+    ):
+        new = _like(owner, leaf, before, path)
+        wider = weak and new.dtype != before.dtype and fits(before.dtype, new.dtype)
+        dtypes.append(new.dtype if wider else None)
+        if not shapes_fit(new.shape, before.shape) or (new.dtype != before.dtype and not wider):
+            raise _changed(owner, path, before, new)
+        result.append(new)
+    if any(dtypes):
+        raise Wider(dtypes)
+    return result
+
+
+def _like(owner: str, leaf: Any, before: Tensor, path: str) -> Tensor:
+    """A leaf as a tensor; what came from Python numbers takes the dtype that it had before."""
+    if type(leaf) in SCALARS and fits(as_tensor(leaf).dtype, before.dtype):
+        return number(leaf, before.dtype)
+    new = _tensor(owner, leaf, path)
+    return cast(new, before.dtype) if new.weak and fits(new.dtype, before.dtype) else new
+
+
+def _changed(owner: str, path: str, before: Tensor, new: Tensor) -> Exception:
+    text = f"{owner}: {path} begins as {typed(before)}, but the body returns {typed(new)} for it; "
+    if new.shape != before.shape:
+        return ShapeError(
+            at(text + f"the shape must stay: begin with shape {new.shape}, or change the body")
+        )
+    return DTypeError(
+        at(
+            text + f"the dtype must stay: begin with dtype '{new.dtype}', or return "
+            f".astype('{before.dtype}')"
+        )
+    )
+
+
+def widened(carry: Nest, dtypes: Sequence[Any]) -> None:
+    """Let carries that began as Python numbers begin with other dtypes."""
+    for i, dtype in enumerate(dtypes):
+        if dtype is not None:
+            carry.tensors[i] = as_tensor(carry.leaves[i], dtype)
+            carry.weak[i] = False
+
+
+def decision(owner: str, what: str, value: Any) -> Tensor:
+    """A bool scalar, or an error that says what else it is."""
+    t = _tensor(owner, value, what)
+    if t.shape != () or t.dtype != bool_:
+        raise TypeError(
+            at(
+                f"{owner}: {what} must be a bool scalar, not {typed(t)}; compare numbers "
+                "(x > 0) and reduce with .any() or .all()"
+            )
+        )
+    return t

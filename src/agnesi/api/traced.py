@@ -1,0 +1,280 @@
+"""Loops and branches as operations: their bodies run once, on symbols."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from agnesi.api.nests import Nest, Wider, decision, next_carries, widened
+from agnesi.autodiff import loops as _derivatives  # noqa: F401 - importing it is what counts
+from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all
+from agnesi.compiler.trace import TRACES
+from agnesi.core import tree
+from agnesi.core.config import STATE
+from agnesi.core.dims import Size
+from agnesi.core.dispatch import assign, current
+from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, location
+from agnesi.core.op import typed
+from agnesi.core.shapes import fits as shapes_fit
+from agnesi.core.tensor import Tensor
+from agnesi.ops.branch import Cond
+from agnesi.ops.convert import SCALARS, as_tensor
+from agnesi.ops.loop import Scan, While, applied
+
+Function = Callable[..., Any]
+
+
+@contextmanager
+def tracing() -> Iterator[BodyTrace]:
+    """What runs within this block is the body of a loop or branch."""
+    TRACES.running += 1
+    try:
+        with body_trace() as trace:
+            yield trace
+    finally:
+        TRACES.running -= 1
+
+
+class Row:
+    """The type of a sequence's rows."""
+
+    def __init__(self, x: Tensor) -> None:
+        self.shape = x.shape[1:]
+        self.dtype = x.dtype
+
+
+def again(attempt: Callable[[], Any], carry: Nest) -> Any:
+    """The attempt's result; begun anew where a carry turns out to have another dtype."""
+    while True:
+        try:
+            return attempt()
+        except Wider as found:
+            widened(carry, found.dtypes)
+
+
+def variables(trace: BodyTrace, nest: Nest) -> list[Tensor]:
+    """Stand-ins for a nest's leaves."""
+    return [trace.variable(t, w) for t, w in zip(nest.tensors, nest.weak, strict=True)]
+
+
+def pair_of(owner: str, found: Any) -> tuple[Any, Any]:
+    """What the body of a scan returned."""
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise TypeError(
+            at(
+                f"{owner}: the body must return (next carry, result of this step), not "
+                f"{type(found).__name__}; return carry, None if there is nothing to stack"
+            )
+        )
+    return found
+
+
+# -- what a body takes from outside -----------------------------------------------------------
+def refuse_captures(owner: str, functions: Sequence[Function], captured: Sequence[Tensor]) -> None:
+    """Raise for tensors that a strict body uses without being given them."""
+    if not captured:
+        return
+    told = ", ".join(_named(t, functions) for t in captured)
+    raise TraceError(
+        at(
+            f"{owner}: with strict=True the body may only use what it is given, but it also uses "
+            f"{told}; pass it with non_sequences"
+        )
+    )
+
+
+def _named(t: Tensor, functions: Sequence[Function]) -> str:
+    if t.name:
+        return f"{t.name}, {typed(t)}"
+    for f in functions:
+        try:
+            around = inspect.getclosurevars(f)
+        except TypeError:
+            continue
+        for name, value in (*around.nonlocals.items(), *around.globals.items()):
+            if value is t or (isinstance(value, Tensor) and value.node is t.node is not None):
+                return f"{name}, {typed(t)}"
+    where = t.node.where if t.node is not None else None
+    return typed(t) + (f" of {location(where)}" if where else "")
+
+
+def stores(owner: str, states: Sequence[Capture], values: Sequence[Tensor]) -> None:
+    """Write back what the body changed in place."""
+    for state, value in zip(states, values, strict=True):
+        if STATE.trace is None and state.outer.data is not None and value.data is None:
+            raise TraceError(
+                at(
+                    f"{owner}: the body changes {typed(state.outer)} in place (drawing random "
+                    "numbers does so too), which a graph cannot do by itself: use ag.jit, carry "
+                    "the value, or take the updates of agnesi.symbolic.scan"
+                )
+            )
+        assign(state.outer, value)
+
+
+# -- scan -------------------------------------------------------------------------------------
+class TracedScan:
+    """A scan as an operation.
+
+    Attributes
+    ----------
+    states : list of Capture
+        Tensors that the body changes in place; ``values`` are those behind the last step.
+    """
+
+    def __init__(self, f: Function, carry: Nest, xs: Nest, given: Nest, length: Size, *,
+                 count: Tensor | None = None, reverse: bool = False,
+                 until: Function | None = None, strict: bool = False) -> None:
+        self.f, self.carry, self.xs, self.given = f, carry, xs, given
+        self.until, self.strict = until, strict
+        self.length, self.count, self.reverse = length, count, reverse
+        again(self._trace, carry)
+
+    def _trace(self) -> None:
+        with tracing() as trace:
+            rows = [trace.variable(Row(x)) for x in self.xs.tensors]
+            carries, given = variables(trace, self.carry), variables(trace, self.given)
+            arguments = [self.carry.build(carries), self.xs.build(rows)]
+            found = self.f(*arguments, *self.given.build(given))
+            following, result = pair_of("scan", found)
+            next_ = next_carries("scan", self.carry, following)
+            leaves, self.result_shape = tree.flatten(result)
+            ys = [as_tensor(y) for y in leaves]
+            stop = []
+            if self.until is not None:
+                stop = [decision("scan", "what until() returns",
+                                 self.until(self.carry.build(next_)))]
+            ends = [current(t) for t in next_], [current(t) for t in (*ys, *stop)]
+            self.states = trace.states()
+        inner = [s.inner for s in self.states]
+        body, captured = close(
+            trace, [*rows, *carries, *inner, *given], [*ends[0], *(s.now for s in self.states),
+                                                       *ends[1]]
+        )
+        if self.strict:
+            refuse_captures("scan", [self.f], [*(s.outer for s in self.states), *captured])
+        self.body, self.captured, self.stacked = body, captured, len(ys)
+
+    def apply(self) -> tuple[Any, Any, Tensor | None]:
+        """The last carry, the stacked results, and the number of steps where that is open."""
+        op = Scan(
+            self.body, self.length, len(self.xs.tensors),
+            len(self.carry.tensors) + len(self.states), self.stacked, self.reverse,
+            self.until is not None, self.count is not None,
+        )
+        if not op.outputs:
+            return self.carry.build([]), self.result_shape.build([]), None
+        found = applied(
+            op, *([] if self.count is None else [self.count]), *self.xs.tensors,
+            *self.carry.tensors, *(s.outer for s in self.states), *self.given.tensors,
+            *self.captured,
+        )
+        n = len(self.carry.tensors)
+        first, rest = found[:n], found[n:]
+        self.values, rest = rest[: len(self.states)], rest[len(self.states):]
+        ys, steps = rest[: self.stacked], rest[self.stacked:]
+        return self.carry.build(first), self.result_shape.build(ys), (steps or (None,))[0]
+
+
+# -- while ------------------------------------------------------------------------------------
+def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -> Any:
+    """A while loop as an operation."""
+
+    def attempt() -> Any:
+        with tracing() as tests:
+            asked = variables(tests, carry)
+            proceed = decision(owner, "the condition", condition(carry.build(asked)))
+            test = [current(proceed)]
+        if tests.states():
+            raise TraceError(
+                at(f"{owner}: the condition changes tensors in place; let the body do that")
+            )
+        with tracing() as trace:
+            inner = variables(trace, carry)
+            new = next_carries(owner, carry, body(carry.build(inner)))
+            nodes = [current(t) for t in new]
+        return tests, asked, test, trace, inner, nodes
+
+    tests, asked, test, trace, inner, nodes = again(attempt, carry)
+    states = trace.states()
+    beside = [tests.captures[s.key].inner if s.key in tests.captures else s.inner for s in states]
+    (first, second), captured = close_all([
+        (tests, [*asked, *beside], test),
+        (trace, [*inner, *(s.inner for s in states)], [*nodes, *(s.now for s in states)]),
+    ])
+    op = While(first, second, len(inner) + len(states))
+    found = applied(op, *carry.tensors, *(s.outer for s in states), *captured)
+    stores(owner, states, found[len(inner):])
+    return carry.build(found[: len(inner)])
+
+
+# -- branches ---------------------------------------------------------------------------------
+def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: Nest) -> Any:
+    """A branch as an operation."""
+    parts = [_branch(f, operands) for f in (then, otherwise)]
+    shape, its_shape = parts[0][2], parts[1][2]
+    if shape != its_shape:
+        raise TypeError(
+            at(f"cond: the branches return different nests: {shape} and {its_shape}")
+        )
+    dtypes = _agreed(shape.paths("the result"), parts[0][3], parts[1][3])
+    changed: dict[Any, Capture] = {}
+    for trace, *_ in parts:
+        changed.update({s.key: s for s in trace.states()})
+    closed = []
+    for trace, inner, _, leaves in parts:
+        with _within(trace):
+            ends = [current(as_tensor(y, d)) for y, d in zip(leaves, dtypes, strict=True)]
+            ends += [
+                trace.captures[k].now if k in trace.captures else trace.node_of(s.outer)
+                for k, s in changed.items()
+            ]
+        closed.append((trace, inner, ends))
+    bodies, captured = close_all(closed)
+    if not bodies[0].outputs:
+        return shape.build([])
+    found = applied(Cond(*bodies), chosen, *operands.tensors, *captured)
+    stores("cond", list(changed.values()), found[len(dtypes):])
+    return shape.build(found[: len(dtypes)])
+
+
+def _branch(f: Function, operands: Nest) -> Any:
+    with tracing() as trace:
+        inner = variables(trace, operands)
+        nodes = [t.node for t in inner]
+        leaves, shape = tree.flatten(f(*operands.build(inner)))
+        if [t.node for t in inner] != nodes:
+            raise TraceError(
+                at("cond: a branch changes an operand in place; return the new value instead")
+            )
+    return trace, inner, shape, leaves
+
+
+@contextmanager
+def _within(trace: BodyTrace) -> Iterator[None]:
+    """Go on with the trace of a body."""
+    around, STATE.trace = STATE.trace, trace
+    try:
+        yield
+    finally:
+        STATE.trace = around
+
+
+def _agreed(paths: Sequence[str], first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """The dtype of each result of two branches; Python numbers give way."""
+    dtypes = []
+    for path, a, b in zip(paths, first, second, strict=True):
+        x, y = as_tensor(a), as_tensor(b)
+        loose = [type(v) in SCALARS or t.weak for v, t in ((a, x), (b, y))]
+        dtype = y.dtype if loose[0] and not loose[1] else x.dtype
+        if not shapes_fit(x.shape, y.shape) or (x.dtype != y.dtype and not any(loose)):
+            raise (ShapeError if x.dtype == y.dtype else DTypeError)(
+                at(
+                    f"cond: {path} is {typed(x)} from the first branch, but {typed(y)} from the "
+                    "second; both must return one type: convert one of them"
+                )
+            )
+        dtypes.append(dtype)
+    return dtypes

@@ -1,0 +1,277 @@
+"""Tracing the body of a loop or branch: what it computes, takes from outside, and changes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from agnesi.autodiff.recording import ALIAS, STOP
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import Item, node_of_type
+from agnesi.core.errors import TraceError, Where, at, user_where
+from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.body import Body
+
+#: Constants up to this size stay inside of a body; greater ones are given to it.
+_INSIDE_BYTES = 1 << 12
+
+
+def stand_in(shape: Any, dtype: Any, weak: bool = False, name: str | None = None,
+             where: Where = None) -> Tensor:
+    """A free variable of a body; gradients flow through all that can carry them."""
+    return symbol(Node(None, (), tuple(shape), dtype, weak, dtype.kind in "fc", where, name=name))
+
+
+class Capture:
+    """Something from outside that a body uses: the tensor there, and its stand-in inside."""
+
+    __slots__ = ("inner", "key", "now", "outer")
+
+    def __init__(self, key: Any, outer: Tensor, inner: Node) -> None:
+        self.key = key
+        self.outer = outer
+        self.inner = inner
+        self.now = inner
+
+    @property
+    def changed(self) -> bool:
+        """Whether the body changes it in place."""
+        return self.now is not self.inner
+
+
+class BodyTrace:
+    """The state of a trace of a body.
+
+    Nodes of the body are known by what they read; everything else comes from outside, and gets a
+    stand-in at its first use.
+    """
+
+    def __init__(self, around: Any) -> None:
+        self.around = around
+        self.own: set[Node] = set()
+        self.captures: dict[Any, Capture] = {}
+        self.inner: dict[int, tuple[Tensor, Node]] = {}
+        self.restored: dict[int, tuple[Tensor, Node]] = {}
+
+    def variable(self, x: Any, weak: bool = False) -> Tensor:
+        """A free variable of the body, of the type of ``x``."""
+        made = stand_in(x.shape, x.dtype, weak)
+        self.own.add(made.node)  # type: ignore[arg-type]
+        return made
+
+    # -- what a trace is asked ----------------------------------------------------------------
+    def node_of(self, x: Tensor) -> Node:
+        """The node of a tensor's present value."""
+        if x.data is not None:
+            found = self.captures.get(id(x))
+            if found is not None:
+                return found.now
+            kept = self.inner.get(id(x))
+            return self._lifted(x) if kept is None else kept[1]
+        if x.node is None:
+            raise TraceError(at("this tensor has neither a value nor a node"))
+        return x.node if self._is_own(x.node) else self._captured(x.node, symbol(x.node), x.node)
+
+    def _is_own(self, node: Node) -> bool:
+        if node in self.own:
+            return True
+        if type(node.op) is Item:
+            own = self._is_own(node.inputs[0])
+        elif not node.inputs:
+            own = node.op is not None and node.op.name == "size"
+        else:
+            own = all(n in self.own for n in node.inputs)
+        if own:
+            self.own.add(node)
+        return own
+
+    def _captured(self, key: Any, outer: Tensor, like: Node) -> Node:
+        found = self.captures.get(key)
+        if found is None:
+            inner = stand_in(like.shape, like.dtype, like.weak, like.name, user_where(2)).node
+            self.own.add(inner)  # type: ignore[arg-type]
+            found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
+        return found.inner
+
+    def _lifted(self, x: Tensor) -> Node:
+        """A concrete tensor's first use."""
+        data: Any = x.data
+        view = x._view
+        if view is not None:
+            base = self.node_of(view.base)
+            types = view.op.infer(base)
+            node = node_of_type(view.op, (base,), types, user_where(2))
+        else:
+            leaf = Node(None, (), data.shape, data.dtype, handle=lambda: x, name=x._name)
+            if live_tensor(leaf) is not None or data.nbytes > _INSIDE_BYTES:
+                return self._captured(id(x), x, leaf)
+            node = Node(None, (), data.shape, data.dtype, value=data)
+        self.own.add(node)
+        self.inner[id(x)] = x, node
+        return node
+
+    def rebind(self, x: Tensor, node: Node) -> None:
+        """Let a tensor stand for another value from now on."""
+        if x.data is not None:
+            self._rebind_concrete(x, node)
+            return
+        before: Any = x.node
+        if id(x) in self.restored:
+            before = self.restored[id(x)][1]
+        elif not self._is_own(before):
+            self.restored[id(x)] = x, before
+            self._captured(before, symbol(before), before)
+        if before in self.captures and x._view is None:
+            self.captures[before].now = node
+            self.captures[before].outer = x
+        self.own.add(node)
+        x.node = node
+        x.requires_grad = node.requires_grad
+
+    def _rebind_concrete(self, x: Tensor, node: Node) -> None:
+        self.node_of(x)
+        if x.requires_grad and not node.requires_grad:
+            # A parameter that was assigned is a parameter again: its gradient starts here.
+            node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where)
+        self.own.add(node)
+        if id(x) in self.captures:
+            self.captures[id(x)].now = node
+        else:
+            self.inner[id(x)] = x, node
+
+    def born(self, node: Node) -> None:
+        """Hear of a node made here, whatever it reads."""
+        self.own.add(node)
+
+    def watch(self, owner: Any, slot: str) -> None:
+        """Note that the trace depends on what a slot of an object holds now."""
+        if self.around is not None:
+            self.around.watch(owner, slot)
+
+    def read_grad(self, t: Tensor) -> Any:
+        """``t.grad`` inside the body."""
+        if t.data is None:
+            return t._grad
+        return t._grad if self.around is None else self.around.read_grad(t)
+
+    def write_grad(self, t: Tensor, grad: Any) -> None:
+        """``t.grad = grad`` inside the body."""
+        if t.data is None:
+            t._grad = grad
+            return
+        raise TraceError(
+            at(
+                f"the body of a loop or branch accumulates the gradient of {typed(t)}; call "
+                "backward() outside, or compute gradients inside with ag.grad(loss, [w, ...])"
+            )
+        )
+
+    # -- results ------------------------------------------------------------------------------
+    def states(self) -> list[Capture]:
+        """Tensors from outside that the body changes in place."""
+        return [c for c in self.captures.values() if c.changed]
+
+    def restore(self) -> None:
+        """Let symbols from outside that were changed stand for what they did before."""
+        for x, node in self.restored.values():
+            x.node = node
+            x.requires_grad = node.requires_grad
+
+
+@contextmanager
+def body_trace() -> Iterator[BodyTrace]:
+    """Operations of this thread are those of a body within this block, and flow."""
+    around, recording = STATE.trace, STATE.recording
+    STATE.trace, STATE.recording = BodyTrace(around), True
+    trace = STATE.trace
+    try:
+        yield trace
+    finally:
+        STATE.trace, STATE.recording = around, recording
+        trace.restore()
+
+
+# -- closing ----------------------------------------------------------------------------------
+def close(trace: BodyTrace, variables: Sequence[Tensor | Node],
+          outputs: Sequence[Node]) -> tuple[Body, list[Tensor]]:
+    """A body, and the tensors from outside that are its last operands."""
+    (body,), operands = close_all([(trace, variables, outputs)])
+    return body, operands
+
+
+def close_all(
+    parts: Sequence[tuple[BodyTrace, Sequence[Any], Sequence[Node]]]
+) -> tuple[list[Body], list[Tensor]]:
+    """Bodies that take their own variables, and then the same tensors from outside."""
+    shared: dict[Any, Capture] = {}
+    made = []
+    for trace, variables, outputs in parts:
+        inputs: list[Any] = [v.node if isinstance(v, Tensor) else v for v in variables]
+        nodes = _stopped(outputs, inputs)
+        used = set(toposort(nodes, set(inputs).__contains__))
+        own = {
+            c.key: c for c in trace.captures.values() if c.inner in used and c.inner not in inputs
+        }
+        constants = {c.inner: _constant(c) for c in own.values()}
+        givens = {inner: value for inner, value in constants.items() if value is not None}
+        own = {key: c for key, c in own.items() if c.inner not in givens}
+        for key, c in own.items():
+            shared.setdefault(key, c)
+        made.append((inputs, nodes, own, givens))
+    bodies = []
+    for inputs, nodes, own, givens in made:
+        rest = [own[k].inner if k in own else copied_leaf(c.inner) for k, c in shared.items()]
+        bodies.append(Body(FunctionGraph([*inputs, *rest], nodes, givens)))
+    return bodies, [c.outer for c in shared.values()]
+
+
+def _constant(capture: Capture) -> Node | None:
+    """The constant that a capture stands for, if it is a small one that nobody changes."""
+    node = capture.key
+    if not isinstance(node, Node) or capture.changed or node.op is not None:
+        return None
+    value = None if node.handle is not None else constant_value(node)
+    if value is None or value.nbytes > _INSIDE_BYTES:
+        return None
+    return Node(None, (), node.shape, node.dtype, value=value)
+
+
+def copied_leaf(node: Node) -> Node:
+    """A free variable of the same type."""
+    return Node(None, (), node.shape, node.dtype, False, node.requires_grad, node.where,
+                name=node.name)
+
+
+def _stopped(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[Node]:
+    """Outputs for which the operations alone tell where gradients flow.
+
+    What was computed while nothing was recorded says so by an operation from now on.
+    """
+    known = set(inputs)
+    order = toposort(outputs, known.__contains__)
+    if not any(map(_is_cut, order)):
+        return list(outputs)
+    done: dict[Node, Node] = {}
+    for node in order:
+        if node.op is None or node in known:
+            done[node] = node
+            continue
+        new = copied(node, tuple([done[n] for n in node.inputs]))
+        new.requires_grad = _would_flow(new)
+        if new.requires_grad and not node.requires_grad and node.outputs is None:
+            new = Node(STOP, (new,), node.shape, node.dtype, where=node.where)
+        done[node] = new
+    return [done[n] for n in outputs]
+
+
+def _would_flow(node: Node) -> bool:
+    flows = node.op.differentiable and any(n.requires_grad for n in node.inputs)
+    return flows and (node.dtype.kind in "fc" or node.outputs is not None)
+
+
+def _is_cut(node: Node) -> bool:
+    return node.op is not None and not node.requires_grad and _would_flow(node)

@@ -1,0 +1,50 @@
+"""Which values of a forward step a reverse step is given, and which it computes again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.core.node import Node, toposort
+from agnesi.ops.convert import Cast
+from agnesi.ops.expand import BroadcastTo
+
+#: Elementwise operations that cost less than a value's way through memory.
+_CHEAP = frozenset((
+    "add", "subtract", "multiply", "negative", "where", "maximum", "minimum", "relu", "square",
+    "positive", "conj", "real", "imag", "greater", "greater_equal", "less", "less_equal", "equal",
+    "not_equal", "logical_and", "logical_or", "logical_not", "item",
+))
+
+
+def _is_cheap(node: Node) -> bool:
+    op = node.op
+    return op.name in _CHEAP or op.view or op.flat or isinstance(op, (Cast, BroadcastTo))
+
+
+def saved_values(results: Sequence[Node], reverse: Sequence[Node], rows: Sequence[Node],
+                 carries: Sequence[Node]) -> tuple[list[Node], set[Node]]:
+    """Values of the forward step to keep, and all that the reverse step reads from outside.
+
+    ``results`` are the forward step's, ``reverse`` the reverse step's, which reads values of the
+    former.  Those that follow by cheap operations from rows, constants and kept values are
+    computed again, as are those that are the same in every step.
+    """
+    forward = set(toposort(results))
+    varying = set(rows) | set(carries)
+    for node in toposort(results):
+        if any(n in varying for n in node.inputs):
+            varying.add(node)
+    edge = [n for n in toposort(reverse, forward.__contains__) if n in forward and n in varying]
+    given = set(rows)
+    saved = [n for n in edge if n not in given and (n.op is None or not _is_cheap(n))]
+    known = given | set(saved)
+    for node in edge:
+        if node in known:
+            continue
+        behind = toposort([node], lambda n: n in known or n not in varying)
+        if any(n in varying and n not in known and (n.op is None or not _is_cheap(n))
+               for n in behind):
+            saved.append(node)
+            known.add(node)
+    read = toposort(reverse, lambda n: n in known)
+    return saved, set(read)
