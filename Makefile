@@ -1,6 +1,7 @@
 # make demo   train a digit classifier, eagerly and compiled
 # make test   every check: ruff, import-linter, mypy, tests, the examples in the docs
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
+# make peers  values and gradients of networks beside PyTorch's
 # make lint   the checks that run no test
 #
 # Each makes the virtual environment that it needs; PYTHON=/path/to/python3 chooses the interpreter.
@@ -14,7 +15,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench peers clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -30,6 +31,9 @@ lint: $(VENV)/.ready
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)
+
+peers: $(BENCH)/.ready
+	$(BENCH)/bin/python -m pytest benchmarks/tests
 
 $(VENV)/.ready: pyproject.toml
 	@$(call make_venv,$(VENV))

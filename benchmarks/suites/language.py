@@ -19,8 +19,8 @@ GOAL = 1.4
 
 
 def run(context: Context) -> list[Result]:
-    tasks = [_text_task(text) for text in language.MODELS]
-    tasks += [_caption_task(sizes) for sizes in language.CAPTIONERS]
+    tasks = [text_task(text) for text in language.MODELS]
+    tasks += [caption_task(sizes) for sizes in language.CAPTIONERS]
     return [context.measure(_case(task)) for task in tasks]
 
 
@@ -33,7 +33,7 @@ def _case(task: Task) -> Case:
     )  # fmt: skip
 
 
-def _text_task(text: Text) -> Task:
+def text_task(text: Text) -> Task:
     """A batch of random words and those that follow them."""
     rng = np.random.default_rng(text.width)
     first = text.kind == "transformer"
@@ -45,7 +45,7 @@ def _text_task(text: Text) -> Task:
     )  # fmt: skip
 
 
-def _caption_task(sizes: Captions) -> Task:
+def caption_task(sizes: Captions) -> Task:
     """Random frames with a caption each."""
     rng = np.random.default_rng(sizes.batch)
     frames = rng.standard_normal((sizes.batch, sizes.frames, sizes.features)).astype(np.float32)

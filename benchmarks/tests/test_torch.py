@@ -1,0 +1,152 @@
+"""Values and gradients beside PyTorch's, in the benchmark environment: ``make peers``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import peers
+from benchmarks.models import convnets, language
+from benchmarks.suites import _training
+from benchmarks.suites.convnets_small import task_of
+
+ag = peers.agnesi()
+torch = peers.torch()
+F = torch.nn.functional
+NF = ag.nn.functional
+
+
+def agree(ours: Callable[..., Any], theirs: Callable[..., Any], shapes: Sequence[tuple[int, ...]],
+          dtype: str = "float64") -> None:
+    """The same values, and the same gradients of a weighted sum, eagerly and compiled."""
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+    with torch.enable_grad():
+        leaves = [torch.from_numpy(v.copy()).requires_grad_() for v in values]
+        y = theirs(*leaves)
+        weights = rng.standard_normal(tuple(y.shape)).astype(dtype)
+        wanted = [y, *torch.autograd.grad((y * torch.from_numpy(weights)).sum(), leaves)]
+
+    def both(*xs: Any) -> Any:
+        value, pull = ag.vjp(ours, *xs)
+        return [value, *pull(ag.tensor(weights))]
+
+    tolerance = 1e-9 if dtype == "float64" else 1e-4
+    for run in (both, ag.jit(both)):
+        found = run(*map(ag.tensor, values))
+        for got, want in zip(found, wanted, strict=True):
+            want = want.detach().numpy()
+            assert got.shape == want.shape and got.dtype == want.dtype
+            np.testing.assert_allclose(
+                got.numpy(), want, rtol=tolerance, atol=tolerance * max(1.0, abs(want).max())
+            )
+
+
+CONVOLUTIONS = [
+    # image, filters, options
+    ((2, 3, 11), (4, 3, 3), {"stride": 2, "padding": 1}),
+    ((1, 4, 9), (6, 2, 4), {"groups": 2, "dilation": 2}),
+    ((2, 1, 12, 10), (6, 1, 5, 5), {}),
+    ((3, 3, 17, 15), (5, 3, 11, 11), {"stride": 4, "padding": 2}),
+    ((2, 5, 7, 7), (20, 5, 1, 1), {"stride": 2}),
+    ((2, 6, 9, 8), (6, 1, 3, 3), {"groups": 6, "padding": 1}),
+    ((2, 6, 9, 8), (12, 1, 3, 3), {"groups": 6, "padding": 1, "stride": 2}),
+    ((1, 33, 6, 6), (17, 33, 3, 3), {"padding": 1}),
+    ((1, 4, 13, 9), (8, 4, 3, 2), {"dilation": (2, 3), "padding": (2, 0), "stride": (1, 2)}),
+    ((2, 3, 6, 7, 5), (4, 3, 3, 3, 3), {"padding": 1}),
+    ((1, 4, 5, 6, 7), (2, 2, 2, 3, 1), {"groups": 2, "stride": (1, 2, 3)}),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("image", "filters", "options"), CONVOLUTIONS)
+def test_convolutions(image, filters, options, dtype):
+    name = f"conv{len(image) - 2}d"
+    agree(
+        lambda x, w, b: getattr(ag, name)(x, w, b, **options),
+        lambda x, w, b: getattr(F, name)(x, w, b, **options),
+        [image, filters, filters[:1]],
+        dtype,
+    )
+
+
+@pytest.mark.parametrize(
+    ("image", "filters", "options"),
+    [
+        ((2, 4, 7), (4, 3, 3), {"stride": 2}),
+        ((2, 4, 5, 6), (4, 3, 3, 3), {"stride": 2, "padding": 1}),
+        ((1, 6, 5, 4), (6, 2, 4, 3), {"groups": 3, "stride": 3, "dilation": 2}),
+        ((1, 2, 3, 4, 3), (2, 3, 2, 2, 2), {"stride": 2}),
+    ],
+)
+def test_transposed_convolutions(image, filters, options):
+    agree(
+        lambda x, w: ag.conv_transpose(x, w, **options),
+        lambda x, w: getattr(F, f"conv_transpose{len(image) - 2}d")(x, w, **options),
+        [image, filters],
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 2}, {"padding": 1}, {"stride": 3, "padding": 1}]
+)
+def test_poolings(options):
+    shape = [(2, 3, 13, 10)]
+    for name in ("max_pool2d", "avg_pool2d"):
+        agree(
+            lambda x, name=name: getattr(NF, name)(x, 3, **options),
+            lambda x, name=name: getattr(F, name)(x, 3, **options),
+            shape,
+        )
+
+
+def test_poolings_of_other_kinds():
+    shape = [(2, 3, 13, 10)]
+    agree(lambda x: NF.adaptive_avg_pool2d(x, (4, 3)), lambda x: F.adaptive_avg_pool2d(x, (4, 3)),
+          shape)
+    agree(lambda x: NF.adaptive_max_pool2d(x, (4, 3)), lambda x: F.adaptive_max_pool2d(x, (4, 3)),
+          shape)
+    agree(lambda x: NF.lp_pool2d(x, 2, 3), lambda x: F.lp_pool2d(x, 2, 3), shape)
+    agree(lambda x: NF.max_pool1d(x, 3, 2), lambda x: F.max_pool1d(x, 3, 2), [(2, 3, 11)])
+    agree(lambda x: NF.avg_pool3d(x, 2), lambda x: F.avg_pool3d(x, 2), [(2, 3, 5, 4, 6)])
+
+
+def test_attention():
+    shapes = [(2, 3, 7, 8)] * 3
+    agree(
+        lambda q, k, v: NF.scaled_dot_product_attention(q, k, v, is_causal=True),
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        shapes,
+    )
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrences(kind):
+    """Two layers, forwards and backwards, with PyTorch's weights."""
+    shape = (5, 3, 4)
+    theirs = getattr(torch.nn, kind)(4, 6, 2, bidirectional=True)
+    ours = getattr(ag.nn, kind)(4, 6, 2, bidirectional=True)
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        p.data[...] = q.detach().numpy()
+    agree(lambda x: ours(x)[0], lambda x: theirs(x)[0], [shape], "float32")
+
+
+@pytest.mark.parametrize("net", convnets.TORCH7[::2], ids=lambda net: net.name)
+def test_convnets_train_alike(net):
+    task = task_of(net)
+    np.testing.assert_allclose(
+        _training.with_agnesi(task).answer(), _training.with_torch(task).answer(), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "transformer"])
+def test_language_models_train_alike(kind):
+    from benchmarks.suites import language as suite
+
+    task = suite.text_task(language.Text(kind, kind, 2, 64, 6, 3))
+    np.testing.assert_allclose(
+        _training.with_agnesi(task).answer(), _training.with_torch(task).answer(), rtol=1e-4
+    )
