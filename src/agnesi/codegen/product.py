@@ -8,6 +8,8 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan, GemmSpec, Operand, Operands, direct, emit_gemm, plan
+from agnesi.core.dims import is_static
+from agnesi.core.extents import UnknownSizeError, guess
 from agnesi.core.kernels import Buffer, Matrix, Product
 from agnesi.core.loops import Affine, load
 
@@ -16,14 +18,17 @@ _LONG = 40
 
 def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int) -> GemmPlan:
     """How the product is cut into tiles and work units."""
-    batch, m, n, k = product.sizes
+    batch, m, n, k = map(guess, product.sizes)
     _, i, j = product.axes
     store = product.body[0]
     strides = (store.offset.terms.get(i, 0) or n, store.offset.terms.get(j, 0) or 1)
+    if not is_static((*product.a.strides[1:], *product.b.strides[1:], *strides)):
+        raise UnknownSizeError("lines of a matrix would lie apart by a run-time size")
     spec = GemmSpec(
         m, n, k, batch, product.total.dtype.name,
         a_strides=product.a.strides[1:], b_strides=product.b.strides[1:],
         c_strides=strides if 1 in strides else (n, 1),
+        actual=() if is_static(product.sizes) else product.sizes,
     )
     long = cost([s.value for s in product.body]) > _LONG
     return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long)

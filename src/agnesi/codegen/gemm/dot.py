@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
@@ -11,6 +12,7 @@ from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, loa
 from agnesi.codegen.gemm.pack import copy_lines, copy_turned, neighbours, zip_orders
 from agnesi.codegen.gemm.tiling import Panel, pieces_of
 from agnesi.codegen.gemm.unit import Unit
+from agnesi.core.dims import is_static
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,11 @@ class _Lines:
 
     pointer: Value
     pitch: int
+    starts: Sequence[Value] | None = None
+
+    def start(self, line: int) -> Value:
+        """How far a line is from line 0."""
+        return i64(line * self.pitch) if self.starts is None else self.starts[line]
 
 
 class DotUnit(Unit):
@@ -71,7 +78,7 @@ class DotUnit(Unit):
         """All panels of the unit."""
         for kind, panel in enumerate(self.plan.panels):
             with self._panels(panel) as index:
-                self._row_tiles(kind, panel, index, i64(0), i64(self.plan.spec.k))
+                self._row_tiles(kind, panel, index, i64(0), self.b.size(self.plan.spec.sizes[3]))
 
     def _tile(
         self, panel: Panel, size: int, index: Value, i: Value, k: Value, count: Value
@@ -79,7 +86,7 @@ class DotUnit(Unit):
         """Rows times columns accumulators, then their sums, row by row, to the epilogue."""
         b, plan, j = self.b, self.plan, self._column(index)
         piece = panel.pieces[0]
-        sums = self._sum(size, piece.active, self._a_lines(i), self._b_lines(j))
+        sums = self._sum(size, piece.active, self._a_lines(i, size), self._b_lines(j))
         empty = const(sums[0].type, 0)
         cells = []
         for r in range(size):
@@ -92,16 +99,19 @@ class DotUnit(Unit):
             folded = fold(b, some)
             for n in range(0, min(len(cells) - at, room), piece.lanes):
                 value = lanes_from(b, folded, n, piece.lanes)
-                self._epilogue(panel, b.add(i, i64((at + n) // piece.lanes)), j, [value])
+                row = (at + n) // piece.lanes
+                with self._present(row):
+                    self._epilogue(panel, b.add(i, i64(row)), j, [value])
 
-    def _a_lines(self, i: Value) -> _Lines:
+    def _a_lines(self, i: Value, size: int) -> _Lines:
         plan = self.plan
         if plan.pack_a:
             at = self.b.mul(i, i64(plan.k_pitch))
             return _Lines(self.b.gep(self.type, self.packed_a, at), plan.k_pitch)
         assert self.operands.a.address is not None
         at = self.operands.a.address(self.b, self.batch, i, i64(0))
-        return _Lines(at, plan.spec.a_strides[0])
+        pitch = plan.spec.a_strides[0]
+        return _Lines(at, pitch, self._row_offsets(size, pitch))
 
     def _b_lines(self, j: Value) -> _Lines:
         plan = self.plan
@@ -115,6 +125,8 @@ class DotUnit(Unit):
     def _sum(self, rows: int, columns: int, x: _Lines, y: _Lines) -> list[Value]:
         """Vectors of partial sums of all products along k."""
         b, lanes, k = self.b, self.plan.lanes, self.plan.spec.k
+        if not is_static(self.plan.spec.sizes[3:]):
+            return self._open_sum(rows, columns, x, y)
         chains = max(1, min(4, 4 // (rows * columns), k // lanes))
         step = lanes * chains
         zero = const(vector(self.type, lanes), 0)
@@ -122,15 +134,40 @@ class DotUnit(Unit):
         at = 0
         if k >= step:
             at = k - k % step
-            wide = self._loop(rows, columns, x, y, at, chains, sums * chains)
-            sums = wide[: len(sums)]
-            for chain in range(1, chains):
-                part = wide[chain * len(sums) : (chain + 1) * len(sums)]
-                sums = [_add(b, s, p) for s, p in zip(sums, part, strict=True)]
+            wide = self._loop(rows, columns, x, y, i64(at), chains, sums * chains)
+            sums = self._joined(wide, chains)
         while at < k:
-            sums = self._turn(rows, columns, x, y, i64(at), min(lanes, k - at), sums)
+            sums = self._turn(rows, columns, x, y, i64(at), self._mask(min(lanes, k - at)), sums)
             at += lanes
         return sums
+
+    def _open_sum(self, rows: int, columns: int, x: _Lines, y: _Lines) -> list[Value]:
+        """The same along a k that is a run-time value."""
+        b, lanes, k = self.b, self.plan.lanes, self.b.size(self.plan.spec.sizes[3])
+        chains = max(1, 4 // (rows * columns))
+        zero = const(vector(self.type, lanes), 0)
+        whole = b.sub(k, b.op("urem", k, i64(lanes * chains)))
+        wide = self._loop(rows, columns, x, y, whole, chains, [zero] * (rows * columns * chains))
+        with b.loop(whole, k, lanes, self._joined(wide, chains)) as loop:
+            left = b.splat(b.sub(k, loop.index), lanes)
+            mask = b.icmp("ult", lanes_of(vector("i64", lanes), range(lanes)), left)
+            loop.carry(*self._turn(rows, columns, x, y, loop.index, mask, loop.carried))
+        return loop.results
+
+    def _joined(self, wide: list[Value], chains: int) -> list[Value]:
+        """The sums of all chains, added in order."""
+        size = len(wide) // chains
+        sums = wide[:size]
+        for chain in range(1, chains):
+            part = wide[chain * size : (chain + 1) * size]
+            sums = [_add(self.b, s, p) for s, p in zip(sums, part, strict=True)]
+        return sums
+
+    def _mask(self, active: int) -> Value | None:
+        lanes = self.plan.lanes
+        if active == lanes:
+            return None
+        return lanes_of(vector("i1", lanes), [n < active for n in range(lanes)])
 
     def _loop(
         self,
@@ -138,17 +175,17 @@ class DotUnit(Unit):
         columns: int,
         x: _Lines,
         y: _Lines,
-        stop: int,
+        stop: Value,
         chains: int,
         sums: list[Value],
     ) -> list[Value]:
         b, lanes, size = self.b, self.plan.lanes, len(sums) // chains
-        with b.loop(i64(0), i64(stop), lanes * chains, sums, nonempty=True) as loop:
+        with b.loop(i64(0), stop, lanes * chains, sums, nonempty=stop.ref.isdigit()) as loop:
             new: list[Value] = []
             for chain in range(chains):
                 k = b.add(loop.index, i64(chain * lanes)) if chain else loop.index
                 mine = loop.carried[chain * size : (chain + 1) * size]
-                new += self._turn(rows, columns, x, y, k, lanes, mine)
+                new += self._turn(rows, columns, x, y, k, None, mine)
             loop.carry(*new)
         return loop.results
 
@@ -159,18 +196,15 @@ class DotUnit(Unit):
         x: _Lines,
         y: _Lines,
         k: Value,
-        active: int,
+        mask: Value | None,
         sums: list[Value],
     ) -> list[Value]:
         """One vector of every line, multiplied pairwise."""
         b, lanes = self.b, self.plan.lanes
-        mask = None
-        if active < lanes:
-            mask = lanes_of(vector("i1", lanes), [n < active for n in range(lanes)])
 
         def read(lines: _Lines, count: int) -> list[Value]:
             at = b.gep(self.type, lines.pointer, k)
-            places = (b.gep(self.type, at, i64(n * lines.pitch)) for n in range(count))
+            places = (b.gep(self.type, at, lines.start(n)) for n in range(count))
             return [load_strided(b, p, self.type, 1, lanes, mask) for p in places]
 
         left, right = read(x, rows), read(y, columns)

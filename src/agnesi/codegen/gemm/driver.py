@@ -8,6 +8,7 @@ from agnesi.codegen.gemm.operands import Operands, transposed
 from agnesi.codegen.gemm.planner import GemmPlan
 from agnesi.codegen.gemm.stream import StreamUnit
 from agnesi.codegen.gemm.tile import TileUnit
+from agnesi.core.dims import Size
 
 
 def emit_gemm(
@@ -19,7 +20,7 @@ def emit_gemm(
     """
     if plan.swapped:
         operands = transposed(operands)
-    if plan.form == "stream" and plan.spec.batch == 1:
+    if plan.form == "stream" and plan.spec.sizes[0] == 1:
         whole = StreamUnit(b, plan, operands, scratch, i64(0), i64(0), begin)
         whole.widen(begin, end)
         whole.emit()
@@ -27,7 +28,7 @@ def emit_gemm(
     kind = {"tile": TileUnit, "dot": DotUnit, "stream": StreamUnit}[plan.form]
     with b.loop(begin, end, carried=[i64(-1)]) as loop:
         rest, group = divide(b, loop.index, plan.column_groups)
-        batch, chunk = divide(b, rest, plan.row_chunks)
+        batch, chunk = divide(b, rest, plan.chunks)
         unit = kind(b, plan, operands, scratch, batch, chunk, group)
         if plan.prepares:
             with b.when(b.icmp("ne", batch, loop.carried[0])):
@@ -36,8 +37,8 @@ def emit_gemm(
         loop.carry(batch)
 
 
-def divide(b: Builder, value: Value, by: int) -> tuple[Value, Value]:
-    """Quotient and remainder by a known divisor."""
-    if by == 1:
+def divide(b: Builder, value: Value, by: Size) -> tuple[Value, Value]:
+    """Quotient and remainder by a size that is at least 1."""
+    if isinstance(by, int) and by == 1:
         return value, i64(0)
-    return b.op("udiv", value, i64(by)), b.op("urem", value, i64(by))
+    return b.op("udiv", value, b.size(by)), b.op("urem", value, b.size(by))

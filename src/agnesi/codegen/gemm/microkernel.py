@@ -20,6 +20,7 @@ class Source:
     row_stride: int
     step: int  # elements from one k to the next
     masked: bool = False  # whether the last piece must not be read whole
+    rows: Sequence[Value] | None = None  # where rows begin, if not ``row_stride`` apart
     ahead: int = 0  # for how many k in advance to call the line into the cache; 0 for none
 
 
@@ -142,7 +143,10 @@ def _turn(
     widest = max(p.lanes for p in pieces)
     out = []
     for r in range(rows):
-        at = b.gep(type_, pointer, i64(r * a.row_stride + turn * a.step))
+        if a.rows is None:
+            at = b.gep(type_, pointer, i64(r * a.row_stride + turn * a.step))
+        else:
+            at = b.gep(type_, b.gep(type_, pointer, a.rows[r]), i64(turn * a.step))
         wide = b.splat(load_strided(b, at, type_, 0, 1, None), widest)
         for n, piece in enumerate(pieces):
             x = lanes_from(b, wide, 0, piece.lanes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
+from agnesi.core.dims import Size
 
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the place of
 # lane 0; the other lanes follow along axis "m", "n" or "k".  Lanes where ``mask`` is unset must
@@ -37,14 +38,14 @@ class Operands:
 
 
 def direct(
-    pointer: Value, type_: str, strides: tuple[int, ...], axes: str, batch_stride: int = 0
+    pointer: Value, type_: str, strides: tuple[int, ...], axes: str, batch_stride: Size = 0
 ) -> Operand:
     """An operand in memory; ``axes`` names its two axes, ``"mk"`` for A and ``"kn"`` for B."""
 
     def address(b: Builder, batch: Value, row: Value, column: Value) -> Value:
         at = b.add(b.mul(row, i64(strides[0])), b.mul(column, i64(strides[1])))
         if batch_stride:
-            at = b.add(at, b.mul(batch, i64(batch_stride)))
+            at = b.add(at, b.mul(batch, b.size(batch_stride)))
         return b.gep(type_, pointer, at)
 
     def load(

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 from agnesi.codegen.gemm.costs import Cut, Machine, best_dots, best_tiles, line_cost, pack_cost
 from agnesi.codegen.gemm.spec import GemmSpec
-from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import OpenRows, Panel, Rows, pieces_of
+from agnesi.core.dims import Size, is_static
+from agnesi.core.extents import Extent, UnknownSizeError
 
 _LINE = 64
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
@@ -15,6 +17,7 @@ _RUN = 2048  # bytes of a line of B in one work unit, where B comes from memory
 _RUN_LINES = 64  # lines of B in one block of k there
 # A block of a large A in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 384, 512
+_WHOLE = 1 << 60  # a block that no k is larger than
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
@@ -41,8 +44,22 @@ class GemmPlan:
     ahead: int = 0  # lines of B that tiles prefetch
 
     @property
-    def units(self) -> int:
-        return self.spec.batch * self.row_chunks * self.column_groups
+    def units(self) -> Size:
+        return self.spec.sizes[0] * self.chunks * self.column_groups  # type: ignore[no-any-return]
+
+    @property
+    def chunks(self) -> Size:
+        """Row chunks as the code has them."""
+        rows = self.panels[0].rows
+        if not isinstance(rows, OpenRows) or self.row_chunks == 1:
+            return self.row_chunks
+        return (rows.count + (self.chunk_tiles - 1)) // self.chunk_tiles
+
+    @property
+    def chunk_tiles(self) -> int:
+        """Row tiles of a chunk, where it is the same for all sizes."""
+        rows = self.panels[0].rows
+        return -(-rows.tiles // self.row_chunks)
 
     @property
     def depth(self) -> int:
@@ -61,7 +78,7 @@ class GemmPlan:
     @property
     def blocked(self) -> bool:
         """Whether k is cut, so that partial sums live in scratch."""
-        return self.k_block < self.spec.k
+        return self.k_block < (self.spec.k if is_static(self.spec.sizes[3:]) else _WHOLE)
 
     @property
     def chunk_rows(self) -> int:
@@ -158,11 +175,13 @@ def plan(
     swapped = _better_transposed(spec)
     if swapped:
         spec = spec.transposed()
+    if not is_static(spec.sizes[2:3]):
+        raise UnknownSizeError("a product's sums would lie side by side along a run-time size")
     if registers is None:
         registers = 32 if vector_bits == 512 else 16
     lanes = max(1, vector_bits // (8 * spec.itemsize))
     machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3)
-    if _streams(spec, machine):
+    if is_static(spec.sizes[1:]) and _streams(spec, machine):
         return _stream_plan(spec, swapped, machine)
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue)
     dots = _dot_plan(spec, swapped, machine)
@@ -171,6 +190,8 @@ def plan(
 
 def _better_transposed(spec: GemmSpec) -> bool:
     """Whether lanes should run along m: C is contiguous that way, or has one column."""
+    if not is_static(spec.sizes[1:2]):
+        return False
     return spec.m > 1 and spec.c_strides[0] == 1 and (spec.n == 1 or spec.c_strides[1] != 1)
 
 
@@ -178,7 +199,8 @@ def _tile_plan(
     spec: GemmSpec, swapped: bool, machine: Machine, long_epilogue: bool
 ) -> tuple[float, GemmPlan]:
     pack_a = not spec.a_direct
-    cut = best_tiles(spec, machine, same_rows=pack_a)
+    static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
+    cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
@@ -187,6 +209,8 @@ def _tile_plan(
         k_block, pack_b = min(_RUN_LINES, spec.k), _clashes(spec)
     elif large:
         k_block, pack_a, pack_b = min(_LARGE_K, spec.k), True, True
+    if not static_k:
+        k_block = _open_block(spec, k_block, machine, width, pack_a or pack_b)
     if k_block < spec.k:
         cut = best_tiles(replace(spec, a_direct=not pack_a), machine, same_rows=True)
     chunks, groups = _units(spec, cut, pack_a, pack_b)
@@ -201,7 +225,7 @@ def _tile_plan(
         swapped,
         "tile",
         machine.lanes,
-        cut.panels,
+        _opened(cut.panels, spec),
         chunks,
         groups,
         k_block,
@@ -211,6 +235,25 @@ def _tile_plan(
         _AHEAD if far or runs else 0,
     )
     return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
+
+
+def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
+    """Where to cut a k that is a run-time value: scratch must do for all its values."""
+    if spec.b_strides[0] == 1 != spec.b_strides[1]:
+        raise UnknownSizeError("a product's operand would be turned along a run-time size")
+    if k_block < spec.k:
+        return k_block
+    return _k_block(replace(spec, k=_WHOLE), machine, width) if packs else _WHOLE
+
+
+def _opened(panels: tuple[Panel, ...], spec: GemmSpec) -> tuple[Panel, ...]:
+    """Panels whose rows are as many as there are at run time."""
+    m = spec.sizes[1]
+    if not isinstance(m, Extent):
+        return panels
+    return tuple(
+        replace(p, rows=OpenRows(p.rows.total, p.rows.tiles, m)) for p in panels
+    )
 
 
 def _row_tiles(cut: Cut) -> int:
@@ -266,6 +309,8 @@ def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
     limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
     if spec.k <= limit:
         return spec.k
+    if spec.k == _WHOLE:
+        return limit // 16 * 16
     return -(-spec.k // -(-spec.k // limit) // 16) * 16  # whole blocks of turned lines
 
 
@@ -323,6 +368,9 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
     pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
     size = spec.m * spec.k if pack_a else spec.n * spec.k
     small = size * spec.itemsize <= machine.l2 // 4
+    static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
+    if (pack_a and not (static_m and static_k)) or (pack_b and not static_k):
+        return None
     if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
         return None
     if (pack_a or pack_b) and not small:
@@ -341,7 +389,7 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
         swapped,
         "dot",
         machine.lanes,
-        cut.panels,
+        _opened(cut.panels, spec),
         chunks,
         groups,
         spec.k,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from agnesi.core.dims import Size
 
 _TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 _BYTES = {"half": 2, "float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
@@ -16,6 +19,9 @@ class GemmSpec:
     and (m, n) for C; left empty they are those of a row-major matrix.  An operand that is not
     *direct* has no memory: its callback computes it, and its strides only say along which axis
     it is cheap to compute several neighbours (the one with stride 1).
+
+    ``actual`` has (batch, m, n, k) where some are run-time values: then the numbers are typical
+    ones, by which the cut is chosen.
     """
 
     m: int
@@ -28,6 +34,7 @@ class GemmSpec:
     c_strides: tuple[int, ...] = ()
     a_direct: bool = True
     b_direct: bool = True
+    actual: tuple[Size, ...] = ()
 
     def __post_init__(self) -> None:
         if min(self.m, self.n, self.k, self.batch) < 1:
@@ -38,6 +45,11 @@ class GemmSpec:
         for name, pitch in (("a_strides", self.k), ("b_strides", self.n), ("c_strides", self.n)):
             if not getattr(self, name):
                 object.__setattr__(self, name, (pitch, 1))
+
+    @property
+    def sizes(self) -> tuple[Any, ...]:
+        """Batch, m, n and k as the code has them."""
+        return self.actual or (self.batch, self.m, self.n, self.k)
 
     @property
     def type(self) -> str:
@@ -62,4 +74,5 @@ class GemmSpec:
             c_strides=self.c_strides[::-1],
             a_direct=self.b_direct,
             b_direct=self.a_direct,
+            actual=tuple(self.actual[i] for i in (0, 2, 1, 3)) if self.actual else (),
         )

@@ -17,11 +17,11 @@ class TileUnit(Unit):
         """The whole unit: in one go, or k block by k block with partial sums in scratch."""
         b, plan = self.b, self.plan
         if not plan.blocked:
-            self._block(i64(0), i64(plan.spec.k))
+            self._block(i64(0), b.size(plan.spec.sizes[3]))
             return
         self._clear_sums()
-        with b.loop(i64(0), i64(plan.spec.k), plan.k_block) as loop:
-            left = b.sub(i64(plan.spec.k), loop.index)
+        with b.loop(i64(0), b.size(plan.spec.sizes[3]), plan.k_block) as loop:
+            left = b.sub(b.size(plan.spec.sizes[3]), loop.index)
             self._block(loop.index, b.intrinsic("smin", left, i64(plan.k_block)))
         for panel in plan.panels:
             with self._panels(panel) as index:
@@ -112,7 +112,7 @@ class TileUnit(Unit):
             self.type,
             size,
             panel.pieces,
-            self._a(i, k),
+            self._a(i, k, size),
             self._b(panel, j, k),
             i64(0),
             count,
@@ -122,12 +122,13 @@ class TileUnit(Unit):
         if not (plan.blocked or plan.spill):
             for r in range(size):
                 line = sums[r * len(panel.pieces) : (r + 1) * len(panel.pieces)]
-                self._epilogue(panel, b.add(i, i64(r)), j, line)
+                with self._present(r):
+                    self._epilogue(panel, b.add(i, i64(r)), j, line)
             return
         for value, at in self._cells(panel, sums, place):
             b.store(value, at, self._align)
         if not plan.blocked:
-            self._finish(panel, i, j, i64(size), place)
+            self._finish(panel, i, j, self.rest or i64(size), place)
 
     @property
     def _align(self) -> int:
@@ -142,7 +143,7 @@ class TileUnit(Unit):
             cells.append((value, self.b.gep(self.type, place, at)))
         return cells
 
-    def _a(self, i: Value, k: Value) -> Source:
+    def _a(self, i: Value, k: Value, size: int) -> Source:
         b, plan = self.b, self.plan
         if plan.pack_a:
             row_major = plan.spec.a_strides[1] == 1
@@ -152,7 +153,8 @@ class TileUnit(Unit):
         address = self.operands.a.address
         assert address is not None, "a direct operand has an address"
         row_stride, step = plan.spec.a_strides
-        return Source(address(b, self.batch, i, k), row_stride, step)
+        rows = self._row_offsets(size, row_stride)
+        return Source(address(b, self.batch, i, k), row_stride, step, rows=rows)
 
     def _b(self, panel: Panel, j: Value, k: Value) -> Source | ReadRow:
         plan, operand = self.plan, self.operands.b

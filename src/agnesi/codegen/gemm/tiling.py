@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.builder import lanes as lanes_of
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
 
 
 class Piece(NamedTuple):
@@ -59,6 +61,34 @@ class Rows:
     def at_most(total: int, size: int) -> Rows:
         """As few tiles as hold ``size`` rows at most, balanced."""
         return Rows(total, -(-total // size))
+
+
+@dataclass(frozen=True)
+class OpenRows(Rows):
+    """Rows whose number is a run-time value: tiles of one height, and lower ones for the rest."""
+
+    actual: Extent
+
+    @property
+    def height(self) -> int:
+        return -(-self.total // self.tiles)
+
+    @property
+    def tails(self) -> tuple[int, ...]:
+        """Heights of which the lowest that suffices takes the rows left over, in rising order."""
+        found = [self.height - 1] if self.height > 1 else []
+        while found and found[-1] > 1:
+            found.append(found[-1] * 2 // 3)
+        return tuple(reversed(found))
+
+    @property
+    def count(self) -> Size:
+        """Tiles, the one of the rest included."""
+        return (self.actual + (self.height - 1)) // self.height
+
+    def start(self, b: Builder, tile: Value) -> Value:
+        """First row of a tile, or the number of rows behind the last one."""
+        return b.intrinsic("smin", b.mul(tile, i64(self.height)), b.size(self.actual))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.operands import Operands
 from agnesi.codegen.gemm.planner import GemmPlan
-from agnesi.codegen.gemm.tiling import Panel
+from agnesi.codegen.gemm.tiling import OpenRows, Panel, Rows
 
 
 def share(b: Builder, total: int, parts: int, part: Value) -> tuple[Value, Value]:
@@ -41,10 +41,24 @@ class Unit:
         self.packed_b = b.gep("i8", scratch, i64(plan.a_bytes))
         self.sums = b.gep("i8", scratch, i64(plan.a_bytes + plan.b_bytes))
         self.group_start, self.group_stop = share(b, plan.panel_count, plan.column_groups, group)
-        self.tiles = [share(b, p.rows.tiles, plan.row_chunks, chunk) for p in plan.panels]
+        self.tiles = [self._share_of(p.rows, chunk) for p in plan.panels]
+        #: In the tile of the rows left over: how many there are, and how many there surely are.
+        self.rest: Value | None = None
+        self.sure = 0
         first = plan.panels[0].rows
         self.row = first.start(b, self.tiles[0][0])
         self.rows = b.sub(first.start(b, self.tiles[0][1]), self.row)
+
+    def _share_of(self, rows: Rows, chunk: Value) -> tuple[Value, Value]:
+        """The row tiles of this unit: where they begin and end."""
+        b, plan = self.b, self.plan
+        if not isinstance(rows, OpenRows):
+            return share(b, rows.tiles, plan.row_chunks, chunk)
+        if plan.row_chunks == 1:
+            return i64(0), b.size(rows.count)
+        low = b.mul(chunk, i64(plan.chunk_tiles))
+        high = b.add(low, i64(plan.chunk_tiles))
+        return low, b.intrinsic("smin", high, b.size(rows.count))
 
     def prepare(self) -> None:
         """What must be done once for each batch member."""
@@ -78,12 +92,57 @@ class Unit:
     def _row_tiles(self, kind: int, panel: Panel, index: Value, k: Value, count: Value) -> None:
         b, rows = self.b, panel.rows
         low, high = self.tiles[kind]
+        if isinstance(rows, OpenRows):
+            self._open_tiles(kind, panel, rows, index, k, count)
+            return
         if rows.big:
             with b.loop(low, b.intrinsic("smin", high, i64(rows.big))) as tile:
                 self._tile(panel, rows.small_size + 1, index, rows.start(b, tile.index), k, count)
             low = b.intrinsic("smax", low, i64(rows.big))
         with b.loop(low, high) as tile:
             self._tile(panel, rows.small_size, index, rows.start(b, tile.index), k, count)
+
+    def _open_tiles(self, kind: int, panel: Panel, rows: OpenRows, index: Value, k: Value,
+                    count: Value) -> None:
+        """Whole tiles, then the rows left over in the lowest tile that takes them."""
+        b = self.b
+        low, high = self.tiles[kind]
+        whole = b.size(rows.actual // rows.height)
+        with b.loop(low, b.intrinsic("smin", high, whole)) as tile:
+            self._tile(panel, rows.height, index, rows.start(b, tile.index), k, count)
+        if not rows.tails:
+            return
+        with b.when(b.icmp("sgt", high, whole)):
+            first = rows.start(b, whole)
+            self.rest = b.size(rows.actual % rows.height)
+            for lower, size in zip((0, *rows.tails), rows.tails, strict=False):
+                self.sure = lower + 1
+                above = b.icmp("sgt", self.rest, i64(lower))
+                within = b.icmp("sle", self.rest, i64(size))
+                with b.when(b.op("and", above, within)):
+                    self._tile(panel, size, index, first, k, count)
+            self.rest = None
+
+    def _row_offsets(self, size: int, stride: int) -> list[Value] | None:
+        """How far rows of a tile are from its first one, where some may not be there."""
+        b, rest = self.b, self.rest
+        if rest is None:
+            return None
+        last = b.sub(rest, i64(1))
+        return [
+            i64(r * stride) if r < self.sure
+            else b.mul(b.intrinsic("smin", i64(r), last), i64(stride))
+            for r in range(size)
+        ]
+
+    @contextmanager
+    def _present(self, row: int) -> Iterator[None]:
+        """What is to be done with a row of the tile only if it is there."""
+        if self.rest is None or row < self.sure:
+            yield
+            return
+        with self.b.when(self.b.icmp("slt", i64(row), self.rest)):
+            yield
 
     def _epilogue(self, panel: Panel, i: Value, j: Value, line: list[Value]) -> None:
         b = self.b
