@@ -83,5 +83,5 @@ def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
         inputs = [numbers[n] for n in node.inputs]
         lines.append(f"{what} {inputs} {node.dtype} {node.shape} {node.outputs}")
     ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
-    sizes = [(n, n.least, n.guess) for n in graph.extents]
+    sizes = [n.key for n in graph.extents]
     return "\n".join([*lines, repr(ends), repr(sizes)])

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from agnesi.core.config import config
 from agnesi.core.dims import Shape, Size
-from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.extents import Extent, UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, inferred
 from agnesi.core.node import Node
 
@@ -20,6 +20,9 @@ Leading = tuple[int | None, ...]
 Pattern = tuple[Size | None, ...]
 #: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own.
 _LEAST = 2
+#: A version serves sizes up to so many times the one that it was made for: it has the cut of
+#: products, and all else that depends on sizes, from there.
+_REACH = 8
 _KEPT = 8
 _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131, 137))
 
@@ -45,8 +48,9 @@ class Growing(Generic[V]):
         self._made: list[tuple[Pattern, V]] = []
 
     def find(self, sizes: Leading, valid: Callable[[V], bool]) -> V | None:
-        """A version that takes these sizes."""
-        return next((v for p, v in reversed(self._made) if fits(p, sizes) and valid(v)), None)
+        """A version that takes these sizes: the one made for the smallest, if there are several."""
+        found = [(p, v) for p, v in self._made if fits(p, sizes) and valid(v)]
+        return min(found, key=lambda m: sum(guess(n or 0) for n in m[0]))[1] if found else None
 
     def pattern(self, sizes: Leading) -> Pattern | None:
         """Which sizes are run-time values of a version to be made now; None for none."""
@@ -76,7 +80,8 @@ class Growing(Generic[V]):
 
 
 def _extent(number: int, size: int) -> Extent:
-    return Extent.named(f"n{number}", _LEAST, max(16, 1 << (size - 1).bit_length()))
+    typical = max(16, 1 << (size - 1).bit_length())
+    return Extent.named(f"n{number}", _LEAST, _REACH * typical, typical)
 
 
 def fits(pattern: Pattern, sizes: Leading) -> bool:
@@ -84,7 +89,9 @@ def fits(pattern: Pattern, sizes: Leading) -> bool:
     known: dict[Extent, int] = {}
     for wanted, size in zip(pattern, sizes, strict=True):
         if isinstance(wanted, Extent):
-            if size is None or size < _LEAST or known.setdefault(wanted, size) != size:
+            if size is None or not wanted.least <= size <= wanted.most:  # type: ignore[operator]
+                return False
+            if known.setdefault(wanted, size) != size:
                 return False
         elif wanted != size:
             return False
@@ -100,7 +107,7 @@ def shape_with(value: Any, size: Size | None) -> Shape:
 def told(pattern: Pattern) -> str:
     """For people: what a version takes."""
     names = dict.fromkeys(n for n in pattern if isinstance(n, Extent))
-    return f"{', '.join(map(str, names))} may be any size from {_LEAST} on"
+    return " and ".join(f"{n} is any size from {n.least} to {n.most}" for n in names)
 
 
 def check(graph: FunctionGraph) -> FunctionGraph:

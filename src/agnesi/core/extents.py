@@ -42,10 +42,10 @@ class Extent(Dim):
     algebra: ClassVar[Callable[..., Any] | None]
 
     @classmethod
-    def named(cls, name: str, least: int, guess: int) -> Extent:
+    def named(cls, name: str, least: int, most: int | None, guess: int) -> Extent:
         """A size of its own."""
-        new = cls._atom("", (name,), least, None, guess)
-        new.key = ("", name, least, guess)
+        new = cls._atom("", (name,), least, most, guess)
+        new.key = ("", name, least, most, guess)
         return new
 
     @classmethod

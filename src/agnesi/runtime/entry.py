@@ -25,6 +25,7 @@ _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
+_LARGEST = (1 << 63) - 1
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
 
 
@@ -181,7 +182,7 @@ class Context(ctypes.Structure):
         ("pair_count", ctypes.c_int64),
         ("pairs", ctypes.c_void_p),
         ("size_count", ctypes.c_int64),
-        ("least", ctypes.c_void_p),
+        ("bounds", ctypes.c_void_p),
         ("measure", ctypes.c_void_p),
         ("measured_count", ctypes.c_int64),
     )
@@ -234,7 +235,8 @@ def bind(
     _fill_outputs(table, spec, keep)
     if spec.sizes:
         table.measure = code.address("measure")
-        table.least = _array(ctypes.c_int64, [n.least for n in spec.sizes], keep)
+        bounds = [b for n in spec.sizes for b in (n.least or 0, n.most or _LARGEST)]
+        table.bounds = _array(ctypes.c_int64, bounds, keep)
     _fill_buffers(table, spec, states, constants, keep)
     bound = [Guard(s.owner, s.slot, s.array) for s in states if s.slot]
     _fill_guards(table, [*bound, *guards], keep)

@@ -24,7 +24,7 @@
   i64, ptr,             ; 19 fields that a new wrapper gets
   ptr, ptr,             ; 21 slow path, failure handler
   i64, ptr,             ; 23 pairs of buffers that must not overlap
-  i64, ptr,             ; 25 sizes that arguments bring along, and the least value of each
+  i64, ptr,             ; 25 sizes that arguments bring along, and the bounds of each
   ptr, i64              ; 27 from sizes to scratch bytes and the outputs' sizes; how many of those
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
@@ -257,13 +257,17 @@ size:
   %fresh = icmp eq i64 %seen, -1
   br i1 %fresh, label %first, label %again
 first:
-  %least.at = getelementptr %Context, ptr %context, i64 0, i32 26
-  %least = load ptr, ptr %least.at
-  %low.at = getelementptr i64, ptr %least, i64 %k
+  %bounds.at = getelementptr %Context, ptr %context, i64 0, i32 26
+  %bounds = load ptr, ptr %bounds.at
+  %low.at = getelementptr [2 x i64], ptr %bounds, i64 %k, i64 0
   %low = load i64, ptr %low.at
+  %high.at = getelementptr [2 x i64], ptr %bounds, i64 %k, i64 1
+  %high = load i64, ptr %high.at
   store i64 %a, ptr %size.at
   %enough = icmp sge i64 %a, %low
-  br i1 %enough, label %next, label %no
+  %few = icmp sle i64 %a, %high
+  %within = and i1 %enough, %few
+  br i1 %within, label %next, label %no
 again:
   %equal = icmp eq i64 %a, %seen
   br i1 %equal, label %next, label %no
