@@ -84,7 +84,7 @@ class _Emitter:
 
     def room(self, size: int) -> Value:
         """Memory on the stack."""
-        return self.b.alloca("i8", max(size, 1))
+        return self.b.alloca(f"[{max(size, 1)} x i8]", 1)
 
     def arena(self, block: Block, place: Value) -> Value:
         """Where a block's temporaries lie: on the stack, or at ``place``."""
