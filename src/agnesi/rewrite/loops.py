@@ -369,8 +369,10 @@ class _Sum:
         self.transposed = False
         self.needs: list[Node] = []
         self.keys: list[Key] = []
-        if type(part.op) is MatMul and len(part.inputs[0].shape) == len(part.inputs[1].shape) == 2:
+        if _is_product(part):
             a, b = part.inputs
+            if part.op.name == "multiply" and b.shape[1] == 1:  # a row times a column
+                a, b = b, a
             self.transposed = type(a.op) is Permute
             self.pair = (a.inputs[0] if self.transposed else a, b)
 
@@ -398,6 +400,15 @@ class _Sum:
         for node in toposort([self.part], lambda n: n in later):
             later.add(node)
         return graph_node(apply(reducer("add", (0,), False), symbol(later.of(self.part))))
+
+
+def _is_product(node: Node) -> bool:
+    """Whether a node is a product of matrices: also that of a column and a row."""
+    if len(node.inputs) != 2 or any(len(n.shape) != 2 for n in node.inputs):
+        return False
+    a, b = (tuple(n.shape) for n in node.inputs)
+    crossed = (a[1] == b[0] == 1 != a[0]) or (a[0] == b[1] == 1 != a[1])
+    return type(node.op) is MatMul or (node.op.name == "multiply" and crossed)
 
 
 def _later(whole: _Whole, stacked: Mapping[Node, Node | None]) -> _Whole:
