@@ -92,6 +92,18 @@ class Dense:
         return self.batch * self.groups * self.outputs * places * max(1, self.depth)
 
 
+def folded(dense: Dense) -> Dense:
+    """The same where axes of one tap that stay inside step through the source by its strides."""
+    spans, strides, offset = list(dense.spans), list(dense.source.strides), dense.source.offset
+    for i, span in enumerate(dense.spans):
+        if span.taps == 1 and span.inside:
+            offset += span.origin * strides[2 + i]
+            strides[2 + i] *= span.stride
+            spans[i] = Span(span.count, span.count, 1, 0, 1, 1)
+    source = replace(dense.source, offset=offset, strides=tuple(strides))
+    return replace(dense, spans=_three(spans), source=source)
+
+
 def group_axes(kernel: Convolution, counts: tuple[int, ...], steps: tuple[tuple[int, int], ...],
                channels: int) -> tuple[tuple[Axis, ...], tuple[Store, ...], Expr]:
     """The body over axes (n, group, o, d, h, w): position ``first + step * i`` of each."""
@@ -99,12 +111,17 @@ def group_axes(kernel: Convolution, counts: tuple[int, ...], steps: tuple[tuple[
     new = [Axis(_SLOT, sizes.batch), Axis(_SLOT + 1, sizes.groups), Axis(_SLOT + 2, channels)]
     new += [Axis(_SLOT + 3 + i, n) for i, n in enumerate(counts)]
     rank = len(sizes.kernel)
-    places = [Affine(0, {new[0]: 1}), Affine(0, {new[1]: channels, new[2]: 1})]
+    places = [_index(new[0]), _index(new[1], channels) + _index(new[2])]
     places += [
-        Affine(first, {axis: step})
+        _index(axis, step, first)
         for axis, (first, step) in zip(new[6 - rank:], steps[3 - rank:], strict=True)
     ]
     return tuple(new), *substituted(kernel, places)
+
+
+def _index(axis: Axis, step: int = 1, first: int = 0) -> Affine:
+    """``first + step * axis``; an axis of size 1 is not there."""
+    return Affine(first, {axis: step} if axis.extent != 1 else {})
 
 
 def substituted(kernel: Convolution, places: list[Affine]) -> tuple[tuple[Store, ...], Expr]:
@@ -113,6 +130,23 @@ def substituted(kernel: Convolution, places: list[Affine]) -> tuple[tuple[Store,
     body = tuple(Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body)
     at = tuple(Affine(0, {a: 1}) for a in kernel.axes)
     return body, change(load(kernel.total, kernel.total.dtype.name, kernel.total.place(at)))
+
+
+class _Retold(Substitution):
+    """Rewrites a body to read its sum from elsewhere."""
+
+    def __init__(self, key: Expr, new: Expr) -> None:
+        super().__init__({})
+        self.key, self.new = key, new
+
+    def __call__(self, value: Expr) -> Expr:
+        return self.new if value is self.key else super().__call__(value)
+
+
+def retold(dense: Dense, key: Expr) -> list[Store]:
+    """The stores of a body that has ``key`` for its sum."""
+    change = _Retold(dense.key, key)
+    return [Store(s.buffer, s.offset, change(s.value)) for s in dense.body]
 
 
 def operand_view(strides: Ints, offset: int, group: int) -> View:
@@ -125,9 +159,9 @@ def dense_parts(kernel: Convolution) -> list[Dense]:
     """The dense convolutions that make up a kernel of kind "forward" or "input"."""
     sizes = kernel.sizes
     if kernel.kind == "forward":
-        return [_forward(kernel, sizes)]
+        return [folded(_forward(kernel, sizes))]
     choices = [_phases(sizes, i) for i in range(len(sizes.kernel))]
-    return [_input(kernel, sizes, phase) for phase in itertools.product(*choices)]
+    return [folded(_input(kernel, sizes, phase)) for phase in itertools.product(*choices)]
 
 
 def weight_part(kernel: Convolution) -> Dense:
@@ -139,16 +173,16 @@ def weight_part(kernel: Convolution) -> Dense:
     three = _three(_spans(sizes))
     counts = (sizes.groups, sizes.filters, sizes.channels, *(s.taps for s in three))
     axes = tuple(Axis(_SLOT + i, n) for i, n in enumerate(counts))
-    places = [Affine(0, {axes[0]: sizes.filters, axes[1]: 1}), Affine(0, {axes[2]: 1})]
-    places += [Affine(0, {axis: 1}) for axis in axes[6 - len(sizes.kernel):]]
+    places = [_index(axes[0], sizes.filters) + _index(axes[1]), _index(axes[2])]
+    places += [_index(axis) for axis in axes[6 - len(sizes.kernel):]]
     body, key = substituted(kernel, places)
     a, b = kernel.a, kernel.b
-    return Dense(
+    return folded(Dense(
         sizes.batch, sizes.groups, sizes.channels, sizes.filters, three,
         operand_view(a.strides, a.offset, a.strides[1] * sizes.channels),
         operand_view(b.strides, b.offset, b.strides[1] * sizes.filters),
         axes, body, key, kernel.total.dtype.name,
-    )
+    ))
 
 
 def _three(spans: list[Span]) -> tuple[Span, Span, Span]:

@@ -9,16 +9,20 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.plan import Machine, WidePlan, plan_wide
+from agnesi.codegen.conv.point import as_product
 from agnesi.codegen.conv.weight import Weight
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
 from agnesi.codegen.conv.wide import Finish, Wide
 from agnesi.codegen.evaluate import Scope, memory_type
-from agnesi.core.kernels import Buffer, Convolution
+from agnesi.codegen.gemm import GemmPlan
+from agnesi.codegen.product import emit_product, plan_product
+from agnesi.core.kernels import Buffer, Convolution, Product
 
 _LONG = 40
 _PARALLEL_WORK = 600_000
 _BYTES = {"float32": 4, "float64": 8}
 Addresses = Callable[[Buffer], Value]
+Part = WidePlan | WeightPlan | tuple[Product, GemmPlan]
 
 
 @dataclass(frozen=True)
@@ -26,21 +30,21 @@ class ConvPlan:
     """The parts of a kernel; their units are numbered through."""
 
     kernel: Convolution
-    parts: tuple[WidePlan | WeightPlan, ...]
+    work: int
+    parts: tuple[Part, ...]
 
     @property
     def units(self) -> int:
-        return sum(p.units for p in self.parts)
+        return sum(_units(p) for p in self.parts)
 
     @property
     def parallel(self) -> bool:
         """Whether it is worth several threads."""
-        return self.units > 1 and sum(p.dense.work for p in self.parts) > _PARALLEL_WORK
+        return self.units > 1 and self.work > _PARALLEL_WORK
 
-    @property
-    def scratch(self) -> int:
-        """Bytes that each thread needs, aligned to 64."""
-        return max(p.scratch for p in self.parts)
+
+def _units(part: Part) -> int:
+    return part[1].units if isinstance(part, tuple) else part.units
 
 
 def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
@@ -52,28 +56,40 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2)
     long = cost([s.value for s in kernel.body]) > _LONG
     type_ = memory_type(dtype)
-    if kernel.kind == "weight":
-        return ConvPlan(kernel, (plan_weight(weight_part(kernel), type_, machine),))
-    parts = [plan_wide(d, type_, machine, long) for d in dense_parts(kernel)]
-    return ConvPlan(kernel, tuple(parts))
+    dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
+    parts: list[Part] = []
+    for part in dense:
+        product = as_product(kernel, part)
+        if product is not None:
+            cut = plan_product(product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
+            parts.append((product, cut))
+        elif kernel.kind == "weight":
+            parts.append(plan_weight(part, type_, machine))
+        else:
+            parts.append(plan_wide(part, type_, machine, long))
+    return ConvPlan(kernel, sum(d.work for d in dense), tuple(parts))
 
 
 def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Value,
                      end: Value) -> None:
     """Emit work units [begin, end) of a convolution into the current function."""
     kernel = plan.kernel
-    scratch = b.alloca("i8", max(plan.scratch, 64))
+    bytes_ = [p.scratch for p in plan.parts if not isinstance(p, tuple)]
+    scratch = b.alloca("i8", max([64, *bytes_]))
     first, second = pointer(kernel.a.buffer), pointer(kernel.b.buffer)
     start = 0
     for part in plan.parts:
         low = b.intrinsic("smax", b.sub(begin, i64(start)), i64(0))
-        high = b.intrinsic("smin", b.sub(end, i64(start)), i64(part.units))
+        high = b.intrinsic("smin", b.sub(end, i64(start)), i64(_units(part)))
+        start += _units(part)
+        if isinstance(part, tuple):
+            emit_product(b, *part, pointer, low, high)
+            continue
         finish = _finish(b, pointer, part.dense)
         if isinstance(part, WeightPlan):
             Weight(b, part, first, second, finish, scratch).emit(low, high)
         else:
             Wide(b, part, first, second, finish, scratch).emit(low, high)
-        start += part.units
 
 
 def _finish(b: Builder, pointer: Addresses, dense: Dense) -> Finish:

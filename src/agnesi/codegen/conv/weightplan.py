@@ -137,7 +137,7 @@ def _layout(dense: Dense, line_blocks: int, row_blocks: int, itemsize: int) -> L
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     """The cheapest cut for this machine."""
     _, panels, lines, runs = min(_cuts(dense, machine), key=lambda cut: cut[0])
-    groups, row_groups = _shares(dense, panels, lines, runs)
+    groups, row_groups = _shares(dense, machine.lanes, panels, lines, runs)
     count = sum(p.count for p in panels)
     pitch = -(-count // groups) * max(p.width for p in panels)
     blocks = _blocks(dense, machine, pitch)
@@ -180,20 +180,23 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
     return total * (1 + _CODE * code)
 
 
-def _shares(dense: Dense, panels: tuple[Panel, ...], lines: Rows, runs: Rows) -> tuple[int, int]:
+def _shares(dense: Dense, lanes: int, panels: tuple[Panel, ...], lines: Rows,
+            runs: Rows) -> tuple[int, int]:
     """Panel groups and row groups: as little packing as leaves even shares."""
-    wanted = 1 if dense.work < 1 << 19 else -(-_UNITS // dense.groups)
     count = sum(p.count for p in panels)
     tiles = dense.depth // (lines.total * runs.total) * lines.tiles * runs.tiles
     image = dense.channels * math.prod(s.size for s in dense.spans)
     cotangent = dense.outputs * math.prod(s.count for s in dense.spans)
     options = []
     for groups in range(1, count + 1):
-        row_groups = min(tiles, -(-wanted // groups))
-        packed = _PACKED * dense.batch * (image * groups * row_groups + cotangent * row_groups)
-        if groups * row_groups < wanted:
-            packed *= 1 + (wanted - groups * row_groups) / wanted
-        options.append((packed, groups, row_groups))
+        for row_groups in range(1, tiles + 1):
+            units = groups * row_groups * dense.groups
+            if units > _UNITS and (groups, row_groups) != (1, 1):
+                break
+            cycles = dense.work / dense.groups / lanes * (1 + 2 / units)
+            packed = image * groups * row_groups + cotangent * row_groups
+            cycles += _PACKED * dense.batch * packed
+            options.append((cycles, groups, row_groups))
     _, groups, row_groups = min(options)
     return groups, row_groups
 

@@ -1,0 +1,91 @@
+"""Convolutions of one tap are matrix products, where places lie in memory as one axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from agnesi.codegen.axes import collapse
+from agnesi.codegen.conv.dense import Dense, View, retold
+from agnesi.core.kernels import Buffer, Convolution, Matrix, Product, Store
+from agnesi.core.loops import Affine, Axis, load
+
+
+def as_product(kernel: Convolution, dense: Dense) -> Product | None:
+    """The product that computes the same, if there is one."""
+    if not all(s.plain for s in dense.spans):
+        return None
+    counts = (dense.batch, *(s.count for s in dense.spans))
+    if kernel.kind == "weight":
+        return _weight(kernel, dense, counts)
+    return _dense(kernel, dense, counts)
+
+
+def merged_stride(strides: Sequence[int], counts: Sequence[int]) -> int | None:
+    """The stride of several axes that lie in memory as one; None if they do not."""
+    step, span = 0, 1
+    for stride, count in zip(reversed(strides), reversed(counts), strict=True):
+        if count == 1:
+            continue
+        if span == 1:
+            step = stride
+        elif stride != step * span:
+            return None
+        span *= count
+    return step
+
+
+def _strides(view: View) -> tuple[int, ...]:
+    """Strides of batch and space."""
+    return view.strides[0], *view.strides[2:]
+
+
+def _dense(kernel: Convolution, dense: Dense, counts: tuple[int, ...]) -> Product | None:
+    n, group, o, *space = dense.axes
+    source, filters = dense.source, dense.filters
+    for batch, places, first in ((group, (n, *space), 0), (n, tuple(space), 1)):
+        if first and dense.groups > 1:
+            continue
+        step = merged_stride(_strides(source)[first:], counts[first:])
+        found = _merged(kernel, dense, (batch, *places, o), places)
+        if step is None or found is None:
+            continue
+        total, axis, body = found
+        steps = (source.group, filters.group) if first == 0 else (source.strides[0], 0)
+        a = Matrix(kernel.a.buffer, source.offset, (steps[0], step, source.strides[1]))
+        b = Matrix(kernel.b.buffer, filters.offset, (steps[1], *filters.strides[1::-1]))
+        sizes = (batch.extent, axis.extent, dense.outputs, dense.channels)
+        return Product(kernel.nodes, sizes, a, b, (batch, axis, o), total, body)
+    return None
+
+
+def _weight(kernel: Convolution, dense: Dense, counts: tuple[int, ...]) -> Product | None:
+    group, o, c, *_ = dense.axes
+    steps = [merged_stride(_strides(v), counts) for v in (dense.filters, dense.source)]
+    found = _merged(kernel, dense, (group, o, c), (c,))
+    if None in steps or found is None:
+        return None
+    total, axis, body = found
+    cotangent, image = dense.filters, dense.source
+    a = Matrix(kernel.b.buffer, cotangent.offset,
+               (cotangent.group, cotangent.strides[1], steps[0] or 0))
+    b = Matrix(kernel.a.buffer, image.offset, (image.group, steps[1] or 0, image.strides[1]))
+    sizes = (dense.groups, dense.outputs, dense.channels, math.prod(counts))
+    return Product(kernel.nodes, sizes, a, b, (group, o, axis), total, body)
+
+
+def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
+            places: tuple[Axis, ...]) -> tuple[Buffer, Axis, list[Store]] | None:
+    """The body with ``places`` as one axis, and the sum that it reads, which lies like ``every``."""
+    dtype = kernel.total.dtype
+    spread = Buffer(tuple(a.extent for a in every), dtype, "sum")
+    length = math.prod(a.extent for a in places)
+    flat = [a.extent for a in every if a not in places]
+    flat.insert(every.index(places[0]), length)
+    total = Buffer(tuple(flat), dtype, "sum")
+    at = spread.place([Affine(0, {a: 1}) for a in every])
+    stores = retold(dense, load(total, dtype.name, at))
+    left, both = collapse(places, [*stores, Store(total, at, load(total, dtype.name, at))])
+    if len(left) > 1:
+        return None
+    return total, left[0] if left else places[-1], both[:-1]
