@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.ops.creation import spread_constant
 from agnesi.ops.expand import sum_to
+from agnesi.ops.places import ScatterAdd, spread
 from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
 from agnesi.testing.check_rule import check_rule
 
@@ -51,6 +53,12 @@ def _softmax(x):
     return e / e.sum(1, keepdims=True)
 
 
+def scattered(base, new):
+    """Rows of ``new`` added into ``base`` in another order, one of them twice."""
+    base = spread_constant((3, 4), base, new.dtype) if isinstance(base, int) else base
+    return spread(ScatterAdd, base, new, (0,), 0, [ag.tensor([2, 0, 2])])
+
+
 #: For every rule that is a function: expressions of x and y, of shape (3, 4), at which it fires.
 SAMPLES = {
     "fold": [lambda x, y, c: ag.exp(c)],
@@ -85,6 +93,14 @@ SAMPLES = {
     ],
     "slice_everything": [lambda x, y, c: x[:, 0:4]],
     "ensure_nothing": [lambda x, y, c: ag.ensure(x * 2, x == x)],
+    "update_of_rows": [
+        lambda x, y, c: x - scattered(0, y), lambda x, y, c: scattered(0, y) * c[0] + x,
+        lambda x, y, c: x - (y * 3 + scattered(scattered(0, y), x) / c[1]) * c[0],
+        lambda x, y, c: x + -scattered(0, y) * 2.0,
+    ],
+    "added_to_scattered": [
+        lambda x, y, c: scattered(0, y) + x * y, lambda x, y, c: x * y + scattered(0, y),
+    ],
     "reduce_nothing": [lambda x, y, c: x[:1].sum(0), lambda x, y, c: x[:, :1].max(1)],
     "reduce_twice": [
         lambda x, y, c: x.sum(0).sum(0), lambda x, y, c: x.max(1).max(0),

@@ -18,7 +18,8 @@ from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
 
 _ROW_BYTES = 128 << 10
-_BLOCK = 2048
+#: Elements along the lanes in a unit of work, and where loops around the lanes are run for each.
+_BLOCK, _NARROW = 2048, 64
 _PARALLEL_WORK = 400_000
 
 
@@ -26,7 +27,8 @@ _PARALLEL_WORK = 400_000
 class Shape:
     """A nest made ready: its loops, the lane axis, and how work is shared out.
 
-    Where the order of all outer turns counts, there is one unit of work.
+    A unit of work is a turn of the first loop, or ``block`` elements along the lanes where there is
+    no other loop, or none whose turns can be shared out.
     """
 
     axes: tuple[Axis, ...]
@@ -35,6 +37,7 @@ class Shape:
     units: Size
     work: Any
     ordered: frozenset[Axis]
+    block: int = _BLOCK
 
     @property
     def outer(self) -> list[Axis]:
@@ -60,14 +63,15 @@ def prepare(nest: Nest) -> Shape:
     work = total_work(stores)
     if ordered and guess(work) >= _PARALLEL_WORK:
         outer.sort(key=lambda a: a in ordered)
-    if outer:
-        units = 1 if outer[0] in ordered else outer[0].extent
-    elif along is not None:
-        units = (along.extent + (_BLOCK - 1)) // _BLOCK
+    block = _NARROW if outer else _BLOCK
+    if outer and outer[0] not in ordered:
+        units = outer[0].extent
+    elif along is not None and (not outer or guess(work) >= _PARALLEL_WORK):
+        units = (along.extent + (block - 1)) // block
     else:
         units = 1
     loops = (*outer, along) if along is not None else tuple(outer)
-    return Shape(loops, stores, along, units, work, ordered)
+    return Shape(loops, stores, along, units, work, ordered, block)
 
 
 def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
@@ -86,21 +90,27 @@ class _Nest:
         self.bits = vector_bits
         self.stores = shape.stores
         self.rows: dict[Buffer, Value] = {}
+        #: The blocks along the lanes that are run, where they are what is shared out.
+        self.share: tuple[Value, Value] | None = None
 
     def run(self, root: Scope, begin: Value, end: Value) -> None:
         outer = self.shape.outer
         if any(a.extent == 0 for a in self.shape.axes):
             return
+        if outer and outer[0] not in self.shape.ordered:
+            self._level(root, outer, (begin, end))
+            return
+        self.share = (begin, end) if not outer or guess(self.shape.units) > 1 else None
         if outer:
-            self._level(root, outer, None if outer[0] in self.shape.ordered else (begin, end))
+            self._level(root, outer, None)
         else:
-            self._innermost(root, (begin, end))
+            self._innermost(root)
 
     # -- loops ----------------------------------------------------------------------------
     def _level(self, scope: Scope, outer: list[Axis], span: tuple[Value, Value] | None) -> None:
         """Open the loop over the first outer axis; what does not need it is done before."""
         if not outer:
-            self._innermost(scope, None)
+            self._innermost(scope)
             return
         axis, *rest = outer
         inside = {*outer, *([self.shape.along] if self.shape.along else [])}
@@ -131,7 +141,7 @@ class _Nest:
             outside = outside.parent
         scope.store(s.buffer, s.offset, s.value)
 
-    def _innermost(self, scope: Scope, span: tuple[Value, Value] | None) -> None:
+    def _innermost(self, scope: Scope) -> None:
         along = self.shape.along
         if along is None:
             inner = scope.inside({})
@@ -140,7 +150,7 @@ class _Nest:
         ours = [s for s in self.stores if along in s.offset.free or along in s.value.free]
         self._sweeps(scope, self._values(self.stores), {along})
         self._store_ready(scope, {along})
-        self._lane_loop(scope, along, self._values(ours), span,
+        self._lane_loop(scope, along, self._values(ours), self.share,
                         lambda inner, _: self._store_all(inner, ours), [])
 
     def _values(self, stores: Iterable[Store]) -> list[Expr]:
@@ -185,8 +195,8 @@ class _Nest:
         tail = axis.extent - main
         last = None
         if span is not None:
-            first = self.b.op("mul", span[0], i64(_BLOCK))
-            beyond = self.b.op("mul", span[1], i64(_BLOCK))
+            first = self.b.op("mul", span[0], i64(self.shape.block))
+            beyond = self.b.op("mul", span[1], i64(self.shape.block))
             last = self.b.icmp("sge", beyond, i64(axis.extent))
             stop = self.b.select(self.b.icmp("slt", beyond, i64(main)), beyond, i64(main))
         if main:
@@ -215,8 +225,8 @@ class _Nest:
         main = b.sub(extent, b.op("urem", extent, i64(wide)))
         start, stop, end = i64(0), main, extent
         if span is not None:
-            start = b.op("mul", span[0], i64(_BLOCK))
-            beyond = b.op("mul", span[1], i64(_BLOCK))
+            start = b.op("mul", span[0], i64(self.shape.block))
+            beyond = b.op("mul", span[1], i64(self.shape.block))
             stop = b.intrinsic("smin", beyond, main)
             end = b.select(b.icmp("sge", beyond, extent), extent, main)
         inner = scope.inside({axis: start}, along=axis, lanes=wide, mask=None)

@@ -78,6 +78,7 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
         i = np.asarray(i)
         if i.size and (i.min() < -n or i.max() >= n):
             raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
+        i = i.astype(np.int64)
         wrapped = np.where(i < 0, i + n, i) * strides[at + place]
         flat = flat + wrapped.reshape(wrapped.shape + (1,) * after)
     for a in (*range(at), *range(at + len(axes), moved.ndim)):
@@ -125,7 +126,15 @@ class Ensured(Op):
 
 
 def span(node: Node) -> tuple[int, int] | None:
-    """Bounds of the integers in a node, where its operations tell."""
+    """Bounds of the integers in a node, where its operations or its dtype tell."""
+    found = _span(node)
+    if found is None and node.dtype.kind in "iu":
+        kind = np.iinfo(node.dtype)
+        found = int(kind.min), int(kind.max)
+    return found
+
+
+def _span(node: Node) -> tuple[int, int] | None:
     op = node.op
     if op is None:
         value = constant_value(node)
@@ -140,29 +149,20 @@ def span(node: Node) -> tuple[int, int] | None:
     if op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max"):
         return span(node.inputs[0])
     if op.name == "where":
-        ends = span(node.inputs[1]), span(node.inputs[2])
-        return _around(*ends) if None not in ends else None
+        return _around(span(node.inputs[1]), span(node.inputs[2]))
     if op.name == "astype":
-        inner = span(node.inputs[0]) if node.inputs[0].dtype.kind in "iu" else None
-        kind = np.iinfo(node.dtype)
+        inner, kind = span(node.inputs[0]), np.iinfo(node.dtype)
         return inner if inner and kind.min <= inner[0] and inner[1] <= kind.max else None
-    if op.name in ("minimum", "maximum"):
-        return _nearest(op.name, *map(span, node.inputs))
+    if op.name in ("minimum", "maximum") and node.dtype.kind in "iu":
+        (low, high), (low2, high2) = map(span, node.inputs)  # type: ignore[misc]
+        pick = min if op.name == "minimum" else max
+        return pick(low, low2), pick(high, high2)
     return None
 
 
-def _around(a: Any, b: Any) -> tuple[int, int]:
+def _around(a: Any, b: Any) -> tuple[int, int] | None:
     """Bounds of what is one or the other."""
-    return min(a[0], b[0]), max(a[1], b[1])
-
-
-def _nearest(name: str, a: Any, b: Any) -> tuple[int, int] | None:
-    """Bounds of the minimum or maximum of two; an unknown end is taken from the other."""
-    far = 1 << 63
-    (low, high), (low2, high2) = a or (-far, far), b or (-far, far)
-    pick = min if name == "minimum" else max
-    found = pick(low, low2), pick(high, high2)
-    return None if far in map(abs, found) else found
+    return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
 
 
 def within(indices: Tensor, size: Any, *, least: Any = None, what: str = "an index",
