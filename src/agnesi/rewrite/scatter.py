@@ -1,0 +1,114 @@
+"""Sums with scattered terms: only the places that they name are touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agnesi.core.dims import product
+from agnesi.core.dispatch import apply
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import ADD, SUBTRACT, add, divide, multiply, negative
+from agnesi.ops.movement import reshape
+from agnesi.rewrite.pattern import is_number
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+rewriter = BOOK.rewriter
+#: Sums are looked into this deep.
+_DEPTH = 16
+
+
+def _is(node: Node, name: str) -> bool:
+    return node.op is not None and node.op.name == name
+
+
+def _one_number(node: Node) -> Tensor | None:
+    """The number that fills a node, as a scalar; None for what has several."""
+    while _is(node, "broadcast_to"):
+        node = node.inputs[0]
+    return reshape(symbol(node), ()) if product(node.shape) == 1 else None
+
+
+@dataclass
+class _Sum:
+    """A value as a sum: terms that fill its shape, and scattered ones (operation, indices, new)."""
+
+    dense: list[Tensor] = field(default_factory=list)
+    scattered: list[tuple[Node, Tensor]] = field(default_factory=list)
+
+    def scaled(self, change: object) -> _Sum:
+        """With all terms changed in the same way."""
+        return _Sum(
+            [change(t) for t in self.dense],  # type: ignore[operator]
+            [(s, change(t)) for s, t in self.scattered],  # type: ignore[operator]
+        )
+
+    def __add__(self, other: _Sum) -> _Sum:
+        return _Sum(self.dense + other.dense, self.scattered + other.scattered)
+
+    def onto(self, total: Tensor) -> Tensor:
+        """A value with all terms added, the scattered ones behind the others."""
+        for t in self.dense:
+            total = add(total, t)
+        for node, t in self.scattered:
+            total = apply(node.op, total, t, *map(symbol, node.inputs[2:]))
+        return total
+
+
+def _taken_apart(node: Node, depth: int = _DEPTH) -> _Sum:
+    """A node as a sum; in one piece where nothing in it is scattered."""
+    found = _parts(node, depth) if depth else None
+    return _Sum([symbol(node)]) if found is None or not found.scattered else found
+
+
+def _parts(node: Node, depth: int) -> _Sum | None:
+    if _is(node, "scatter_add"):
+        base, new = node.inputs[:2]
+        rest = _Sum() if is_number(base, 0) else _taken_apart(base, depth - 1)
+        return rest + _Sum(scattered=[(node, symbol(new))])
+    if _is(node, "add") or _is(node, "subtract"):
+        first, second = (_taken_apart(n, depth - 1) for n in node.inputs)
+        return first + (second.scaled(negative) if _is(node, "subtract") else second)
+    if _is(node, "negative"):
+        return _taken_apart(node.inputs[0], depth - 1).scaled(negative)
+    if _is(node, "divide") or _is(node, "multiply"):
+        first, second = node.inputs
+        number = _one_number(second)
+        if number is None and _is(node, "multiply"):
+            first, second = second, first
+            number = _one_number(second)
+        if number is None:
+            return None
+        by = divide if _is(node, "divide") else multiply
+        return _taken_apart(first, depth - 1).scaled(lambda t: by(t, number))
+    return None
+
+
+@rewriter("specialize", ops=[ADD, SUBTRACT], tags=("scatter",))
+def update_of_rows(node: Node) -> Tensor | None:
+    """A tensor plus scattered terms changes only in the places that these name."""
+    first, second = node.inputs
+    if _is(node, "add") and first.op is not None:
+        first, second = second, first
+    if first.op is not None or first.shape != node.shape or second.shape != node.shape:
+        return None
+    terms = _taken_apart(second)
+    if not terms.scattered:
+        return None
+    if _is(node, "subtract"):
+        terms = terms.scaled(negative)
+    return terms.onto(symbol(first))
+
+
+@rewriter("specialize", ops=[ADD], tags=("scatter",))
+def added_to_scattered(node: Node) -> Tensor | None:
+    """Scattered terms are added into the other term of a sum, not into zeros."""
+    for first, second in (node.inputs, node.inputs[::-1]):
+        if (
+            _is(second, "scatter_add") and is_number(second.inputs[0], 0)
+            and first.op is not None and not _is(first, "broadcast_to")
+            and first.shape == node.shape
+        ):
+            return _Sum(scattered=[(second, symbol(second.inputs[1]))]).onto(symbol(first))
+    return None
