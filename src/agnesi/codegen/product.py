@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
@@ -22,16 +23,24 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
     _, i, j = product.axes
     store = product.body[0]
     strides = (store.offset.terms.get(i, 0) or n, store.offset.terms.get(j, 0) or 1)
-    if not is_static((*product.a.strides[1:], *product.b.strides[1:], *strides)):
-        raise UnknownSizeError("lines of a matrix would lie apart by a run-time size")
+    strides = _fixed(strides, (m, n))
     spec = GemmSpec(
         m, n, k, batch, product.total.dtype.name,
-        a_strides=product.a.strides[1:], b_strides=product.b.strides[1:],
+        a_strides=_fixed(product.a.strides[1:], (m, k)),
+        b_strides=_fixed(product.b.strides[1:], (k, n)),
         c_strides=strides if 1 in strides else (n, 1),
         actual=() if is_static(product.sizes) else product.sizes,
     )
     long = cost([s.value for s in product.body]) > _LONG
     return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long)
+
+
+def _fixed(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[int, ...]:
+    """Strides that are the same for all sizes; those of single lines do not count."""
+    found = [guess(s) if n == 1 else s for s, n in zip(strides, sizes, strict=True)]
+    if not is_static(found):
+        raise UnknownSizeError("lines of a matrix would lie apart by a run-time size")
+    return tuple(found)
 
 
 def emit_product(b: Builder, product: Product, cut: GemmPlan,
@@ -70,4 +79,5 @@ def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axe
     base = pointer(matrix.buffer)
     if matrix.offset:
         base = b.gep(type_, base, i64(matrix.offset))
-    return direct(base, type_, matrix.strides[1:], axes, matrix.strides[0])
+    strides = tuple(map(guess, matrix.strides[1:]))  # those of single lines may be unknown
+    return direct(base, type_, strides, axes, matrix.strides[0])

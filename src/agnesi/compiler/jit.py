@@ -109,8 +109,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         found = growing.find(sizes, Version.valid)
         if found is not None:
             return found
-        pattern = growing.pattern(sizes)
-        if pattern is not None:
+        while (pattern := growing.pattern(sizes)) is not None:
             try:
                 made = Version(self, leaves, tree, pattern)
             except Exception as error:  # compiled for the present sizes, it tells what is wrong

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from agnesi.core.config import config
 from agnesi.core.dims import Shape, Size
-from agnesi.core.extents import Extent, UnknownSizeError, guess
+from agnesi.core.extents import Extent, SmallSizeError, UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, inferred
 from agnesi.core.node import Node
 
@@ -18,8 +18,9 @@ V = TypeVar("V")
 #: The leading size of every argument; None for those without axes.
 Leading = tuple[int | None, ...]
 Pattern = tuple[Size | None, ...]
-#: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own.
-_LEAST = 2
+#: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own, and so have some
+#: more where an axis gets shorter.
+_LEAST = (2, 3, 8)
 #: A version serves sizes up to so many times the one that it was made for: it has the cut of
 #: products, and all else that depends on sizes, from there.
 _REACH = 8
@@ -44,6 +45,7 @@ class Growing(Generic[V]):
 
     def __init__(self) -> None:
         self.refused = ""
+        self._least = list(_LEAST)
         self._seen: list[Leading] = []
         self._made: list[tuple[Pattern, V]] = []
 
@@ -65,9 +67,10 @@ class Growing(Generic[V]):
             if size is None or len(set(column)) == 1:
                 pattern.append(size)
                 continue
-            if size < _LEAST:
+            if size < self._least[0]:
                 return None
-            pattern.append(extents.setdefault(column, _extent(len(extents), size)))
+            extent = _extent(len(extents), self._least[0], size)
+            pattern.append(extents.setdefault(column, extent))
         return tuple(pattern) if extents else None
 
     def add(self, pattern: Pattern, version: V) -> None:
@@ -75,13 +78,16 @@ class Growing(Generic[V]):
         self._made = [*self._made[1 - _KEPT :], (pattern, version)]
 
     def refuse(self, error: Exception) -> None:
-        """Do not try again."""
-        self.refused = str(error).partition("\n")[0] or type(error).__name__
+        """Do not try again, or only with larger sizes."""
+        if isinstance(error, SmallSizeError) and len(self._least) > 1:
+            del self._least[0]
+        else:
+            self.refused = str(error).partition("\n")[0] or type(error).__name__
 
 
-def _extent(number: int, size: int) -> Extent:
+def _extent(number: int, least: int, size: int) -> Extent:
     typical = max(16, 1 << (size - 1).bit_length())
-    return Extent.named(f"n{number}", _LEAST, _REACH * typical, typical)
+    return Extent.named(f"n{number}", least, _REACH * typical, typical)
 
 
 def fits(pattern: Pattern, sizes: Leading) -> bool:

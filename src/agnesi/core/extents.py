@@ -23,6 +23,10 @@ class UnknownSizeError(TraceError):
     """What was asked depends on a size that is only known at run time."""
 
 
+class SmallSizeError(UnknownSizeError):
+    """The same, where it might be known if very small sizes were left out."""
+
+
 class Extent(Dim):
     """A size that every call brings along.
 
@@ -88,9 +92,11 @@ class Extent(Dim):
         low, high = _span(_minus(self, other))
         if (low is not None and low > 0) or (high is not None and high < 0):
             return False
-        if other not in (0, 1) and not _asked_by_user():
+        if _asked_by_user():
+            raise _unknown(f"{self} == {other}")
+        if other not in (0, 1):
             return False  # the library looks for equal shapes, and goes the general way if not
-        raise _unknown(f"{self} == {other}")
+        raise _unknown(f"{self} == {other}", SmallSizeError)
 
     def __repr__(self) -> str:
         if self.op == "sum":
@@ -103,7 +109,7 @@ class Extent(Dim):
             return True
         if low is not None and low >= 0:
             return False
-        raise _unknown(f"{self} < {other}")
+        raise _unknown(f"{self} < {other}", SmallSizeError)
 
     def __ge__(self, other: Any) -> bool:
         return not self < other
@@ -117,7 +123,7 @@ class Extent(Dim):
     def __bool__(self) -> bool:
         if self.least is not None and self.least > 0:
             return True
-        raise _unknown(f"bool({self})")
+        raise _unknown(f"bool({self})", SmallSizeError)
 
     def __neg__(self) -> Any:
         return self * -1
@@ -353,8 +359,8 @@ def _asked_by_user() -> bool:
     return not frame.f_globals.get("__name__", "").startswith(_OWN)
 
 
-def _unknown(what: str) -> UnknownSizeError:
-    return UnknownSizeError(at(f"{what} depends on a size that changes from call to call"))
+def _unknown(what: str, kind: type[UnknownSizeError] = UnknownSizeError) -> UnknownSizeError:
+    return kind(at(f"{what} depends on a size that changes from call to call"))
 
 
 Extent.algebra = staticmethod(combined)
