@@ -287,9 +287,10 @@ def test_changes_in_place():
 
 INSTEAD = (
     "but the graph is only being written here and has no values yet. To choose between values use "
-    "ag.where(condition, a, b); to let Python decide, do it outside of the compiled function, or "
-    "pass the value as a Python int, bool or str: such arguments are static, and each new value "
-    "gets a version of its own."
+    "ag.where(condition, a, b), between computations ag.cond(condition, then, otherwise); to "
+    "repeat use ag.while_loop(condition, body, init) or ag.scan(step, init, xs).  To let Python "
+    "decide, do it outside of the compiled function, or pass the value as a Python int, bool or "
+    "str: such arguments are static, and each new value gets a version of its own."
 )
 VALUES = [
     (lambda x: 1 if x.sum() > 0 else 2, "bool()", "greater"),

@@ -17,9 +17,11 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 
 _INSTEAD = (
-    "To choose between values use ag.where(condition, a, b); to let Python decide, do it outside "
-    "of the compiled function, or pass the value as a Python int, bool or str: such arguments are "
-    "static, and each new value gets a version of its own."
+    "To choose between values use ag.where(condition, a, b), between computations "
+    "ag.cond(condition, then, otherwise); to repeat use ag.while_loop(condition, body, init) or "
+    "ag.scan(step, init, xs).  To let Python decide, do it outside of the compiled function, or "
+    "pass the value as a Python int, bool or str: such arguments are static, and each new value "
+    "gets a version of its own."
 )
 
 

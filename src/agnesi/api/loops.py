@@ -99,7 +99,7 @@ def scan(
     >>> total, sums
     (tensor(6.), tensor([1., 3., 6.]))
     """
-    loop = _Loop(f, Nest("scan", "init", init), Nest("scan", "xs", xs), non_sequences)
+    loop = Loop(f, Nest("scan", "init", init), Nest("scan", "xs", xs), non_sequences)
     loop.reverse, loop.until, loop.strict = reverse, until, strict
     loop.cut, loop.checkpoint = truncate_gradient, checkpoint
     loop.count_steps(length)
@@ -107,10 +107,19 @@ def scan(
     return (carry, ys) if until is None else (carry, ys, steps)
 
 
-class _Loop:
-    """What a scan is asked to do."""
+class Loop:
+    """What a scan is asked to do.
 
-    reverse = strict = False
+    Attributes
+    ----------
+    updates : dict or None
+        Takes the new values of tensors that a graph changes in place; None assigns them.
+    symbolic : bool
+        Whether to make a graph even of values.
+    """
+
+    reverse = strict = symbolic = False
+    updates: dict[Any, Any] | None = None
     until: Function | None = None
     cut: int | None = None
     checkpoint: bool | int = False
@@ -167,15 +176,16 @@ class _Loop:
         if self.count is not None and self.length is None:
             return self._open()
         tensors = (*self.carry.tensors, *self.xs.tensors, *self.given.tensors, self.count)
-        if is_symbolic(*tensors) or isinstance(self.length, Dim) or self.length == 0:
+        graph = self.symbolic or isinstance(self.length, Dim) or self.length == 0
+        if graph or is_symbolic(*tensors):
             return self.traced()
         if self.strict:
             self._traced()
         return self._eager()
 
-    def part(self, carry: Any, xs: Any, length: Any) -> _Loop:
+    def part(self, carry: Any, xs: Any, length: Any) -> Loop:
         """The same loop over some of the rows."""
-        loop = _Loop(self.f, Nest("scan", "init", carry), Nest("scan", "xs", xs),
+        loop = Loop(self.f, Nest("scan", "init", carry), Nest("scan", "xs", xs),
                      self.given.build(self.given.tensors))
         loop.reverse, loop.strict, loop.length = self.reverse, self.strict, length
         return loop
@@ -194,7 +204,11 @@ class _Loop:
         """One operation."""
         made = self._traced()
         carry, ys, steps = made.apply()
-        stores("scan", made.states, made.values)
+        if self.updates is None:
+            stores("scan", made.states, made.values)
+        else:
+            outer = [s.outer for s in made.states]
+            self.updates.update(zip(outer, made.values, strict=True))
         if self.reverse and self.until is not None:
             ys = tree.map_leaves(lambda y: y[::-1], ys)
         return carry, ys, steps
@@ -244,7 +258,7 @@ class _Loop:
             for rows in (slice(None, at_row), slice(at_row, None))
         )
 
-    def _parts(self, first: Any) -> tuple[_Loop, Any]:
+    def _parts(self, first: Any) -> tuple[Loop, Any]:
         """The part of the first so many steps, and what makes the part of the others."""
         rest = self.length - first
         low, high = self._split(rest if self.reverse else first)
@@ -290,7 +304,7 @@ class _Loop:
             return inner.traced()[:2]
 
         rows = [x.reshape((number, size, *x.shape[1:])) for x in before.xs.tensors]
-        outer = _Loop(segment, before.carry, Nest("scan", "xs", self.xs.build(rows)),
+        outer = Loop(segment, before.carry, Nest("scan", "xs", self.xs.build(rows)),
                       self.given.build(self.given.tensors))
         outer.reverse, outer.strict, outer.length = self.reverse, self.strict, number
         carry, ys, steps = outer.traced()

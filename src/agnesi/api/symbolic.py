@@ -21,6 +21,13 @@ from typing import Any
 
 from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
 from agnesi.api.functions import asarray
+from agnesi.api.loops import cond as cond
+from agnesi.api.loops import fori_loop as fori_loop
+from agnesi.api.loops import map as map
+from agnesi.api.loops import while_loop as while_loop
+from agnesi.api.taps import ifelse as ifelse
+from agnesi.api.taps import scan as scan
+from agnesi.api.taps import until as until
 from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.transforms import grad as grad

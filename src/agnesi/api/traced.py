@@ -9,16 +9,18 @@ from typing import Any
 
 from agnesi.api.nests import Nest, Wider, decision, next_carries, widened
 from agnesi.autodiff import loops as _derivatives  # noqa: F401 - importing it is what counts
-from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all
+from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
 from agnesi.compiler.trace import TRACES
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dims import Size
-from agnesi.core.dispatch import assign, current
+from agnesi.core.dispatch import assign, current, graph_node
 from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, location
+from agnesi.core.graph import constant_value
+from agnesi.core.node import toposort
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.branch import Cond
 from agnesi.ops.convert import SCALARS, as_tensor
 from agnesi.ops.loop import Scan, While, applied
@@ -90,7 +92,7 @@ def _named(t: Tensor, functions: Sequence[Function]) -> str:
         return f"{t.name}, {typed(t)}"
     for f in functions:
         try:
-            around = inspect.getclosurevars(f)
+            around = inspect.getclosurevars(getattr(f, "fn", f))
         except TypeError:
             continue
         for name, value in (*around.nonlocals.items(), *around.globals.items()):
@@ -219,7 +221,7 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: N
         raise TypeError(
             at(f"cond: the branches return different nests: {shape} and {its_shape}")
         )
-    dtypes = _agreed(shape.paths("the result"), parts[0][3], parts[1][3])
+    dtypes = _agreed("cond", shape.paths("the result"), parts[0][3], parts[1][3])
     changed: dict[Any, Capture] = {}
     for trace, *_ in parts:
         changed.update({s.key: s for s in trace.states()})
@@ -238,6 +240,26 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: N
     found = applied(Cond(*bodies), chosen, *operands.tensors, *captured)
     stores("cond", list(changed.values()), found[len(dtypes):])
     return shape.build(found[: len(dtypes)])
+
+
+def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
+    """One of two nests of results that stand in the graph already; both become branches."""
+    (first, shape), (second, its_shape) = tree.flatten(then), tree.flatten(otherwise)
+    if shape != its_shape:
+        raise TypeError(
+            at(f"ifelse: the results are different nests: {shape} and {its_shape}")
+        )
+    dtypes = _agreed("ifelse", shape.paths("the result"), first, second)
+    nodes = [
+        [graph_node(as_tensor(y, d)) for y, d in zip(ys, dtypes, strict=True)]
+        for ys in (first, second)
+    ]
+    leaves = [
+        n for n in toposort([*nodes[0], *nodes[1]]) if n.op is None and constant_value(n) is None
+    ]
+    bodies = [enclosed(leaves, ends) for ends in nodes]
+    found = applied(Cond(*bodies), chosen, *map(symbol, leaves))
+    return shape.build(found)
 
 
 def _branch(f: Function, operands: Nest) -> Any:
@@ -262,7 +284,8 @@ def _within(trace: BodyTrace) -> Iterator[None]:
         STATE.trace = around
 
 
-def _agreed(paths: Sequence[str], first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+def _agreed(owner: str, paths: Sequence[str], first: Sequence[Any],
+            second: Sequence[Any]) -> list[Any]:
     """The dtype of each result of two branches; Python numbers give way."""
     dtypes = []
     for path, a, b in zip(paths, first, second, strict=True):
@@ -272,8 +295,8 @@ def _agreed(paths: Sequence[str], first: Sequence[Any], second: Sequence[Any]) -
         if not shapes_fit(x.shape, y.shape) or (x.dtype != y.dtype and not any(loose)):
             raise (ShapeError if x.dtype == y.dtype else DTypeError)(
                 at(
-                    f"cond: {path} is {typed(x)} from the first branch, but {typed(y)} from the "
-                    "second; both must return one type: convert one of them"
+                    f"{owner}: {path} is {typed(x)} from the first branch, but {typed(y)} from "
+                    "the second; both must be of one type: convert one of them"
                 )
             )
         dtypes.append(dtype)

@@ -229,6 +229,11 @@ def close_all(
     return bodies, [c.outer for c in shared.values()]
 
 
+def enclosed(inputs: Sequence[Node], outputs: Sequence[Node]) -> Body:
+    """A body of nodes that stand in a graph already."""
+    return Body(FunctionGraph(inputs, _stopped(outputs, inputs)))
+
+
 def _constant(capture: Capture) -> Node | None:
     """The constant that a capture stands for, if it is a small one that nobody changes."""
     node = capture.key

@@ -11,6 +11,7 @@ from agnesi.compiler.compiled import Compiled, Settings
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import Shared
+from agnesi.compiler.valued import value_dims
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
@@ -67,6 +68,7 @@ class Function(Direct, Inspectable):
             [graph_node(i.variable) for i in inputs], nodes,
             {graph_node(a): graph_node(b) for a, b in givens.items()},
         )
+        self._counts = value_dims([graph_node(i.variable) for i in inputs], nodes)
         self._returned = len(results)
         self._updates = [(t, self._returned + i) for i, t in enumerate(targets)]
         self._made: dict[Any, Compiled] = {}
@@ -97,6 +99,7 @@ class Function(Direct, Inspectable):
         key = (
             tuple(a.shape for a in arrays),
             tuple(t.shape for t in self._live()),
+            tuple(int(arrays[i]) for _, i in self._counts),
         )
         found = self._made.get(key)
         if found is None:
@@ -105,7 +108,7 @@ class Function(Direct, Inspectable):
             found.follow()
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
-        if found.direct is not None:
+        if found.direct is not None and not self._counts:
             self.call_directly(found.direct)
         return found.run(*arrays)
 
@@ -146,7 +149,7 @@ class Function(Direct, Inspectable):
         from agnesi.runtime.entry import Arg
 
         shapes = {n: a.shape for n, a in zip(self.source.inputs, arrays, strict=True)}
-        graph = self.source.specialise(shapes)
+        graph = self.source.specialise(shapes, {d: int(arrays[i]) for d, i in self._counts})
         made = Compiled(
             [Arg("array", a.dtype.name, a.shape) for a in arrays], graph, self._returned,
             self._updates,

@@ -349,24 +349,22 @@ class FunctionGraph:
         return text(self)
 
     @no_gc()
-    def specialise(self, shapes: Mapping[Node, Sequence[int]] | None = None) -> FunctionGraph:
+    def specialise(self, shapes: Mapping[Node, Sequence[int]] | None = None,
+                   sizes: Mapping[Dim, int] | None = None) -> FunctionGraph:
         """The graph for concrete sizes.
 
         ``shapes`` gives shapes of leaves; leaves it does not have keep theirs (live tensors: the
-        present one).  All other nodes are inferred again, and complain with the user's line.
+        present one); ``sizes`` gives sizes that no shape tells.  All other nodes are inferred
+        again, and complain with the user's line.
         """
         leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
-        known: dict[Dim, Size] = {}
+        known: dict[Dim, Size] = dict(sizes or {})
         done: dict[Node, Node] = {}
         for leaf in leaves:
             shape = _shape_now(leaf, shapes or {})
             if not unify(leaf.shape, shape, known):
                 raise ShapeError(_unfit(leaf, shape, known))
-            new = Node(
-                None, (), shape, leaf.dtype, False, leaf.requires_grad, leaf.where, leaf.value,
-                leaf.handle, leaf.name,
-            )
-            done[leaf] = new
+            done[leaf] = _leaf_of(leaf, shape)
         told = partial(size_with, known=known)
         return self._mapped(done, lambda node, inputs: inferred(node, inputs, told))
 
@@ -418,10 +416,7 @@ class FunctionGraph:
         if all(known(n) == n for node in nodes for n in node.shape):
             return self
         done = {
-            leaf: Node(
-                None, (), tuple([known(n) for n in leaf.shape]), leaf.dtype, False,
-                leaf.requires_grad, leaf.where, leaf.value, leaf.handle, leaf.name,
-            )
+            leaf: _leaf_of(leaf, tuple([known(n) for n in leaf.shape]))
             for leaf in nodes if leaf.op is None
         }
         return self._mapped(done, lambda node, inputs: inferred(node, inputs, known))
@@ -435,6 +430,11 @@ class FunctionGraph:
             if node not in done:
                 done[node] = interner.add(rebuild(node, tuple([done[n] for n in node.inputs])))
         return FunctionGraph.of([done[n] for n in self.inputs], [done[n] for n in self.outputs])
+
+
+def _leaf_of(leaf: Node, shape: Shape) -> Node:
+    return Node(None, (), shape, leaf.dtype, False, leaf.requires_grad, leaf.where, leaf.value,
+                leaf.handle, leaf.name)
 
 
 def _shape_now(leaf: Node, shapes: Mapping[Node, Sequence[int]]) -> tuple[int, ...]:

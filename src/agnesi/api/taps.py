@@ -1,0 +1,290 @@
+"""Loops as Theano writes them: sequences and outputs with taps, updates, ``until``, ``ifelse``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agnesi.api.loops import Loop
+from agnesi.api.nests import Nest, decision, is_symbolic
+from agnesi.api.traced import Row, chosen_graphs, tracing
+from agnesi.compiler.valued import ValueDim
+from agnesi.core.config import STATE
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import assign
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.graph import constant_value
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.compare import not_equal
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.slices import flip
+
+
+class until:  # noqa: N801 - used as a function
+    """The last of what the function of a :func:`scan` returns: stop behind this step if it holds.
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> x = T.fscalar("x")
+    >>> powers, _ = T.scan(lambda p: (p * 2, T.until(p * 2 > x)), outputs_info=1.0, n_steps=10)
+    >>> powers[-1].eval({x: 100.0})
+    array(128., dtype=float32)
+    """
+
+    def __init__(self, condition: Any) -> None:
+        self.condition = condition
+
+
+class _Sequence:
+    """A sequence and the rows of it that a step reads: those at its taps."""
+
+    def __init__(self, given: Any) -> None:
+        told = given if isinstance(given, Mapping) else {"input": given}
+        self.x = as_tensor(told["input"])
+        self.taps = _listed(told.get("taps", [0]))
+        if not self.x.shape:
+            raise ShapeError(at(f"scan: a sequence is {typed(self.x)}, a scalar without rows"))
+        self.low, self.high = min(*self.taps, 0), max(*self.taps, 0)
+
+    @property
+    def steps(self) -> Any:
+        """How many steps all taps have rows for."""
+        return self.x.shape[0] - (self.high - self.low)
+
+    def rows(self, steps: Any, backwards: bool) -> list[Tensor]:
+        """A sequence for each tap."""
+        x = flip(self.x, 0) if backwards else self.x
+        return [x[tap - self.low: tap - self.low + steps] for tap in self.taps]
+
+
+class _Output:
+    """An output: what it begins with, and which of its earlier values a step reads."""
+
+    def __init__(self, given: Any) -> None:
+        told = given if isinstance(given, Mapping) else {"initial": given}
+        initial = told.get("initial")
+        self.taps = [] if initial is None else _listed(told.get("taps", [-1]))
+        self.depth = max((-t for t in self.taps), default=0)
+        if any(t >= 0 for t in self.taps):
+            raise ValueError(at(f"scan: the taps of an output look back: {self.taps} must be < 0"))
+        self.first: tuple[Any, ...] = ()
+        if self.taps == [-1]:
+            self.first = (initial,)
+        elif self.taps:
+            x = as_tensor(initial)
+            if not x.shape or (isinstance(x.shape[0], int) and x.shape[0] < self.depth):
+                raise ShapeError(
+                    at(
+                        f"scan: taps {self.taps} need {self.depth} first rows, but initial is "
+                        f"{typed(x)}; give it a leading axis with the oldest value first"
+                    )
+                )
+            self.first = tuple(x[i] for i in range(self.depth))
+
+    def read(self, window: Sequence[Any]) -> list[Any]:
+        """Values at the taps, of the last so many."""
+        return [window[self.depth + tap] for tap in self.taps]
+
+
+def _listed(x: Any) -> list[Any]:
+    if x is None:
+        return []
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+class _Step:
+    """The user's function on windows of the outputs' last values."""
+
+    def __init__(self, fn: Callable[..., Any], outputs: list[_Output]) -> None:
+        self.fn, self.outputs = fn, outputs
+        self.updates = False
+
+    def results(self, windows: Any, rows: Sequence[Any],
+                given: Sequence[Any]) -> tuple[list[Any], Any]:
+        """What the function gives, and the condition to stop or None."""
+        taps = [v for o, w in zip(self.outputs, windows, strict=False) for v in o.read(w)]
+        found = self.fn(*rows, *taps, *given)
+        stop, updates = None, {}
+        parts = list(found) if isinstance(found, tuple) else [found]
+        rest = []
+        for part in parts:
+            if isinstance(part, until):
+                stop = part.condition
+            elif isinstance(part, dict):
+                updates = part
+            else:
+                rest.append(part)
+        if len(rest) == 1 and isinstance(rest[0], list):
+            rest = rest[0]
+        for target, value in updates.items():
+            self.updates = True
+            assign(target, as_tensor(value, target.dtype))
+        return rest, stop
+
+    def probe(self, carry: Nest, rows: Sequence[Tensor],
+              given: Sequence[Any]) -> tuple[int, bool]:
+        """How many results there are, and whether the function tells when to stop."""
+        with tracing() as trace:
+            windows = carry.build([trace.variable(t) for t in carry.tensors])
+            row = [trace.variable(Row(x)) for x in rows]
+            results, stop = self.results(windows, row, given)
+        if self.outputs and len(results) != len(self.outputs):
+            raise TypeError(
+                at(
+                    f"scan: the function returns {len(results)} outputs, but outputs_info tells of "
+                    f"{len(self.outputs)}; give None for those without earlier values"
+                )
+            )
+        return len(results), stop is not None
+
+    def __call__(self, carry: Any, rows: Any, *given: Any) -> Any:
+        windows, _ = carry
+        results, stop = self.results(windows, rows, given)
+        moved = tuple(
+            (*w[1:], r) if w else () for w, r in zip(windows, results, strict=False)
+        )
+        stop = as_tensor(False) if stop is None else decision("scan", "until()", stop)
+        return (moved, stop), tuple(results)
+
+
+def scan(
+    fn: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    *,
+    strict: bool = False,
+) -> tuple[Any, dict[Any, Any]]:
+    """A loop over sequences, in Theano's words; :func:`agnesi.scan` is the same for nests.
+
+    Parameters
+    ----------
+    fn : callable
+        Gets the sequences' rows, tap by tap, then earlier values of the outputs, then the
+        non-sequences.  Returns an output or a list of outputs; beside them, in a tuple, a dict of
+        updates of shared variables, and ``until(condition)``.
+    sequences : Tensor, dict, or list of them
+        Run over along their first axis.  ``dict(input=x, taps=[-1, 0, 1])`` gives a step several
+        rows of ``x``, counted from its own.
+    outputs_info : Tensor, dict, None, or list of them
+        The value before the first step, for each output that a later step reads; None for the
+        others.  ``dict(initial=x, taps=[-2, -1])`` gives a step several earlier values; the rows of
+        ``x`` are those before the first step, the oldest first.
+    non_sequences : Tensor or list of Tensor
+        What every step gets.
+    n_steps : int, Dim or Tensor, optional
+        How many steps to do; by default as many as there are rows.  A tensor must be an input of
+        the function, or be computed from sizes.
+    truncate_gradient : int
+        Let gradients flow through the last so many steps only; -1 is all.
+    go_backwards : bool
+        Begin with the last row of each sequence.
+    strict : bool
+        Refuse what ``fn`` uses without being given it.
+
+    Returns
+    -------
+    outputs : Tensor or list of Tensor
+        Each output's values in all steps, in the order of the steps.
+    updates : dict
+        New values of what the steps change, for ``updates`` of ``ag.function``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> before = dict(initial=ag.tensor([0, 1]), taps=[-2, -1])
+    >>> fibonacci, _ = T.scan(lambda a, b: a + b, outputs_info=before, n_steps=8)
+    >>> fibonacci
+    tensor([ 1,  2,  3,  5,  8, 13, 21, 34])
+    """
+    taken = [_Sequence(s) for s in _listed(sequences)]
+    if isinstance(outputs_info, Mapping):
+        outputs_info = [outputs_info]
+    outputs = [_Output(o) for o in _listed(outputs_info)]
+    steps = _steps(taken, n_steps)
+    rows = [r for s in taken for r in s.rows(steps, go_backwards)]
+    first, given = tuple(o.first for o in outputs), tuple(_listed(non_sequences))
+    step = _Step(fn, outputs)
+    number, stops = step.probe(Nest("scan", "outputs_info", first), rows, given)
+    begin = Nest("scan", "outputs_info", (first, as_tensor(False)))
+    updates: dict[Any, Any] = {}
+    loop = Loop(step, begin, Nest("scan", "sequences", rows), given)
+    loop.length, loop.strict = steps, strict
+    loop.until = (lambda carry: carry[1]) if stops else None
+    loop.cut = None if truncate_gradient < 0 else truncate_gradient
+    loop.updates = updates if STATE.trace is None else None
+    loop.symbolic = step.updates
+    _, ys, _ = loop.run()
+    return (ys[0] if number == 1 else list(ys)), updates
+
+
+def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
+    known = [s.steps for s in taken]
+    if n_steps is None:
+        if not known:
+            raise TypeError(at("scan needs sequences to run over, or n_steps"))
+        found = known[0]
+        for n in known[1:]:
+            if isinstance(n, int) and isinstance(found, int):
+                found = min(n, found)
+        return found
+    if isinstance(n_steps, Tensor):
+        return _size(n_steps)
+    return n_steps if isinstance(n_steps, Dim) else operator.index(n_steps)
+
+
+def _size(x: Tensor) -> Any:
+    """The number of steps that a tensor tells."""
+    if x.shape != () or x.dtype.kind not in "iu":
+        raise TypeError(at(f"scan: n_steps must be an integer scalar, not {typed(x)}"))
+    if not is_symbolic(x):
+        return int(x)
+    node: Any = x.node
+    if node is not None and node.op is not None and node.op.name == "size":
+        return node.op.size
+    if STATE.trace is not None or node.op is not None or constant_value(node) is not None:
+        raise TypeError(
+            at(
+                "scan: n_steps decides the size of the results, so it must be a number, a size "
+                "(x.shape[0]), or an input of the function, not a computed value; loops that a "
+                "value ends are ag.while_loop, or scan with until"
+            )
+        )
+    return ValueDim(node)
+
+
+def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
+    """One of two results (or lists of results); what only the other one needs is not computed.
+
+    Gradients flow to what the results were computed from.
+
+    Parameters
+    ----------
+    condition : Tensor
+        A scalar: true, or not zero.
+    then, otherwise : Tensor or list of Tensor
+        Of the same types.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x = T.fvector("x")
+    >>> y = T.ifelse(x.sum() > 0, x * 2, -x)
+    >>> y.eval({x: ag.tensor([-1.0, -2.0])})
+    array([1., 2.], dtype=float32)
+    """
+    chosen = as_tensor(condition)
+    if chosen.dtype.kind != "b":
+        chosen = not_equal(chosen, 0)
+    chosen = decision("ifelse", "the condition", chosen)
+    if not is_symbolic(chosen):
+        return then if bool(chosen) else otherwise
+    return chosen_graphs(chosen, then, otherwise)
