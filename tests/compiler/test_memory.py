@@ -27,11 +27,14 @@ class Memory:
         self.layout = layout
         self.owners: dict[int, np.ndarray] = {}
         self.numbers: dict[Buffer, int] = {}
+        self.written = {b for kernel in layout.kernels for b in kernel.writes()}
         for slot, buffer in enumerate(layout.table):
             self.owners[slot] = np.full(buffer.nbytes, self.number(buffer))
         self.owners[layout.arena_slot] = np.zeros(layout.arena_bytes, int)
 
     def number(self, buffer: Buffer) -> int:
+        while buffer in self.layout.shared and buffer not in self.written:
+            buffer = self.layout.shared[buffer]  # a copy onto itself was left out
         return self.numbers.setdefault(buffer, len(self.numbers) + 1)
 
     def bytes_of(self, buffer: Buffer, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
