@@ -349,3 +349,42 @@ def test_random_programs(steps, sizes, gradient):
         args = (rows(n, 4, dtype="float64"), rows(n, dtype="float64", seed=1),
                 rows(4, dtype="float64", seed=2))
         agree(f, function, *args, tolerance=1e-9)
+
+
+# -- declared functions ---------------------------------------------------------------------
+def test_declared_functions():
+    x, w = ag.symbolic.matrix("x"), ag.symbolic.matrix("w")
+    y = ag.tanh(x @ w)
+    f = ag.function([x, w], [y, y.sum(), ag.grad(y.sum(), w)])
+    weights = rows(6, 3, seed=1).data
+    for n in (4, 7, 1, 30, 2, 64):
+        a = rows(n, 6).data
+        out, total, slope = f(a, weights)
+        np.testing.assert_allclose(out, np.tanh(a @ weights), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(total, out.sum(), rtol=1e-3)
+        np.testing.assert_allclose(slope, a.T @ (1 - out**2), rtol=1e-3, atol=1e-4)
+    assert dynamic(f) == 1 and len(f.specialisations) == 3, f.explain()
+
+
+def test_declared_functions_with_updates():
+    total = ag.shared(np.zeros(3, "float32"))
+    x = ag.symbolic.matrix("x", dtype="float32")
+    f = ag.function([x], updates=[(total, total + x.sum(axis=0))])
+    wanted = np.zeros(3)
+    for n in (4, 7, 1, 30, 2, 64):
+        a = rows(n, 3).data
+        f(a)
+        wanted += a.sum(axis=0)
+        np.testing.assert_allclose(total.get_value(), wanted, rtol=1e-4, atol=1e-4)
+    assert dynamic(f) == 1, f.explain()
+
+
+def test_wrong_sizes_do_not_spoil_later_versions():
+    f = ag.jit(lambda x, y: (x * y).sum(axis=0))
+    f(rows(4, 3), rows(4, 3))
+    with pytest.raises(ag.ShapeError):
+        f(rows(5, 3), rows(6, 3))
+    assert f(rows(1, 3), rows(4, 3)).shape == (3,)
+    for n in (5, 7, 9):
+        f(rows(n, 3), rows(n, 3))
+    assert dynamic(f) == 1 and len(f.specialisations) == 3, f.explain()

@@ -12,6 +12,7 @@ from agnesi.compiler.direct import Direct
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import Shared
 from agnesi.compiler.valued import value_dims
+from agnesi.compiler.varying import Growing, Pattern, check, leading, shape_with, told
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
@@ -72,6 +73,7 @@ class Function(Direct, Inspectable):
         self._returned = len(results)
         self._updates = [(t, self._returned + i) for i, t in enumerate(targets)]
         self._made: dict[Any, Compiled] = {}
+        self._growing: dict[Any, Growing[Compiled]] = {}
         self.call_directly(self.dispatch)
 
     def _ordered(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
@@ -101,9 +103,10 @@ class Function(Direct, Inspectable):
             tuple(t.shape for t in self._live()),
             tuple(int(arrays[i]) for _, i in self._counts),
         )
-        found = self._made.get(key)
+        found = self._made.get(key) or self._grown(key, arrays)
         if found is None:
-            found = self._made[key] = self._compile(arrays)
+            found = self._made[key] = self._compile(arrays, leading(arrays))
+            self._growing[_rest(key)].learn(leading(arrays))
         else:
             found.follow()
         if self._keys is not None:
@@ -145,21 +148,40 @@ class Function(Direct, Inspectable):
             return array.copy()
         return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
 
-    def _compile(self, arrays: Sequence[np.ndarray]) -> Compiled:
+    def _grown(self, key: Any, arrays: Sequence[np.ndarray]) -> Compiled | None:
+        """The code in which leading sizes are run-time values, if there can be any."""
+        growing = self._growing.setdefault(_rest(key), Growing())
+        sizes = leading(arrays)
+        found = growing.find(sizes, lambda _: True)
+        if found is not None:
+            return found
+        grown = growing.grow(sizes, lambda pattern: self._compile(arrays, pattern))
+        return None if grown is None else grown[1]
+
+    def _compile(self, arrays: Sequence[np.ndarray], sizes: Pattern) -> Compiled:
         from agnesi.runtime.entry import Arg
 
-        shapes = {n: a.shape for n, a in zip(self.source.inputs, arrays, strict=True)}
+        types = [(a.dtype.name, shape_with(a, n)) for a, n in zip(arrays, sizes, strict=True)]
+        shapes = {n: shape for n, (_, shape) in zip(self.source.inputs, types, strict=True)}
         graph = self.source.specialise(shapes, {d: int(arrays[i]) for d, i in self._counts})
+        if graph.extents:
+            check(graph)
         made = Compiled(
-            [Arg("array", a.dtype.name, a.shape) for a in arrays], graph, self._returned,
-            self._updates,
+            [Arg("array", *t) for t in types], graph, self._returned, self._updates,
             result="none" if not self._returned else "single" if self._single else "tuple",
             wrap=[False] * self._returned, settings=self.settings, name=self.name,
             donated=[i for i, mutable in enumerate(self._mutable) if mutable],
             slow=self.dispatch,
         )
-        self._note(made, ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays))
+        cause = f"the shapes were new; {told(sizes)}" if graph.extents else ""
+        self._note(made, ", ".join(f"{dtype}{list(shape)}" for dtype, shape in types), cause)
         return made
+
+
+def _rest(key: Any) -> Any:
+    """A key without leading sizes."""
+    shapes, *others = key
+    return tuple((len(s), s[1:]) for s in shapes), *others
 
 
 def _storage(t: Any) -> Tensor:

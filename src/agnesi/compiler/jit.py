@@ -91,37 +91,36 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 return found
         cause = self._cause(key, bool(known))
         if not known:
-            general = self._general(key, cause, leaves, tree)
-            if isinstance(general, Version):
+            growing, general = self._general(key, cause, leaves, tree)
+            if general is not None:
                 return general
-            cause += general
-        made = Version(self, leaves, tree)
+            made = Version(self, leaves, tree)
+            growing.learn(leading(leaves))
+            cause += f"; no version for all sizes: {growing.refused}" if growing.refused else ""
+        else:
+            made = Version(self, leaves, tree)
         self._newest = key
         self._made[key] = [*known[1 - _KEPT :], made]
         self._note(made.compiled, _signature(map(kind_of, leaves)), cause, made.seconds)
         return made
 
-    def _general(self, key: Any, cause: str, leaves: Sequence[Any], tree: Tree) -> Version | str:
-        """A version in which sizes are run-time values; or why there is none."""
+    def _general(self, key: Any, cause: str, leaves: Sequence[Any],
+                 tree: Tree) -> tuple[Growing[Version], Version | None]:
+        """A version in which sizes are run-time values, if there can be one."""
         sizes = leading(leaves)
         rest = (tree, tuple(_kind_but_size(k) for k in key[1]), *key[2:])
         growing = self._growing.setdefault(rest, Growing())
         found = growing.find(sizes, Version.valid)
         if found is not None:
-            return found
-        while (pattern := growing.pattern(sizes)) is not None:
-            try:
-                made = Version(self, leaves, tree, pattern)
-            except Exception as error:  # compiled for the present sizes, it tells what is wrong
-                growing.refuse(error)
-            else:
-                growing.add(pattern, made)
-                self._newest = key
-                kinds = map(_kind_with, key[1], pattern)
-                cause = f"{cause}; {told(pattern)}"
-                self._note(made.compiled, _signature(kinds), cause, made.seconds)
-                return made
-        return f"; no version for all sizes: {growing.refused}" if growing.refused else ""
+            return growing, found
+        grown = growing.grow(sizes, lambda pattern: Version(self, leaves, tree, pattern))
+        if grown is None:
+            return growing, None
+        pattern, made = grown
+        self._newest = key
+        signature = _signature(map(_kind_with, key[1], pattern))
+        self._note(made.compiled, signature, f"{cause}; {told(pattern)}", made.seconds)
+        return growing, made
 
     def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
         """Another function, compiled with the same settings."""

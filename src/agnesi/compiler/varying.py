@@ -48,22 +48,58 @@ class Growing(Generic[V]):
         self._least = list(_LEAST)
         self._seen: list[Leading] = []
         self._made: list[tuple[Pattern, V]] = []
+        self._error: Exception | None = None
+        self._sure = False
 
     def find(self, sizes: Leading, valid: Callable[[V], bool]) -> V | None:
         """A version that takes these sizes: the one made for the smallest, if there are several."""
         found = [(p, v) for p, v in self._made if fits(p, sizes) and valid(v)]
         return min(found, key=lambda m: sum(guess(n or 0) for n in m[0]))[1] if found else None
 
-    def pattern(self, sizes: Leading) -> Pattern | None:
-        """Which sizes are run-time values of a version to be made now; None for none."""
+    def grow(self, sizes: Leading, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
+        """A version made now that takes these sizes and others; None where that cannot be."""
+        self._error = None
+        while not self.refused and config.compile:
+            pattern = self._pattern(sizes)
+            if pattern is None:
+                return None
+            try:
+                made = make(pattern)
+            except Exception as error:
+                # A version for the present sizes alone will tell whether the function is wrong.
+                if isinstance(error, SmallSizeError) and len(self._least) > 1:
+                    del self._least[0]
+                    continue
+                self._error = error
+                return None
+            self._made = [*self._made[1 - _KEPT :], (pattern, made)]
+            self.learn(sizes)
+            return pattern, made
+        return None
+
+    def learn(self, sizes: Leading) -> None:
+        """Note that a version for these sizes was made."""
         if sizes not in self._seen:
             self._seen = [*self._seen[1 - _KEPT :], sizes]
-        if self.refused or not config.compile:
-            return None
-        columns = list(zip(*self._seen, strict=True))
+        if self._error is not None and self._sure:
+            self.refused = str(self._error).partition("\n")[0] or type(self._error).__name__
+
+    def _pattern(self, sizes: Leading) -> Pattern | None:
+        """Which sizes are to be run-time values, by those seen so far; None for none.
+
+        Sizes of 0 and 1 tell little of what others have in common; but before anything else was
+        seen, they are worth a try.
+        """
+        alike = [s for s in self._seen if list(map(_is_tiny, s)) == list(map(_is_tiny, sizes))]
+        pattern = self._varied(alike, sizes)
+        self._sure = pattern is not None
+        return pattern or self._varied(self._seen, sizes)
+
+    def _varied(self, seen: Sequence[Leading], sizes: Leading) -> Pattern | None:
         extents: dict[tuple[Any, ...], Extent] = {}
         pattern: list[Size | None] = []
-        for column, size in zip(columns, sizes, strict=True):
+        for column in zip(*seen, sizes, strict=True):
+            size = column[-1]
             if size is None or len(set(column)) == 1:
                 pattern.append(size)
                 continue
@@ -73,16 +109,9 @@ class Growing(Generic[V]):
             pattern.append(extents.setdefault(column, extent))
         return tuple(pattern) if extents else None
 
-    def add(self, pattern: Pattern, version: V) -> None:
-        """A version for all sizes of a pattern."""
-        self._made = [*self._made[1 - _KEPT :], (pattern, version)]
 
-    def refuse(self, error: Exception) -> None:
-        """Do not try again, or only with larger sizes."""
-        if isinstance(error, SmallSizeError) and len(self._least) > 1:
-            del self._least[0]
-        else:
-            self.refused = str(error).partition("\n")[0] or type(error).__name__
+def _is_tiny(size: int | None) -> bool:
+    return size is not None and size < _LEAST[0]
 
 
 def _extent(number: int, least: int, size: int) -> Extent:

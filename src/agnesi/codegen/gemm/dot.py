@@ -124,7 +124,7 @@ class DotUnit(Unit):
 
     def _sum(self, rows: int, columns: int, x: _Lines, y: _Lines) -> list[Value]:
         """Vectors of partial sums of all products along k."""
-        b, lanes, k = self.b, self.plan.lanes, self.plan.spec.k
+        lanes, k = self.plan.lanes, self.plan.spec.k
         if not is_static(self.plan.spec.sizes[3:]):
             return self._open_sum(rows, columns, x, y)
         chains = max(1, min(4, 4 // (rows * columns), k // lanes))
