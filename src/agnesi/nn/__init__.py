@@ -2,12 +2,9 @@
 
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
-from agnesi.nn.layers import AvgPool2d as AvgPool2d
 from agnesi.nn.layers import CrossEntropyLoss as CrossEntropyLoss
 from agnesi.nn.layers import Dropout as Dropout
 from agnesi.nn.layers import Flatten as Flatten
-from agnesi.nn.layers import LayerNorm as LayerNorm
-from agnesi.nn.layers import MaxPool2d as MaxPool2d
 from agnesi.nn.layers import MSELoss as MSELoss
 from agnesi.nn.layers import ReLU as ReLU
 from agnesi.nn.layers import Sequential as Sequential
@@ -17,3 +14,19 @@ from agnesi.nn.linear import Conv2d as Conv2d
 from agnesi.nn.linear import Embedding as Embedding
 from agnesi.nn.linear import Linear as Linear
 from agnesi.nn.module import Module as Module
+from agnesi.nn.norms import BatchNorm1d as BatchNorm1d
+from agnesi.nn.norms import BatchNorm2d as BatchNorm2d
+from agnesi.nn.norms import BatchNorm3d as BatchNorm3d
+from agnesi.nn.norms import GroupNorm as GroupNorm
+from agnesi.nn.norms import InstanceNorm2d as InstanceNorm2d
+from agnesi.nn.norms import LayerNorm as LayerNorm
+from agnesi.nn.norms import LocalResponseNorm as LocalResponseNorm
+from agnesi.nn.pools import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+from agnesi.nn.pools import AdaptiveMaxPool2d as AdaptiveMaxPool2d
+from agnesi.nn.pools import AvgPool1d as AvgPool1d
+from agnesi.nn.pools import AvgPool2d as AvgPool2d
+from agnesi.nn.pools import AvgPool3d as AvgPool3d
+from agnesi.nn.pools import LPPool2d as LPPool2d
+from agnesi.nn.pools import MaxPool1d as MaxPool1d
+from agnesi.nn.pools import MaxPool2d as MaxPool2d
+from agnesi.nn.pools import MaxPool3d as MaxPool3d

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import rsqrt, square, subtract
+from agnesi.ops.arith import square, subtract
 from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d
@@ -16,6 +15,11 @@ from agnesi.ops.explog import sigmoid as sigmoid
 from agnesi.ops.explog import softplus as softplus
 from agnesi.ops.hyperbolic import tanh as tanh
 from agnesi.ops.linear import linear as linear
+from agnesi.ops.normalize import batch_norm as batch_norm
+from agnesi.ops.normalize import group_norm as group_norm
+from agnesi.ops.normalize import instance_norm as instance_norm
+from agnesi.ops.normalize import layer_norm as layer_norm
+from agnesi.ops.normalize import local_response_norm as local_response_norm
 from agnesi.ops.pool import adaptive_avg_pool as adaptive_avg_pool
 from agnesi.ops.pool import adaptive_avg_pool1d as adaptive_avg_pool1d
 from agnesi.ops.pool import adaptive_avg_pool2d as adaptive_avg_pool2d
@@ -41,7 +45,6 @@ from agnesi.ops.pool import sum_pool1d as sum_pool1d
 from agnesi.ops.pool import sum_pool2d as sum_pool2d
 from agnesi.ops.pool import sum_pool3d as sum_pool3d
 from agnesi.ops.random import Generator, dropout_mask
-from agnesi.ops.reduce import mean
 from agnesi.ops.select import relu as relu
 from agnesi.ops.softmax import cross_entropy as cross_entropy
 from agnesi.ops.softmax import log_softmax as log_softmax
@@ -79,29 +82,3 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generat
     if not training or p == 0:
         return x
     return x * dropout_mask(x.shape, p, dtype=x.dtype, generator=generator)
-
-
-@public
-def layer_norm(x: Any, normalized_shape: tuple[int, ...], weight: Any = None, bias: Any = None,
-               eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
-    """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.functional.layer_norm(ag.tensor([1.0, 3.0]), (2,), eps=0.0)
-    tensor([-1.,  1.])
-    """
-    x = as_tensor(x)
-    sizes = tuple(normalized_shape)
-    last = x.shape[max(x.ndim - len(sizes), 0):]
-    if len(last) != len(sizes) or any(
-        m != n for m, n in zip(last, sizes, strict=True) if isinstance(m, int)
-    ):
-        raise ValueError(f"the last axes of {typed(x)} are not {sizes}")
-    axes = tuple(range(-len(sizes), 0))
-    off: Any = x - mean(x, axes, keepdims=True)
-    y = off * rsqrt(mean(square(off), axes, keepdims=True) + eps)
-    y = y if weight is None else y * weight
-    result: Tensor = y if bias is None else y + bias
-    return result

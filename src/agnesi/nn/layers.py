@@ -1,4 +1,4 @@
-"""Layers without weights of their own shape: containers, activations, pooling, regularisation."""
+"""Layers without weights of their own shape: containers, activations, regularisation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
-from agnesi.ops.creation import ones, zeros
 from agnesi.ops.explog import sigmoid
 from agnesi.ops.hyperbolic import tanh
 from agnesi.ops.movement import flatten
-from agnesi.ops.pool import avg_pool, max_pool
 from agnesi.ops.random import Generator
 from agnesi.ops.select import relu
 
@@ -112,47 +110,6 @@ class Flatten(Module):
         return flatten(x, 1)
 
 
-class MaxPool2d(Module):
-    """The greatest element of each window of an image.
-
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride, padding
-        As for :func:`agnesi.max_pool`.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.MaxPool2d(2)(ag.zeros((1, 1, 4, 6))).shape
-    (1, 1, 2, 3)
-    """
-
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-
-    def forward(self, x: Tensor) -> Tensor:
-        return max_pool(x, self.kernel_size, stride=self.stride, padding=self.padding)
-
-    def extra_repr(self) -> str:
-        return str(self.kernel_size)
-
-
-class AvgPool2d(MaxPool2d):
-    """The mean of each window of an image; parameters as for :class:`MaxPool2d`.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.AvgPool2d(2)(ag.ones((1, 1, 2, 2)))
-    tensor([[[[1.]]]])
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return avg_pool(x, self.kernel_size, stride=self.stride, padding=self.padding)
-
-
 class Dropout(Module):
     """In training, zeros in random places and the rest scaled up; nothing otherwise.
 
@@ -184,41 +141,6 @@ class Dropout(Module):
 
     def extra_repr(self) -> str:
         return f"{self.p}"
-
-
-class LayerNorm(Module):
-    """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
-
-    Parameters
-    ----------
-    normalized_shape : int or tuple of int
-        Sizes of the axes to normalise over.
-    eps : float
-        Added to the variance.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.LayerNorm(2, eps=0.0)(ag.tensor([[1.0, 3.0]])).tolist()
-    [[-1.0, 1.0]]
-    """
-
-    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5, *,
-                 dtype: Any = None) -> None:
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
-        self.eps = eps
-        self.weight = ones(self.normalized_shape, dtype=dtype, requires_grad=True)
-        self.bias = zeros(self.normalized_shape, dtype=dtype, requires_grad=True)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return ", ".join(map(str, self.normalized_shape))
 
 
 class CrossEntropyLoss(Module):

@@ -1,0 +1,232 @@
+"""Layers that normalize: over the batch, layers, groups and instances, and local response."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.dims import product
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.module import Module
+from agnesi.ops.creation import ones, zeros
+from agnesi.ops.movement import reshape
+from agnesi.ops.normalize import moments
+
+
+class LayerNorm(Module):
+    """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
+
+    Parameters
+    ----------
+    normalized_shape : int or tuple of int
+        Sizes of the axes to normalise over.
+    eps : float
+        Added to the variance.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LayerNorm(2, eps=0.0)(ag.tensor([[1.0, 3.0]])).tolist()
+    [[-1.0, 1.0]]
+    """
+
+    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5, *,
+                 dtype: Any = None) -> None:
+        if isinstance(normalized_shape, int):
+            normalized_shape = (normalized_shape,)
+        self.normalized_shape = tuple(normalized_shape)
+        self.eps = eps
+        self.weight = ones(self.normalized_shape, dtype=dtype, requires_grad=True)
+        self.bias = zeros(self.normalized_shape, dtype=dtype, requires_grad=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return ", ".join(map(str, self.normalized_shape))
+
+
+class BatchNorm1d(Module):
+    """Mean 0 and variance 1 of every channel over the batch, then a learned scale and shift.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels: the size of the second axis.
+    eps : float
+        Added to the variance.
+    momentum : float
+        Share of the present batch in the running mean and variance, which ``eval()`` uses.
+    affine : bool
+        Whether there are a learned scale and shift.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight, bias : Tensor or None
+        Scale and shift of each channel.
+    running_mean, running_var : Tensor
+        What was seen in training; the variance is the unbiased one.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> norm = ag.nn.BatchNorm1d(1)
+    >>> norm(ag.tensor([[1.0], [3.0]])).shape
+    (2, 1)
+    >>> norm.running_mean
+    tensor([0.2])
+    """
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
+                 affine: bool = True, *, dtype: Any = None) -> None:
+        self.eps, self.momentum = eps, momentum
+        self.weight = ones((num_features,), dtype=dtype, requires_grad=True) if affine else None
+        self.bias = zeros((num_features,), dtype=dtype, requires_grad=True) if affine else None
+        self.running_mean = zeros((num_features,), dtype=dtype)
+        self.running_var = ones((num_features,), dtype=dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            self._take_down(x)
+        return functional.batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.eps
+        )
+
+    def _take_down(self, x: Tensor) -> None:
+        """Move the running mean and variance towards those of a batch."""
+        axes = (0, *range(2, x.ndim))
+        count: Any = product([x.shape[a] for a in axes])
+        with no_grad():
+            centre, variance = moments(x, axes)
+            unbiased = variance * (count / (count - 1)) if count != 1 else variance
+            for running, new in ((self.running_mean, centre), (self.running_var, unbiased)):
+                new = reshape(new, running.shape)
+                running.copy_(running * (1 - self.momentum) + new * self.momentum)  # type: ignore[attr-defined]
+
+    def extra_repr(self) -> str:
+        return f"{self.running_mean.shape[0]}"
+
+
+class BatchNorm2d(BatchNorm1d):
+    """Mean 0 and variance 1 of every channel over the images of a batch.
+
+    Parameters and attributes are those of :class:`BatchNorm1d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.BatchNorm2d(3)(ag.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+
+class BatchNorm3d(BatchNorm1d):
+    """Mean 0 and variance 1 of every channel over the volumes of a batch.
+
+    Parameters and attributes are those of :class:`BatchNorm1d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.BatchNorm3d(3)(ag.ones((2, 3, 4, 4, 4))).shape
+    (2, 3, 4, 4, 4)
+    """
+
+
+class GroupNorm(Module):
+    """Mean 0 and variance 1 of groups of channels, then a learned scale and shift.
+
+    Parameters
+    ----------
+    num_groups, num_channels : int
+        Numbers of groups, and of channels in all of them.
+    eps : float
+        Added to the variance.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.GroupNorm(2, 4)(ag.ones((1, 4, 3, 3))).shape
+    (1, 4, 3, 3)
+    """
+
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, *,
+                 dtype: Any = None) -> None:
+        if num_channels % num_groups:
+            raise ValueError(f"GroupNorm: {num_channels} channels do not fall into {num_groups}")
+        self.num_groups, self.eps = num_groups, eps
+        self.weight = ones((num_channels,), dtype=dtype, requires_grad=True)
+        self.bias = zeros((num_channels,), dtype=dtype, requires_grad=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.weight.shape[0]}"
+
+
+class InstanceNorm2d(Module):
+    """Mean 0 and variance 1 of every channel of every image.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels.
+    eps : float
+        Added to the variance.
+    affine : bool
+        Whether there are a learned scale and shift.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.InstanceNorm2d(3)(ag.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = False, *,
+                 dtype: Any = None) -> None:
+        self.num_features, self.eps = num_features, eps
+        self.weight = ones((num_features,), dtype=dtype, requires_grad=True) if affine else None
+        self.bias = zeros((num_features,), dtype=dtype, requires_grad=True) if affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.instance_norm(x, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}"
+
+
+class LocalResponseNorm(Module):
+    """Each element divided by a power of what near channels hold.
+
+    Parameters
+    ----------
+    size, alpha, beta, k
+        As for :func:`agnesi.nn.functional.local_response_norm`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LocalResponseNorm()(ag.ones((1, 8, 2, 2))).shape
+    (1, 8, 2, 2)
+    """
+
+    def __init__(self, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
+                 k: float = 2.0) -> None:
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
