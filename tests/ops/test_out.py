@@ -55,6 +55,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "imag": (COMPLEX,), "real": (COMPLEX,), "angle": (COMPLEX,), "conj": (COMPLEX,),
     "ravel": (SQUARE,),
 }
+ARGUMENTS |= {"group_norm": (IMAGE, 1), "instance_norm": (IMAGE,),
+              "local_response_norm": (IMAGE,)}
 for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool",
               "adaptive_avg_pool"):
     _rest = (2, 2) if _name == "lp_pool" else (2,)

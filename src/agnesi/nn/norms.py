@@ -106,7 +106,7 @@ class BatchNorm1d(Module):
             unbiased = variance * (count / (count - 1)) if count != 1 else variance
             for running, new in ((self.running_mean, centre), (self.running_var, unbiased)):
                 new = reshape(new, running.shape)
-                running.copy_(running * (1 - self.momentum) + new * self.momentum)  # type: ignore[attr-defined]
+                running.copy_(running * (1 - self.momentum) + new * self.momentum)
 
     def extra_repr(self) -> str:
         return f"{self.running_mean.shape[0]}"

@@ -231,13 +231,13 @@ def local_response_norm(x: Any, size: int = 5, alpha: float = 1e-4, beta: float 
     Examples
     --------
     >>> import agnesi as ag
-    >>> x = ag.tensor([[1.0, 2.0, 3.0]])
+    >>> x = ag.tensor([[1.0, 2.0, 2.0]])
     >>> ag.nn.functional.local_response_norm(x, 3, alpha=1.0, beta=1.0, k=0.0)
-    tensor([[0.2       , 0.14285715, 0.23076923]])
+    tensor([[0.2       , 0.22222222, 0.25      ]])
     """
     x = _floats(x)
     if x.ndim < 2 or size < 1:
-        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), and size {size} > 0")
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), size {size} > 0")
     near = apply(ChannelSum((size - 1) // 2, size // 2), arith.square(x))
     return x * arith.power(near * alpha + k, -beta)
 

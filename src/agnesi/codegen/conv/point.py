@@ -85,7 +85,7 @@ def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
     total = Buffer(tuple(flat), dtype, "sum")
     at = spread.place([Affine(0, {a: 1}) for a in every])
     stores = retold(dense, load(total, dtype.name, at))
-    left, both = collapse(places, [*stores, Store(total, at, load(total, dtype.name, at))])
+    left, both, _ = collapse(places, [*stores, Store(total, at, load(total, dtype.name, at))])
     if len(left) > 1:
         return None
     return total, left[0] if left else places[-1], both[:-1]
