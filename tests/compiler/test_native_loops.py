@@ -13,7 +13,7 @@ from agnesi.ops.branch import Cond
 from agnesi.ops.loop import Scan, While
 from tests.compiler.bodies import body, check, kinds, results
 
-SIZES = [(), (1,), (5,), (64,), (100,), (3, 33)]
+SIZES = [(), (1,), (0,), (5,), (64,), (100,), (3, 33)]
 
 
 def normal(*shape: int, dtype: str = "float64", seed: int = 0) -> Any:

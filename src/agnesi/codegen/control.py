@@ -102,8 +102,10 @@ def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | None
     b.cbr(emit.flag(emit.at(branch.chosen, 1)), yes, no)
     for label, block, inner in zip((yes, no), branch.blocks(), steps, strict=True):
         b.open_block(label)
-        entries = [emit.at(block.sources[x], x.dtype.itemsize) for x in block.table]
-        entries.append(emit.arena(block, scratch))
+        entries = {
+            x.slot: emit.at(block.sources[x], x.dtype.itemsize) for x in block.entries()
+        }
+        entries[len(block.table)] = emit.arena(block, scratch)
         emit.block(block, inner, entries.__getitem__)
         b.br(after)
     b.open_block(after)
@@ -126,6 +128,7 @@ class _Loop:
         self.scratch = emit.outer(loop.scratch)
         self.places = loop.places()
         block = loop.block
+        self.entries = block.entries()
         self.fixed: dict[int, Value] = {len(block.table): self._arena(block, self.places[0])}
         #: What is written in a turn, by slot: rows of results, carries that get it.
         self.rows: dict[int, list[Source]] = {}
@@ -153,7 +156,7 @@ class _Loop:
                 self._start(carry, self.places[2][i])
             else:
                 self.moving.append(carry)
-        for buffer in self.loop.block.table:
+        for buffer in self.entries:
             source = self.loop.block.sources.get(buffer)
             if source is not None and not source.step:
                 self.fixed[buffer.slot] = self._invariant(buffer, source)
@@ -241,7 +244,7 @@ class _Loop:
         entries = dict(self.fixed)
         entries.update(zip((c.inside.slot for c in self.moving), present, strict=True))
         entries.update(zip(self.swapped, pairs, strict=True))
-        for buffer in self.loop.block.table:
+        for buffer in self.entries:
             if buffer.slot not in entries:
                 source = self.loop.block.sources.get(buffer) or self.rows[buffer.slot][0]
                 entries[buffer.slot] = self.emit.at(source, buffer.dtype.itemsize, turn)
@@ -265,7 +268,7 @@ class _Loop:
         for buffer, carry in zip(self.loop.asks, self.loop.carries, strict=True):
             slot = carry.inside.slot
             entries[buffer.slot] = self.fixed[slot] if slot in self.fixed else where[slot]
-        for buffer in block.table:
+        for buffer in block.entries():
             if buffer.slot not in entries:
                 entries[buffer.slot] = self.emit.at(block.sources[buffer], buffer.dtype.itemsize)
         self.emit.block(block, self.asked, entries.__getitem__)

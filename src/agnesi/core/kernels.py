@@ -98,7 +98,7 @@ class Kernel:
         return []
 
     def writes(self) -> list[Buffer]:
-        return [s.buffer for s in self.stores()]
+        return list(dict.fromkeys(s.buffer for s in self.stores()))
 
     def blocks(self) -> list[Block]:
         """Kernels inside of this one."""
@@ -263,6 +263,11 @@ class Block:
     table: list[Buffer]
     sources: dict[Buffer, Source]
     arena_bytes: int
+
+    def entries(self) -> list[Buffer]:
+        """The part of the table that kernels use, or that whatever runs the block does."""
+        used = {b.slot for k in self.kernels for b in (*k.reads(), *k.writes())}
+        return [b for b in self.table if b.slot in used or b not in self.sources]
 
     def reads(self) -> list[Buffer]:
         """Buffers outside that the block reads."""
