@@ -76,7 +76,7 @@ def _weight(kernel: Convolution, dense: Dense, counts: tuple[int, ...]) -> Produ
 
 def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
             places: tuple[Axis, ...]) -> tuple[Buffer, Axis, list[Store]] | None:
-    """The body with ``places`` as one axis, and the sum that it reads, which lies like ``every``."""
+    """The body with ``places`` as one axis, and its sum, which lies like ``every``."""
     dtype = kernel.total.dtype
     spread = Buffer(tuple(a.extent for a in every), dtype, "sum")
     length = math.prod(a.extent for a in places)

@@ -47,6 +47,17 @@ def inside(b: Builder, span: Span, at: Value) -> Value:
     return b.icmp("ult", at, i64(span.size))
 
 
+def reached(b: Builder, span: Span, tap: Value, start: Value, stop: Value) -> tuple[Value, Value]:
+    """The part of places [start, stop) that has a tap inside of the source."""
+    first = b.add(b.mul(tap, i64(span.step)), i64(span.origin))  # position of place 0
+    before = b.intrinsic("smax", b.sub(i64(span.stride - 1), first), i64(0))
+    until = b.intrinsic("smax", b.sub(i64(span.size - 1 + span.stride), first), i64(0))
+    if span.stride > 1:
+        before = b.op("udiv", before, i64(span.stride))
+        until = b.op("udiv", until, i64(span.stride))
+    return b.intrinsic("smax", start, before), b.intrinsic("smin", stop, until)
+
+
 def place_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
     """Where a block's first place has its first tap in the source itself."""
     d, h, w = dense.spans

@@ -8,10 +8,11 @@ block's products to its sums, which stay in scratch until they are finished.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.pack import copy_places
-from agnesi.codegen.conv.source import Box, pack_source
+from agnesi.codegen.conv.source import Box, inside, pack_source, place_in, reached
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.weightplan import WeightPlan
 from agnesi.codegen.conv.wide import Finish
@@ -62,31 +63,29 @@ class Weight:
         return self.b.mul(self.b.sub(index, self.first), i64(self.plan.width))
 
     def _tiles(self) -> Iterator[tuple[tuple[int, int], tuple[Value, ...]]]:
-        """Sizes (tap lines, run) and corners (depth, tap beside, tap line, run) of the tiles."""
+        """Sizes (tap lines, run) and corners of the unit's tiles.
+
+        A corner is (depth, tap beside, tap line, run, place of the sums).
+        """
         b, plan = self.b, self.plan
         with b.loop(self.low, self.high) as loop:
             rest, run = divide(b, loop.index, plan.runs.tiles)
             rest, line = divide(b, rest, plan.lines.tiles)
             depth, beside = divide(b, rest, plan.beside)
-            corner = (depth, beside, plan.lines.start(b, line), plan.runs.start(b, run))
+            sums = b.mul(b.sub(loop.index, self.low), i64(plan.tile_elements))
+            corner = (depth, beside, plan.lines.start(b, line), plan.runs.start(b, run), sums)
             for tall, these in _kinds(b, plan.lines, line):
                 for wide, those in _kinds(b, plan.runs, run):
                     condition = b.op("and", these, those)
                     with b.when(condition):
                         yield (tall, wide), corner
 
-    def _row(self, corner: tuple[Value, ...]) -> Value:
-        """Number of a row of sums: ((depth * lines + line) * taps + tap) * channels + channel."""
-        b, (_, h, w) = self.b, self.dense.spans
-        depth, beside, line, run = corner
-        at = b.mul(b.add(b.mul(depth, i64(h.taps)), line), i64(w.taps))
-        return b.add(b.mul(b.add(at, beside), i64(self.dense.channels)), run)
-
     # -- sums -----------------------------------------------------------------------------
     def _clear(self) -> None:
         b, plan = self.b, self.plan
         zero = const(vector(self.type, plan.lanes), 0)
-        with b.loop(i64(0), i64(self.dense.depth * plan.pitch), plan.lanes, nonempty=True) as at:
+        count = b.mul(b.sub(self.high, self.low), i64(plan.tile_elements))
+        with b.loop(i64(0), count, plan.lanes) as at:
             b.store(zero, b.gep(self.type, self.sums, at.index), element_bytes(self.type))
 
     def _block(self, index: Value) -> None:
@@ -97,27 +96,31 @@ class Weight:
         n, n_end = share(b, self.dense.batch, plan.image_blocks, images)
         y, y_end = share(b, self.dense.spans[1].count, plan.line_blocks, down)
         x, x_end = share(b, self.dense.spans[2].count, plan.row_blocks, across)
-        with b.loop(n, n_end) as image:
-            box = Box(image.index, self.group, depth, y, y_end, x, x_end)
-            at = b.sub(image.index, n)
-            there = b.gep(self.type, self.packed_a, b.mul(at, i64(plan.image_pitch)))
-            pack_source(b, self.dense, plan.layout, self.type, self.source, there, box, plan.lanes)
-            self._pack_cotangent(box, b.mul(at, i64(plan.place_lines)))
-        counts = (b.sub(n_end, n), b.sub(y_end, y), b.sub(x_end, x))
+        if plan.packed_a or plan.packed_b:
+            with b.loop(n, n_end) as image:
+                box = Box(image.index, self.group, depth, y, y_end, x, x_end)
+                self._pack(box, b.sub(image.index, n))
+        box = Box(n, self.group, depth, y, y_end, x, x_end)
         for panel in plan.panels:
             start, stop = self._panels(panel)
             with b.loop(start, stop) as loop:
                 for size, corner in self._tiles():
-                    self._tile(panel, loop.index, size, corner, counts)
+                    self._tile(panel, loop.index, size, corner, box, n_end)
+
+    def _pack(self, box: Box, image: Value) -> None:
+        """One image of a block, the so-manieth."""
+        b, plan = self.b, self.plan
+        if plan.packed_a:
+            at = b.gep(self.type, self.packed_a, b.mul(image, i64(plan.image_pitch)))
+            pack_source(b, self.dense, plan.layout, self.type, self.source, at, box, plan.lanes)
+        if plan.packed_b:
+            self._pack_cotangent(box, b.mul(image, i64(plan.place_lines)))
 
     def _pack_cotangent(self, box: Box, line: Value) -> None:
         """Lines [y, y_end) of the panels of the unit, to packed lines from ``line`` on."""
-        b, plan, view = self.b, self.plan, self.dense.filters
-        n, o, *space = view.strides
-        at = b.add(b.mul(self.group, i64(view.group)), b.mul(box.image, i64(n)))
-        for place, stride in zip((box.depth, box.y, box.x), space, strict=True):
-            at = b.add(at, b.mul(place, i64(stride)))
-        base = b.gep(self.type, self.cotangent, b.add(at, i64(view.offset)))
+        b, plan = self.b, self.plan
+        _, o, *space = self.dense.filters.strides
+        base = self._cotangent(box)
         target = b.gep(self.type, self.packed_b, b.mul(line, i64(plan.line_pitch)))
         for panel in reversed(plan.panels):  # what is written too much is written over
             start, stop = self._panels(panel)
@@ -132,64 +135,100 @@ class Weight:
                             b.gep(self.type, target, there), b.sub(box.x_end, box.x),
                             panel.columns, (space[2], o), plan.pitch, plan.lanes)
 
+    def _cotangent(self, box: Box) -> Value:
+        """Where the first place of a block is in the cotangent itself."""
+        b, view = self.b, self.dense.filters
+        n, _, *space = view.strides
+        at = b.add(b.mul(self.group, i64(view.group)), b.mul(box.image, i64(n)))
+        for place, stride in zip((box.depth, box.y, box.x), space, strict=True):
+            at = b.add(at, b.mul(place, i64(stride)))
+        return b.gep(self.type, self.cotangent, b.add(at, i64(view.offset)))
+
     def _tile(self, panel: Panel, index: Value, size: tuple[int, int],
-              corner: tuple[Value, ...], counts: tuple[Value, ...]) -> None:
+              corner: tuple[Value, ...], box: Box, n_end: Value) -> None:
+        """Add a block's products to the sums of a tile."""
+        b, plan = self.b, self.plan
+        if plan.packed_a:
+            counts = (b.sub(n_end, box.image), b.sub(box.y_end, box.y), b.sub(box.x_end, box.x))
+            self._sum(panel, index, size, corner, box, counts)
+            return
+        # Read in place: only where the tap of this tile is inside of the image.
+        depth, beside, line, *_ = corner
+        d, h, w = self.dense.spans
+        y, y_end = reached(b, h, line, box.y, box.y_end)
+        x, x_end = reached(b, w, beside, box.x, box.x_end)
+        some = b.op("and", b.icmp("slt", y, y_end), b.icmp("slt", x, x_end))
+        at = b.add(b.mul(box.depth, i64(d.stride)), b.mul(depth, i64(d.step)))
+        some = b.op("and", some, inside(b, d, b.add(at, i64(d.origin))))
+        with b.when(some):
+            counts = (b.sub(n_end, box.image), b.sub(y_end, y), b.sub(x_end, x))
+            box = replace(box, y=y, y_end=y_end, x=x, x_end=x_end)
+            self._sum(panel, index, size, corner, box, counts)
+
+    def _sum(self, panel: Panel, index: Value, size: tuple[int, int], corner: tuple[Value, ...],
+             box: Box, counts: tuple[Value, ...]) -> None:
         b, plan, layout = self.b, self.plan, self.plan.layout
         _, h, w = self.dense.spans
-        depth, beside, line, run = corner
+        depth, beside, line, run, _ = corner
         at = b.add(b.mul(depth, i64(layout.plane)), b.mul(line, i64(layout.line * h.step)))
         at = b.add(b.add(at, b.mul(beside, i64(layout.pixel * w.step))), run)
+        base = self.packed_a
+        image, cotangent = plan.image_pitch, (plan.place_lines * plan.line_pitch,
+                                              plan.line_pitch, plan.pitch)
+        if not plan.packed_a:
+            base, image = place_in(b, self.dense, self.type, self.source, box), plan.image_step
+        row = b.gep(self.type, base, at)
+        if plan.packed_b:
+            column = b.gep(self.type, self.packed_b, self._column(index))
+        else:
+            first = self._cotangent(box)
+            column = b.gep(self.type, first, b.mul(index, i64(plan.panel_columns)))
+            n, _, _, *space = self.dense.filters.strides
+            cotangent = (n, *space)
+        nest = [
+            Turn(counts[0] if plan.images > 1 else 1, image, cotangent[0]),
+            Turn(counts[1], layout.line * h.stride, cotangent[1]),
+            Turn(counts[2], layout.pixel * w.stride, cotangent[2]),
+        ]
         offsets = tuple(
             i * layout.line * h.step + j for i in range(size[0]) for j in range(size[1])
         )
-        tile = Tile(self.type, offsets, tuple(Column(*p) for p in panel.pieces))
-        nest = [
-            Turn(counts[0], plan.image_pitch, plan.place_lines * plan.line_pitch),
-            Turn(counts[1], layout.line * h.stride, plan.line_pitch),
-            Turn(counts[2], layout.pixel * w.stride, plan.pitch),
-        ]
-        if plan.image_blocks == self.dense.batch:
-            del nest[0]
+        columns = tuple(Column(*p) for p in panel.pieces)
+        tile = Tile(self.type, offsets, columns, masked=not plan.packed_b)
         cells = self._cells(panel, index, size, corner)
         align = element_bytes(self.type)
         sums = [
-            b.load(vector(self.type, p.lanes), at_, align)
-            for at_, p in zip(cells, panel.pieces * (size[0] * size[1]), strict=True)
+            b.load(vector(self.type, p.lanes), at, align)
+            for at, p in zip(cells, panel.pieces * (size[0] * size[1]), strict=True)
         ]
-        row = b.gep(self.type, self.packed_a, at)
-        column = b.gep(self.type, self.packed_b, self._column(index))
-        for value, at_ in zip(tile.run(b, row, column, nest, sums), cells, strict=True):
-            b.store(value, at_, align)
+        for value, at in zip(tile.run(b, row, column, nest, sums), cells, strict=True):
+            b.store(value, at, align)
 
     def _cells(self, panel: Panel, index: Value, size: tuple[int, int],
                corner: tuple[Value, ...]) -> list[Value]:
         """Addresses of a tile's sums."""
-        b, plan, (_, _, w) = self.b, self.plan, self.dense.spans
-        at = b.add(b.mul(self._row(corner), i64(plan.pitch)), self._column(index))
-        base = b.gep(self.type, self.sums, at)
-        lines = w.taps * self.dense.channels
+        b, plan = self.b, self.plan
+        base = b.gep(self.type, self.sums, b.add(corner[-1], self._column(index)))
         return [
-            b.gep(self.type, base, i64((i * lines + j) * plan.pitch + p.offset))
+            b.gep(self.type, base, i64((i * plan.runs.largest + j) * plan.pitch + p.offset))
             for i in range(size[0]) for j in range(size[1]) for p in panel.pieces
         ]
 
     # -- results --------------------------------------------------------------------------
     def _finish(self) -> None:
-        b = self.b
-        for size, corner in self._tiles():
+        b, plan = self.b, self.plan
+        for size, (depth, beside, line, run, sums) in self._tiles():
             with (
                 b.loop(i64(0), i64(size[0]), nonempty=True) as i,
                 b.loop(i64(0), i64(size[1]), nonempty=True) as j,
             ):
-                depth, beside, line, run = corner
-                self._finish_row((depth, beside, b.add(line, i.index), b.add(run, j.index)))
+                row = b.add(b.mul(i.index, i64(plan.runs.largest)), j.index)
+                over, channel = divide(b, b.add(run, j.index), self.dense.channels)
+                place = (channel, depth, b.add(line, i.index), b.add(beside, over))
+                self._finish_row(b.add(sums, b.mul(row, i64(plan.pitch))), place)
 
-    def _finish_row(self, corner: tuple[Value, ...]) -> None:
+    def _finish_row(self, row: Value, place: tuple[Value, ...]) -> None:
         b, plan, align = self.b, self.plan, element_bytes(self.type)
-        depth, beside, line, run = corner
-        over, channel = divide(b, run, self.dense.channels)
-        place = (channel, depth, line, b.add(beside, over))
-        row = b.mul(self._row(corner), i64(plan.pitch))
         for panel in plan.panels:
             start, stop = self._panels(panel)
             with b.loop(start, stop) as loop:

@@ -15,6 +15,8 @@ from agnesi.codegen.gemm.tiling import Panel, Rows
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
 _PACKED = 0.4  # cycles to pack an element
+_FAR = 4  # bytes that come in a cycle from beyond the second cache
+_ROOM = 1 << 20  # bytes of sums of a unit at most
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class WeightPlan:
     row_blocks: int
     panel_groups: int
     row_groups: int
+    packed_a: bool
+    packed_b: bool
 
     @property
     def units(self) -> int:
@@ -93,7 +97,10 @@ class WeightPlan:
 
     @property
     def layout(self) -> Layout:
-        """How the packed image lies."""
+        """How the image lies: packed, or as the memory has it."""
+        if not self.packed_a:
+            _, c, plane, line, pixel = self.dense.source.strides
+            return Layout(plane * self.dense.spans[0].step, line, pixel, c)
         return _layout(self.dense, self.line_blocks, self.row_blocks, self.itemsize)
 
     @property
@@ -102,22 +109,34 @@ class WeightPlan:
         return self.dense.spans[0].taps * self.layout.plane
 
     @property
+    def image_step(self) -> int:
+        """Elements from one image in memory to the next."""
+        return self.dense.source.strides[0]
+
+    @property
     def images(self) -> int:
         """Images of the largest block."""
         return -(-self.dense.batch // self.image_blocks)
 
     @property
     def a_bytes(self) -> int:
-        return whole_lines((self.images * self.image_pitch + self.lanes) * self.itemsize)
+        size = self.images * self.image_pitch + self.lanes
+        return whole_lines(size * self.itemsize) if self.packed_a else 0
 
     @property
     def b_bytes(self) -> int:
         size = self.images * self.place_lines * self.line_pitch + self.lanes
-        return whole_lines(size * self.itemsize)
+        return whole_lines(size * self.itemsize) if self.packed_b else 0
+
+    @property
+    def tile_elements(self) -> int:
+        """Elements of the sums of one tile for all panels of a unit; whole vectors."""
+        return self.lines.largest * self.runs.largest * self.pitch
 
     @property
     def c_bytes(self) -> int:
-        return whole_lines((self.dense.depth * self.pitch + self.lanes) * self.itemsize)
+        tiles = -(-self.tiles // self.row_groups)
+        return whole_lines((tiles * self.tile_elements + self.lanes) * self.itemsize)
 
     @property
     def scratch(self) -> int:
@@ -136,13 +155,16 @@ def _layout(dense: Dense, line_blocks: int, row_blocks: int, itemsize: int) -> L
 
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     """The cheapest cut for this machine."""
-    _, panels, lines, runs = min(_cuts(dense, machine), key=lambda cut: cut[0])
-    groups, row_groups = _shares(dense, machine.lanes, panels, lines, runs)
+    packed_a = dense.source.strides[1] != 1 or dense.channels < 12
+    cuts = _cuts(dense, machine, packed_a)
+    _, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
+    packed_b = dense.filters.strides[1] != 1 and dense.outputs > 1
+    groups, row_groups = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
     count = sum(p.count for p in panels)
     pitch = -(-count // groups) * max(p.width for p in panels)
     blocks = _blocks(dense, machine, pitch)
     return WeightPlan(dense, type_, machine.lanes, machine.itemsize, panels, lines, runs, *blocks,
-                      groups, row_groups)
+                      groups, row_groups, packed_a, packed_b)
 
 
 def _run(dense: Dense) -> int:
@@ -151,8 +173,9 @@ def _run(dense: Dense) -> int:
     return w.taps * dense.channels if w.step == 1 else dense.channels
 
 
-def _cuts(dense: Dense, machine: Machine) -> Iterator[tuple[float, tuple[Panel, ...], Rows, Rows]]:
-    h, total = dense.spans[1], _run(dense)
+def _cuts(dense: Dense, machine: Machine,
+          packed: bool) -> Iterator[tuple[float, tuple[Panel, ...], Rows, Rows]]:
+    h, total = dense.spans[1], _run(dense) if packed else dense.channels
     for vectors in range(1, 9):
         most = (machine.registers - 1 - vectors) // vectors
         if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
@@ -160,7 +183,7 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[tuple[float, tuple[Panel, 
         panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
         for size in range(1, most + 1):
             runs = Rows.at_most(total, size)
-            deep = most // runs.largest if runs.tiles == 1 else 1
+            deep = most // runs.largest if runs.tiles == 1 and packed else 1
             for tall in range(1, min(deep, h.taps) + 1):
                 lines = Rows.at_most(h.taps, tall)
                 yield _cost(dense, machine, panels, lines, runs), panels, lines, runs
@@ -175,28 +198,38 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
             for wide, acrosses in sizes_of(runs):
                 sums = tall * wide * len(columns)
                 cycles = step_cycles(tall * wide, columns, machine.itemsize, True)
+                cycles += 0.3 * (tall * wide * machine.itemsize / 32 + 2)
                 total += panel.count * downs * acrosses * (256 * cycles + 3 * sums + 40)
                 code += sums
     return total * (1 + _CODE * code)
 
 
-def _shares(dense: Dense, lanes: int, panels: tuple[Panel, ...], lines: Rows,
-            runs: Rows) -> tuple[int, int]:
-    """Panel groups and row groups: as little packing as leaves even shares."""
-    count = sum(p.count for p in panels)
+def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows, runs: Rows,
+            packed_a: bool, packed_b: bool) -> tuple[int, int]:
+    """Panel groups and row groups: as little packing and reading as leaves even shares."""
+    count, item = sum(p.count for p in panels), machine.itemsize
     tiles = dense.depth // (lines.total * runs.total) * lines.tiles * runs.tiles
-    image = dense.channels * math.prod(s.size for s in dense.spans)
-    cotangent = dense.outputs * math.prod(s.count for s in dense.spans)
+    image = dense.batch * dense.channels * math.prod(s.size for s in dense.spans)
+    cotangent = dense.batch * dense.outputs * math.prod(s.count for s in dense.spans)
+    far = 1 / _FAR if (image + cotangent) * item > machine.l2 else 0
+    most = max(1, _UNITS // dense.groups)
     options = []
     for groups in range(1, count + 1):
+        chunk = -(-count // groups) * max(p.width for p in panels) * item
         for row_groups in range(1, tiles + 1):
-            units = groups * row_groups * dense.groups
-            if units > _UNITS and (groups, row_groups) != (1, 1):
+            units = groups * row_groups
+            room = -(-tiles // row_groups) * lines.largest * runs.largest * chunk
+            if units > most and room <= _ROOM:
                 break
-            cycles = dense.work / dense.groups / lanes * (1 + 2 / units)
-            packed = image * groups * row_groups + cotangent * row_groups
-            cycles += _PACKED * dense.batch * packed
+            cycles = dense.work / dense.groups / machine.lanes * (1 + 0.5 / units)
+            cycles += (packed_a * _PACKED + far * item) * image * groups
+            if packed_a:
+                cycles += _PACKED * image * groups * (row_groups - 1)
+            cycles += (packed_b * _PACKED + far * item * (1 + 64 / chunk)) * cotangent * row_groups
+            cycles *= 1 + max(0, room - _ROOM)
             options.append((cycles, groups, row_groups))
+            if units > most:
+                break
     _, groups, row_groups = min(options)
     return groups, row_groups
 
