@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
+from agnesi.codegen.conv.depthwise import Depthwise, DepthwisePlan, plan_depthwise
 from agnesi.codegen.conv.plan import Machine, WidePlan, plan_wide
 from agnesi.codegen.conv.point import as_product
 from agnesi.codegen.conv.weight import Weight
@@ -22,7 +23,7 @@ _LONG = 40
 _PARALLEL_WORK = 600_000
 _BYTES = {"float32": 4, "float64": 8}
 Addresses = Callable[[Buffer], Value]
-Part = WidePlan | WeightPlan | tuple[Product, GemmPlan]
+Part = WidePlan | WeightPlan | DepthwisePlan | tuple[Product, GemmPlan]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
         if product is not None:
             cut = plan_product(product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
             parts.append((product, cut))
+        elif (alone := plan_depthwise(part, type_, machine, kernel.kind == "weight")) is not None:
+            parts.append(alone)
         elif kernel.kind == "weight":
             parts.append(plan_weight(part, type_, machine))
         else:
@@ -86,7 +89,9 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
             emit_product(b, *part, pointer, low, high)
             continue
         finish = _finish(b, pointer, part.dense)
-        if isinstance(part, WeightPlan):
+        if isinstance(part, DepthwisePlan):
+            Depthwise(b, part, first, second, finish, scratch).emit(low, high)
+        elif isinstance(part, WeightPlan):
             Weight(b, part, first, second, finish, scratch).emit(low, high)
         else:
             Wide(b, part, first, second, finish, scratch).emit(low, high)

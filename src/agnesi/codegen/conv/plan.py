@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
-from agnesi.codegen.conv.source import Layout
+from agnesi.codegen.conv.source import Layout, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
@@ -86,15 +86,11 @@ class WidePlan:
     @property
     def layout(self) -> Layout:
         """How a tile's source lies: packed, or as the memory has it."""
-        d, h, w = self.dense.spans
         if not self.packed:
             _, c, plane, line, pixel = self.dense.source.strides
-            return Layout(plane * d.step, line, pixel, c)
-        pixel = self.dense.channels
-        line = _reach(w, self.rows, self.row_blocks) * pixel
-        if line * self.itemsize % 1024 == 0 and line:
-            line += 64 // self.itemsize
-        return Layout(_reach(h, self.lines, self.line_blocks) * line, line, pixel, 1)
+            return Layout(plane * self.dense.spans[0].step, line, pixel, c)
+        places = _places(self.lines, self.line_blocks), _places(self.rows, self.row_blocks)
+        return packed_layout(self.dense, *places, self.itemsize)
 
     @property
     def a_bytes(self) -> int:
@@ -119,10 +115,9 @@ def whole_lines(size: int) -> int:
     return -(-size // 64) * 64
 
 
-def _reach(span, rows: Rows, blocks: int) -> int:
-    """Positions that the largest block reads."""
-    places = -(-rows.tiles // blocks) * rows.largest
-    return (min(places, rows.total) - 1) * span.stride + span.reach
+def _places(rows: Rows, blocks: int) -> int:
+    """Places of the largest block."""
+    return min(-(-rows.tiles // blocks) * rows.largest, rows.total)
 
 
 def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> WidePlan:
@@ -192,12 +187,12 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
 
 def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
     """Line and row blocks, so that what a block reads stays in the second cache."""
-    d, h, w = dense.spans
     limit = machine.l2 // _BLOCK
-    pixel = d.taps * dense.channels * machine.itemsize
 
     def size(line_blocks: int, row_blocks: int) -> int:
-        return _reach(h, cut.lines, line_blocks) * _reach(w, cut.rows, row_blocks) * pixel
+        places = _places(cut.lines, line_blocks), _places(cut.rows, row_blocks)
+        layout = packed_layout(dense, *places, machine.itemsize)
+        return dense.spans[0].taps * layout.plane * machine.itemsize
 
     line_blocks = row_blocks = 1
     while size(line_blocks, row_blocks) > limit:

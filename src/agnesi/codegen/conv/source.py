@@ -35,6 +35,15 @@ class Box:
     x_end: Value
 
 
+def packed_layout(dense: Dense, lines: int, places: int, itemsize: int) -> Layout:
+    """How a block of so many lines of so many places lies when it is packed."""
+    _, h, w = dense.spans
+    line = ((places - 1) * w.stride + w.reach) * dense.channels
+    if line * itemsize % 1024 == 0:
+        line += 64 // itemsize
+    return Layout(((lines - 1) * h.stride + h.reach) * line, line, dense.channels, 1)
+
+
 def extent(b: Builder, span: Span, start: Value, stop: Value) -> tuple[Value, Value]:
     """First position that places [start, stop) read, and how many."""
     first = b.add(b.mul(start, i64(span.stride)), i64(span.origin))

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
+
+
+Taps = Sequence[tuple[int, int]]
+_KEPT = 9  # elements of the smaller operand that stay in registers through several taps
 
 
 class Turn(NamedTuple):
@@ -18,7 +22,6 @@ class Turn(NamedTuple):
     count: int | Value
     row_step: int
     column_step: int
-    unroll: bool = False
 
 
 class Column(NamedTuple):
@@ -55,20 +58,20 @@ class Tile:
         return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
 
     def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
-            sums: list[Value]) -> list[Value]:
-        """Add the products of the whole nest, whose loops all turn at least once."""
+            sums: list[Value], taps: Taps = ((0, 0),)) -> list[Value]:
+        """Add the products of the whole nest, whose loops all turn at least once.
+
+        ``taps`` are the distances of both operands in every turn of the innermost loop.
+        """
         if not nest:
-            return self._step(b, row, column, sums)
+            return self._sweep(b, row, column, taps, sums)
         turn, *inner = nest
-        if isinstance(turn.count, int) and (turn.count == 1 or turn.unroll):
-            for n in range(turn.count):
-                sums = self.run(b, self._moved(b, row, n * turn.row_step),
-                                self._moved(b, column, n * turn.column_step), inner, sums)
-            return sums
+        if isinstance(turn.count, int) and turn.count == 1:
+            return self.run(b, row, column, inner, sums, taps)
         count = i64(turn.count) if isinstance(turn.count, int) else turn.count
         with b.loop(i64(0), count, 1, [row, column, *sums], nonempty=True) as loop:
             at, beside, *totals = loop.carried
-            totals = self.run(b, at, beside, inner, totals)
+            totals = self.run(b, at, beside, inner, totals, taps)
             loop.carry(self._moved(b, at, turn.row_step),
                        self._moved(b, beside, turn.column_step), *totals)
         return loop.results[2:]
@@ -76,19 +79,60 @@ class Tile:
     def _moved(self, b: Builder, pointer: Value, step: int) -> Value:
         return b.gep(self.type, pointer, i64(step)) if step else pointer
 
+    def _sweep(self, b: Builder, row: Value, column: Value, taps: Taps,
+               sums: list[Value]) -> list[Value]:
+        """All taps.  With several, each element of the larger operand is loaded only once."""
+        if len(taps) == 1:
+            (down, right), = taps
+            return self._step(b, self._moved(b, row, down), self._moved(b, column, right), sums)
+        uses: dict[int, list[tuple[int, int, int]]] = {}
+        for t, (down, right) in enumerate(taps):
+            for n, offset in enumerate(self.rows):
+                for m, c in enumerate(self.columns):
+                    place = offset + down if self.vectors else c.offset + right
+                    uses.setdefault(place, []).append((t, n, m))
+        known: dict[int, Value] = {}
+        sums = list(sums)
+        for place in sorted(uses):
+            big = self._moved(b, row if self.vectors else column, place)
+            value = self._load(b, big, self.columns[uses[place][0][2]])
+            for t, n, m in uses[place]:
+                down, right = taps[t]
+                if self.vectors:
+                    other = self._kept(b, column, self.columns[m].offset + right, m, known)
+                else:
+                    other = self._kept(b, row, self.rows[n] + down, m, known)
+                at = n * len(self.columns) + m
+                sums[at] = multiply_add(b, other, value, sums[at])
+        return sums
+
+    def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
+        return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
+
+    def _kept(self, b: Builder, pointer: Value, offset: int, m: int,
+              known: dict[int, Value]) -> Value:
+        """An element of the smaller operand: kept in a register, or broadcast from memory."""
+        lanes = self.columns[m].lanes
+        found = known.get(offset)
+        if found is None or width(found.type) < lanes:
+            at = self._moved(b, pointer, offset)
+            if self.vectors:
+                found = self._load(b, at, self.columns[m])
+            else:
+                found = b.splat(b.load(self.type, at, element_bytes(self.type)), lanes)
+            if len(known) < _KEPT:
+                known[offset] = found
+        return lanes_from(b, found, 0, lanes)
+
     def _step(self, b: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
         align = element_bytes(self.type)
-        line = [
-            load_strided(b, self._moved(b, column, c.offset), self.type, 1, c.lanes,
-                         c.mask if self.masked else None)
-            for c in self.columns
-        ]
+        line = [self._load(b, self._moved(b, column, c.offset), c) for c in self.columns]
         widest = max(c.lanes for c in self.columns)
         out = []
         for n, offset in enumerate(self.rows):
             at = self._moved(b, row, offset)
             if self.vectors:
-                x = b.load(vector(self.type, widest), at, align)
+                x = self._load(b, at, max(self.columns, key=lambda c: c.active))
             else:
                 x = b.splat(b.load(self.type, at, align), widest)
             for m, (value, total) in enumerate(

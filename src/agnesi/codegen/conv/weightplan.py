@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
-from agnesi.codegen.conv.source import Layout
+from agnesi.codegen.conv.source import Layout, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.tiling import Panel, Rows
 
@@ -101,7 +101,8 @@ class WeightPlan:
         if not self.packed_a:
             _, c, plane, line, pixel = self.dense.source.strides
             return Layout(plane * self.dense.spans[0].step, line, pixel, c)
-        return _layout(self.dense, self.line_blocks, self.row_blocks, self.itemsize)
+        places = -(-self.dense.spans[2].count // self.row_blocks)
+        return packed_layout(self.dense, self.place_lines, places, self.itemsize)
 
     @property
     def image_pitch(self) -> int:
@@ -141,16 +142,6 @@ class WeightPlan:
     @property
     def scratch(self) -> int:
         return self.a_bytes + self.b_bytes + self.c_bytes
-
-
-def _layout(dense: Dense, line_blocks: int, row_blocks: int, itemsize: int) -> Layout:
-    _, h, w = dense.spans
-    pixel = dense.channels
-    line = ((-(-w.count // row_blocks) - 1) * w.stride + w.reach) * pixel
-    if line * itemsize % 1024 == 0:
-        line += 64 // itemsize
-    lines = (-(-h.count // line_blocks) - 1) * h.stride + h.reach
-    return Layout(lines * line, line, pixel, 1)
 
 
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
@@ -240,9 +231,9 @@ def _blocks(dense: Dense, machine: Machine, pitch: int) -> tuple[int, int, int]:
     limit = machine.l2 // 2
 
     def size(images: int, lines: int, rows: int) -> int:
-        image = d.taps * _layout(dense, lines, rows, machine.itemsize).plane
-        places = -(-h.count // lines) * -(-w.count // rows) * pitch
-        return -(-dense.batch // images) * (image + places) * machine.itemsize
+        tall, wide = -(-h.count // lines), -(-w.count // rows)
+        image = d.taps * packed_layout(dense, tall, wide, machine.itemsize).plane
+        return -(-dense.batch // images) * (image + tall * wide * pitch) * machine.itemsize
 
     images = lines = rows = 1
     while size(images, lines, rows) > limit:

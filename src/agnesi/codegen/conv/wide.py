@@ -7,7 +7,7 @@ source that a block reads, zero borders included, and runs the register tile ove
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.dense import Dense
@@ -22,6 +22,22 @@ from agnesi.codegen.gemm.unit import share
 
 # (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
 Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]
+
+
+def tiles(b: Builder, rows: Rows,
+          bounds: tuple[Value, Value]) -> Iterator[tuple[int, AbstractContextManager[Value]]]:
+    """Sizes of tiles, each with a loop over where those of the size start."""
+    low, high = bounds
+
+    @contextmanager
+    def starts(start: Value, stop: Value) -> Iterator[Value]:
+        with b.loop(start, stop) as loop:
+            yield rows.start(b, loop.index)
+
+    if rows.big:
+        yield rows.small_size + 1, starts(low, b.intrinsic("smin", high, i64(rows.big)))
+        low = b.intrinsic("smax", low, i64(rows.big))
+    yield rows.small_size, starts(low, high)
 
 
 class Wide:
@@ -102,26 +118,11 @@ class Wide:
             base = place_in(b, self.dense, self.type, self.source, box)
         for panel in plan.panels:
             with self._panels(panel) as panel_index:
-                for nl, line in self._tiles(plan.lines, lines):
+                for nl, line in tiles(b, plan.lines, lines):
                     with line as top:
-                        for nr, row in self._tiles(plan.rows, rows):
+                        for nr, row in tiles(b, plan.rows, rows):
                             with row as left:
                                 self._tile(panel, panel_index, box, base, (nl, nr), (top, left))
-
-    def _tiles(self, rows: Rows, tiles: tuple[Value, Value]) -> Iterator[tuple[int, object]]:
-        """Sizes of tiles, each with a loop over where those of the size start."""
-        b = self.b
-        low, high = tiles
-
-        @contextmanager
-        def starts(start: Value, stop: Value) -> Iterator[Value]:
-            with b.loop(start, stop) as loop:
-                yield rows.start(b, loop.index)
-
-        if rows.big:
-            yield rows.small_size + 1, starts(low, b.intrinsic("smin", high, i64(rows.big)))
-            low = b.intrinsic("smax", low, i64(rows.big))
-        yield rows.small_size, starts(low, high)
 
     def _tile(self, panel: Panel, index: Value, box: Box, base: Value, size: tuple[int, int],
               corner: tuple[Value, Value]) -> None:
