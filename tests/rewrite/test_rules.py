@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.dispatch import apply
 from agnesi.ops.creation import spread_constant
 from agnesi.ops.expand import sum_to
 from agnesi.ops.places import ScatterAdd, spread
+from agnesi.ops.slices import Unslice
 from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
 from agnesi.testing.check_rule import check_rule
 
@@ -59,6 +61,15 @@ def scattered(base, new):
     return spread(ScatterAdd, base, new, (0,), 0, [ag.tensor([2, 0, 2])])
 
 
+def beside(x, start, stop, size):
+    """``x`` in some columns of a wider matrix."""
+    return apply(Unslice(((None, None, 1), (start, stop, 1)), (3, size)), x)
+
+
+def batch(x):
+    return ag.stack([x, x * 2])
+
+
 #: For every rule that is a function: expressions of x and y, of shape (3, 4), at which it fires.
 SAMPLES = {
     "fold": [lambda x, y, c: ag.exp(c)],
@@ -97,6 +108,15 @@ SAMPLES = {
         lambda x, y, c: x - scattered(0, y), lambda x, y, c: scattered(0, y) * c[0] + x,
         lambda x, y, c: x - (y * 3 + scattered(scattered(0, y), x) / c[1]) * c[0],
         lambda x, y, c: x + -scattered(0, y) * 2.0,
+    ],
+    "side_by_side": [
+        lambda x, y, c: beside(x, 0, 4, 8) + beside(y, 4, 8, 8),
+        lambda x, y, c: beside(y, 5, 9, 9) + beside(x, 0, 4, 9),
+    ],
+    "sum_of_products": [
+        lambda x, y, c: ag.matmul(batch(x).mT, batch(y)).sum(0),
+        lambda x, y, c: ag.matmul(batch(x), batch(y).mT).sum(0),
+        lambda x, y, c: ag.matmul(batch(x)[None], batch(y).mT[None]).sum((0, 1)),
     ],
     "added_to_scattered": [
         lambda x, y, c: scattered(0, y) + x * y, lambda x, y, c: x * y + scattered(0, y),

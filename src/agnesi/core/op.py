@@ -56,6 +56,9 @@ class Op:
     parts: Callable[..., Any] | None = None
     #: Whether ``parts`` reads an element of an operand once, so that it may be computed there.
     inlines: ClassVar[bool] = False
+    #: Whether the result is the first operand with some elements changed, so that it may be made
+    #: where that is; else ``parts`` that inline lie apart.
+    changes: ClassVar[bool] = False
     #: Place of an operand, one bool, that must hold where the result is needed.
     condition: ClassVar[int | None] = None
     #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie

@@ -39,6 +39,7 @@ class Concat(Op):
     axis: int
     name = "concat"
     keep_inputs = ()
+    inlines = True
 
     def infer(self, *xs: Any) -> Any:
         first = xs[0].shape

@@ -247,7 +247,7 @@ class Spread(Op):
     axes: tuple[int, ...]
     at: int
     keep_inputs = ()
-    inlines = True
+    inlines = changes = True
 
     def infer(self, base: Any, new: Any, *indices: Any) -> Any:
         return base.shape, base.dtype

@@ -154,6 +154,7 @@ class SlicePut(Op):
     key: Key
     name = "setitem"
     keep_inputs = ()
+    inlines = changes = True
 
     def infer(self, base: Any, new: Any) -> Any:
         region, _ = Slice(self.key).infer(base)

@@ -1,14 +1,16 @@
-"""Sums with scattered terms: only the places that they name are touched."""
+"""Sums of terms that are zero in most places: only what they name is touched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agnesi.core.dims import product
+from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import ADD, SUBTRACT, add, divide, multiply, negative
+from agnesi.ops.creation import spread_constant
+from agnesi.ops.join import Concat
 from agnesi.ops.movement import reshape
 from agnesi.rewrite.pattern import is_number
 from agnesi.rewrite.rules import Book
@@ -112,3 +114,62 @@ def added_to_scattered(node: Node) -> Tensor | None:
         ):
             return _Sum(scattered=[(second, symbol(second.inputs[1]))]).onto(symbol(first))
     return None
+
+
+# -- terms that lie side by side ----------------------------------------------------------------
+def _ranges(node: Node, axis: int) -> list[tuple[int, Node]] | None:
+    """What fills ranges of an axis, with their starts, where all else is zero."""
+    if _is(node, "unslice"):
+        start, size = node.op.key[axis][0] or 0, node.inputs[0].shape[axis]
+        return [(start, node.inputs[0])] if _plain(node) == (axis, size) else None
+    if not _is(node, "concat") or node.op.axis != axis:
+        return None
+    found, start = [], 0
+    for operand in node.inputs:
+        if not is_number(operand, 0):
+            found.append((start, operand))
+        start += operand.shape[axis]
+    return found if len(found) < len(node.inputs) else None
+
+
+def _plain(node: Node) -> tuple[int, int] | None:
+    """The one axis that an Unslice fills in part, from somewhere on, and how far."""
+    part = [
+        (a, entry) for a, (entry, n, m) in enumerate(
+            zip(node.op.key, node.shape, node.inputs[0].shape, strict=True)
+        ) if isinstance(entry, int) or entry[2] not in (None, 1) or n != m
+    ] if len(node.inputs[0].shape) == len(node.shape) else []
+    if len(part) != 1 or isinstance(part[0][1], int) or not is_static(node.shape):
+        return None
+    axis, (start, _, step) = part[0]
+    fits = step in (None, 1) and isinstance(start or 0, int) and (start or 0) >= 0
+    return (axis, node.inputs[0].shape[axis]) if fits else None
+
+
+@rewriter("specialize", ops=[ADD], tags=("scatter",))
+def side_by_side(node: Node) -> Tensor | None:
+    """The sum of what fills different ranges of an axis is their concatenation."""
+    first, second = node.inputs
+    if not (_is(second, "unslice") or _is(first, "unslice")) or not is_static(node.shape):
+        return None
+    known = _plain(first if _is(first, "unslice") else second)
+    if known is None or first.shape != second.shape:
+        return None
+    axis = known[0]
+    ranges = [_ranges(n, axis) for n in node.inputs]
+    if None in ranges:
+        return None
+    filled = sorted((r for found in ranges for r in found or ()), key=lambda r: r[0])
+    pieces, at = [], 0
+    for start, piece in filled:
+        if start < at:
+            return None
+        pieces += [_nothing(node, axis, start - at), symbol(piece)]
+        at = start + piece.shape[axis]
+    pieces.append(_nothing(node, axis, node.shape[axis] - at))
+    return apply(Concat(axis), *(p for p in pieces if p.shape[axis]))
+
+
+def _nothing(node: Node, axis: int, size: int) -> Tensor:
+    shape = (*node.shape[:axis], size, *node.shape[axis + 1 :])
+    return spread_constant(shape, 0, node.dtype)

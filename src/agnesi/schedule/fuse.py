@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,6 +42,10 @@ def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
     return _Fuser(outputs, leaves, prefers).program
 
 
+#: Parts of one value that a nest fills together, at most.
+_TOGETHER = 8
+
+
 class _Fuser:
     def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
                  prefers: Prefers | None) -> None:
@@ -55,6 +60,7 @@ class _Fuser:
         self._waits: dict[Buffer, None] = {}
         self.program.buffers = list(leaves.values())
         self._claim_outputs(outputs)
+        self._continue_bases(order)
         self._note_checks(order)
         for cluster in self._ordered(order):
             known = len(self.program.kernels)
@@ -99,6 +105,17 @@ class _Fuser:
         self.program.kernels.append(Nest([node], axes, [Store(target, target.place(at), value)]))
 
     # -- buffers --------------------------------------------------------------------------
+    def _continue_bases(self, order: Sequence[Node]) -> None:
+        """Let what is written into a value that nobody else needs be written where it is."""
+        self._continued: dict[int, Node] = {}
+        uses = Counter(id(i) for node in order for i in node.inputs)
+        for node in order:
+            if node.op is None or not node.op.changes or node.dtype.kind == "c":
+                continue
+            base = node.inputs[0]
+            if uses[id(base)] == 1 and id(base) in self.plan.root and id(base) not in self.taken:
+                self._continued[id(base)] = node
+
     def _new(self, node: Node, role: str) -> Buffer:
         strides = None
         if role == "temporary" and id(node) in self.orders:
@@ -110,7 +127,9 @@ class _Fuser:
     def _buffer(self, node: Node) -> Buffer:
         """The memory of a root or leaf."""
         found = self.buffers.get(id(node))
-        if found is None:
+        if found is None and id(node) in self._continued:
+            found = self.buffers[id(node)] = self._buffer(self._continued[id(node)])
+        elif found is None:
             found = self.taken.get(id(node)) or self._new(node, "temporary")
             self.buffers[id(node)] = found
         return found
@@ -228,6 +247,7 @@ class _Fuser:
     def _parts(self, root: Node) -> None:
         buffer = self._buffer(root)
         reads = [self._read(i, frozenset()) for i in root.inputs]
+        together: dict[Any, Nest] = {}
         for part in root.op.parts(*reads):
             if 0 in part.shape:
                 continue
@@ -239,8 +259,14 @@ class _Fuser:
             target = tuple(
                 i * step + start for i, start, step in zip(at, part.start, part.step, strict=True)
             )
-            body = [Store(buffer, buffer.place(target), part.function(at))]
-            self.program.kernels.append(Nest([root], by_memory(axes, body), body))
+            store = Store(buffer, buffer.place(target), part.function(at))
+            if store.value.op == "load" and store.value.param == (buffer, store.offset):
+                continue
+            nest = together.get(part.shape)
+            if nest is None or root.op.changes or len(nest.body) == _TOGETHER:
+                nest = together[part.shape] = Nest([root], by_memory(axes, [store]))
+                self.program.kernels.append(nest)
+            nest.body.append(store)
 
     def _callback(self, root: Node) -> None:
         inputs = [self._whole(i) for i in root.inputs]

@@ -216,6 +216,8 @@ class Plan:
         if is_product(node):
             self._must.update(id(source(operand)) for operand in node.inputs)
         elif not lowerable(node):
+            if node.op.changes and not is_movement(node.inputs[0]):
+                self._must.add(id(node.inputs[0]))
             if node.op.parts is None:
                 look = source if node.op.name in CONTROL else _same
                 self._must.update(id(look(operand)) for operand in node.inputs)

@@ -1,0 +1,78 @@
+"""Matrix products: transposed ones are made as they are wanted, sums of them are one product."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.graph import FunctionGraph, substituted
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.matmul import MATMUL, MatMul
+from agnesi.ops.movement import Permute, permute_dims, reshape
+from agnesi.rewrite.rules import Book, GraphRule
+
+BOOK = Book()
+rewriter = BOOK.rewriter
+
+
+def _swaps(node: Node) -> bool:
+    """Whether a node is a matrix, or a batch of them, transposed."""
+    n = len(node.shape)
+    return type(node.op) is Permute and n > 1 and node.op.axes == (*range(n - 2), n - 1, n - 2)
+
+
+def _transposed(node: Node) -> Tensor:
+    n = len(node.shape)
+    if _swaps(node):
+        return symbol(node.inputs[0])
+    return permute_dims(symbol(node), (*range(n - 2), n - 1, n - 2))
+
+
+def transposed_products(graph: FunctionGraph) -> FunctionGraph:
+    """A product that is used transposed only is made so: then what uses it can finish it."""
+    uses = Counter(n for node in graph.nodes for n in node.inputs)
+    uses.update(graph.outputs)
+    changes: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if _swaps(node) and type(node.inputs[0].op) is MatMul and uses[node.inputs[0]] == 1:
+            a, b = node.inputs[0].inputs
+            if len(a.shape) == len(b.shape):
+                new = graph_node(apply(MATMUL, _transposed(b), _transposed(a)))
+                new.where = node.where
+                changes[node] = new
+    if not changes:
+        return graph
+    outputs = _replaced(graph, changes)
+    return FunctionGraph.of(graph.inputs, outputs)
+
+
+def _replaced(graph: FunctionGraph, changes: dict[Node, Node]) -> list[Node]:
+    """The outputs with nodes replaced, also where one replacement is made of another."""
+    done: dict[Node, Node] = {}
+    for old, new in changes.items():
+        (done[old],) = substituted([new], done)
+    return substituted(graph.outputs, done)
+
+
+BOOK.add(GraphRule("transposed_products", "specialize", ("product",), (), transposed_products))
+
+
+@rewriter("specialize", ops=["sum"], tags=("product",))
+def sum_of_products(node: Node) -> Tensor | None:
+    """The sum of a batch of matrix products is one product, over the batch as well."""
+    (source,) = node.inputs
+    if type(source.op) is not MatMul or node.op.keepdims or source.dtype.kind != "f":
+        return None
+    a, b = source.inputs
+    n = len(source.shape) - 2
+    if not n or node.op.axes != tuple(range(n)) or a.shape[:n] != b.shape[:n]:
+        return None
+    if len(a.shape) != n + 2 or len(b.shape) != n + 2 or source.dtype.itemsize < 4:
+        return None
+    rows, columns = source.shape[-2:]
+    if _swaps(a):  # as it lies
+        wide = permute_dims(reshape(symbol(a.inputs[0]), (-1, rows)), (1, 0))
+    else:
+        wide = reshape(permute_dims(symbol(a), (n, *range(n), n + 1)), (rows, -1))
+    return apply(MATMUL, wide, reshape(symbol(b), (-1, columns)))
