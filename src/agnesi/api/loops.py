@@ -16,7 +16,6 @@ from agnesi.api.nests import Nest, decision, is_symbolic, next_carries, rows_of,
 from agnesi.api.traced import TracedScan, again, pair_of, stores, traced_cond, traced_while
 from agnesi.autodiff.recording import detach
 from agnesi.core import tree
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, combine
 from agnesi.core.dtypes import int64
 from agnesi.core.errors import ShapeError, at
@@ -129,6 +128,7 @@ class Loop:
     def __init__(self, f: Function, carry: Nest, xs: Nest, given: tuple[Any, ...]) -> None:
         self.f, self.carry, self.xs = f, carry, xs
         self.given = Nest("scan", "non_sequences", given)
+        carry.suit((*xs.tensors, *self.given.tensors))
 
     def count_steps(self, length: Any) -> None:
         """Find out how many steps there are; rows behind them are cut off."""
@@ -229,7 +229,7 @@ class Loop:
             leaves, its_shape = tree.flatten(result)
             if is_symbolic(*tree.flatten(following)[0], *leaves):
                 return None  # it uses symbolic tensors, so it is written into a graph
-            carries = next_carries("scan", self.carry, following)
+            carries = next_carries("scan", self.carry, following, ran=not rows)
             if shape is not None and its_shape != shape:
                 raise TypeError(
                     at(f"scan: the results of two steps are different nests: {shape}, {its_shape}")
@@ -396,6 +396,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     tensor(128.)
     """
     carry = Nest("while_loop", "init", init)
+    carry.suit(())
 
     def attempt() -> Any:
         carries = [snapshot(c) for c in carry.tensors]
@@ -406,7 +407,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
                 return None
             if not bool(proceed):
                 return nest
-            carries = next_carries("while_loop", carry, body(nest))
+            carries = next_carries("while_loop", carry, body(nest), ran=True)
 
     found = None if is_symbolic(*carry.tensors) else again(attempt, carry)
     return traced_while("while_loop", condition, body, carry) if found is None else found
@@ -478,9 +479,9 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
     >>> ag.cond(x > 0, lambda x: x, lambda x: -x, x)
     tensor(2.)
     """
-    if isinstance(condition, bool):
-        return (then if condition else otherwise)(*operands)
+    known = isinstance(condition, bool)
     chosen = decision("cond", "the condition", condition)
-    if STATE.trace is None and chosen.data is not None:
-        return (then if bool(chosen) else otherwise)(*operands)
+    if known or not is_symbolic(chosen):
+        found = Nest("cond", "the result", (then if condition else otherwise)(*operands))
+        return found.build(found.tensors)
     return traced_cond(chosen, then, otherwise, Nest("cond", "operands", operands))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import current
-from agnesi.core.dtypes import bool_, fits
+from agnesi.core.dtypes import bool_, fits, promote
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
@@ -39,6 +40,14 @@ class Nest:
         self.tensors = [
             _tensor(owner, v, p) for v, p in zip(self.leaves, self.paths, strict=True)
         ]
+
+    def suit(self, others: Sequence[Tensor]) -> None:
+        """Let Python's floats begin with the dtype of the floats that they stand beside."""
+        strong = [t for t, w in zip(self.tensors, self.weak, strict=True) if not w]
+        floats = [t.dtype for t in (*strong, *others) if t.dtype.kind == "f"]
+        if floats:
+            dtype = functools.reduce(promote, floats)
+            widened(self, [dtype if type(v) is float else None for v in self.leaves])
 
     def build(self, leaves: Sequence[Any]) -> Any:
         """The nest with other leaves."""
@@ -90,15 +99,19 @@ def rows_of(owner: str, xs: Nest) -> Size | None:
 
 
 class Wider(Exception):  # noqa: N818 - control flow, never shown
-    """A carry that began as a Python number has another dtype: begin again with these."""
+    """Carries that began as Python numbers have other dtypes: begin again with these."""
 
     def __init__(self, dtypes: list[Any]) -> None:
         super().__init__()
         self.dtypes = dtypes
 
 
-def next_carries(owner: str, carry: Nest, found: Any) -> list[Tensor]:
-    """The leaves of what a body returned for the next step, which must be of the carry's types."""
+def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False) -> list[Tensor]:
+    """The leaves of what a body returned for the next step, which must be of the carry's types.
+
+    ``ran`` says that the step was not a mere trace: where a number may as well have had the new
+    dtype from the beginning, that is taken for granted, so that the step need not run again.
+    """
     leaves, shape = tree.flatten(found)
     if shape != carry.shape:
         raise TypeError(
@@ -119,8 +132,16 @@ def next_carries(owner: str, carry: Nest, found: Any) -> list[Tensor]:
             raise _changed(owner, path, before, new)
         result.append(new)
     if any(dtypes):
-        raise Wider(dtypes)
+        if not ran or not all(map(_is_exact, carry.leaves, carry.tensors, dtypes)):
+            raise Wider(dtypes)
+        widened(carry, dtypes)
+        carry.weak = [w and d is None for w, d in zip(carry.weak, dtypes, strict=True)]
     return result
+
+
+def _is_exact(number: Any, before: Tensor, dtype: Any) -> bool:
+    """Whether a number lost no digits when the loop began."""
+    return dtype is None or bool(before.data == number)
 
 
 def _like(owner: str, leaf: Any, before: Tensor, path: str) -> Tensor:
@@ -150,7 +171,6 @@ def widened(carry: Nest, dtypes: Sequence[Any]) -> None:
     for i, dtype in enumerate(dtypes):
         if dtype is not None:
             carry.tensors[i] = as_tensor(carry.leaves[i], dtype)
-            carry.weak[i] = False
 
 
 def decision(owner: str, what: str, value: Any) -> Tensor:

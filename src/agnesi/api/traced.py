@@ -15,6 +15,7 @@ from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import assign, current, graph_node
+from agnesi.core.dtypes import fits
 from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, location
 from agnesi.core.graph import constant_value
 from agnesi.core.node import toposort
@@ -54,6 +55,7 @@ def again(attempt: Callable[[], Any], carry: Nest) -> Any:
             return attempt()
         except Wider as found:
             widened(carry, found.dtypes)
+            carry.weak = [w and d is None for w, d in zip(carry.weak, found.dtypes, strict=True)]
 
 
 def variables(trace: BodyTrace, nest: Nest) -> list[Tensor]:
@@ -291,7 +293,7 @@ def _agreed(owner: str, paths: Sequence[str], first: Sequence[Any],
     for path, a, b in zip(paths, first, second, strict=True):
         x, y = as_tensor(a), as_tensor(b)
         loose = [type(v) in SCALARS or t.weak for v, t in ((a, x), (b, y))]
-        dtype = y.dtype if loose[0] and not loose[1] else x.dtype
+        dtype = y.dtype if loose[0] and (not loose[1] or fits(x.dtype, y.dtype)) else x.dtype
         if not shapes_fit(x.shape, y.shape) or (x.dtype != y.dtype and not any(loose)):
             raise (ShapeError if x.dtype == y.dtype else DTypeError)(
                 at(

@@ -414,25 +414,8 @@ def _cond_vjp(op: Cond, g: Any, y: Any, decision: Tensor, *xs: Tensor) -> tuple[
     gs = _listed(g, op)
     flags = [x.requires_grad for x in xs]
     parts = [_branch_pullback(b, flags, gs) for b in (op.then, op.otherwise)]
-    wanted = [
-        i for i, f in enumerate(flags) if f and any(found[i] is not None for _, _, found in parts)
-    ]
-    if not wanted:
-        return (None,) * (1 + len(xs))
-    closed = []
-    for trace, variables, found in parts:
-        outputs = [
-            zeros_like(variables[i]) if found[i] is None else found[i] for i in wanted
-        ]
-        closed.append((trace, variables, [current(v) for v in outputs]))
-    (then, otherwise), captured = close_all(closed)
-    done = applied(
-        Cond(then, otherwise), decision, *xs, *(v for v in gs if v is not None), *captured
-    )
-    results: list[Any] = [None] * (1 + len(xs))
-    for i, v in zip(wanted, done, strict=True):
-        results[1 + i] = v
-    return tuple(results)
+    found = _either(parts, decision, [*xs, *(v for v in gs if v is not None)])
+    return (None, *found)
 
 
 def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> Any:
@@ -444,8 +427,8 @@ def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> An
         ]
         nodes = [current(x) for x in values]
         found = backprop(_seeds(results, cotangents), [n for n in nodes if n.requires_grad])
-    variables = [*values, *(c for c in cotangents if c is not None)]
-    return trace, variables, [found.get(n) for n in nodes]
+        ends = _ends([found.get(n) for n in nodes], values)
+    return trace, [*values, *(c for c in cotangents if c is not None)], ends
 
 
 def _cond_jvp(op: Cond, ts: Any, y: Any, decision: Tensor, *xs: Tensor) -> Any:
@@ -458,20 +441,33 @@ def _cond_jvp(op: Cond, ts: Any, y: Any, decision: Tensor, *xs: Tensor) -> Any:
             values = _variables(trace, body, flags)
             moves = [trace.variable(v) if f else None for v, f in zip(values, flags, strict=True)]
             results = body(*values)
-            parts.append((trace, _both(values, moves), results, _pushed(results, values, moves)))
-    wanted = [i for i in range(op.outputs) if any(found[i] is not None for *_, found in parts)]
-    if not wanted:
-        return [None] * op.outputs if op.outputs > 1 else None
-    closed = []
-    for trace, variables, results, found in parts:
-        outputs = [zeros_like(results[i]) if found[i] is None else found[i] for i in wanted]
-        closed.append((trace, variables, [current(v) for v in outputs]))
-    (then, otherwise), captured = close_all(closed)
-    done = applied(Cond(then, otherwise), decision, *_both(xs, given), *captured)
-    tangents: list[Any] = [None] * op.outputs
-    for i, t in zip(wanted, done, strict=True):
-        tangents[i] = t
-    return tangents if op.outputs > 1 else tangents[0]
+            ends = _ends(_pushed(results, values, moves), results)
+        parts.append((trace, _both(values, moves), ends))
+    found = _either(parts, decision, _both(xs, given))
+    return found if op.outputs > 1 else found[0]
+
+
+def _ends(found: Sequence[Any], like: Sequence[Tensor]) -> list[tuple[bool, Node]]:
+    """For each of some results, whether there is one, and its node: zeros if not."""
+    return [
+        (v is not None, current(zeros_like(x) if v is None else v))
+        for v, x in zip(found, like, strict=True)
+    ]
+
+
+def _either(parts: Sequence[Any], decision: Tensor, operands: Sequence[Tensor]) -> list[Any]:
+    """Results of one of two branches; None where neither has any."""
+    wanted = [i for i, ends in enumerate(zip(*(p[2] for p in parts), strict=True))
+              if any(there for there, _ in ends)]
+    results: list[Any] = [None] * len(parts[0][2])
+    if wanted:
+        (then, otherwise), captured = close_all([
+            (trace, variables, [ends[i][1] for i in wanted]) for trace, variables, ends in parts
+        ])
+        done = applied(Cond(then, otherwise), decision, *operands, *captured)
+        for i, v in zip(wanted, done, strict=True):
+            results[i] = v
+    return results
 
 
 Scan.vjp, Scan.jvp = _scan_vjp, _scan_jvp

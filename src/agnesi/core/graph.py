@@ -415,10 +415,7 @@ class FunctionGraph:
         nodes = toposort((*self.inputs, *self.outputs))
         if all(known(n) == n for node in nodes for n in node.shape):
             return self
-        done = {
-            leaf: _leaf_of(leaf, tuple([known(n) for n in leaf.shape]))
-            for leaf in nodes if leaf.op is None
-        }
+        done = {n: _leaf_of(n, tuple(map(known, n.shape))) for n in nodes if n.op is None}
         return self._mapped(done, lambda node, inputs: inferred(node, inputs, known))
 
     def _mapped(self, done: dict[Node, Node],

@@ -1,0 +1,239 @@
+"""Loops and branches as operations: values, types, identity, derivatives."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.dims import Dim
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node
+from agnesi.core.tensor import symbol
+from agnesi.ops.body import Body
+from agnesi.ops.branch import Cond
+from agnesi.ops.loop import Scan, While, applied
+
+F8 = np.dtype("float64")
+
+
+def leaf(*shape, dtype=F8):
+    return symbol(Node(None, (), shape, np.dtype(dtype), requires_grad=np.dtype(dtype).kind == "f"))
+
+
+def body(inputs, outputs):
+    return Body(FunctionGraph([x.node for x in inputs], [y.node for y in outputs]))
+
+
+def recurrence(n=3, stop=False):
+    """``h = tanh(h @ w + x)``, with ``h * x`` stacked."""
+    x, h, w = leaf(n), leaf(n), leaf(n, n)
+    new = ag.tanh(h @ w + x)
+    return body([x, h, w], [new, new * x, *([new.sum() > 0.3] if stop else [])])
+
+
+def operands(length=5, n=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=s) for s in ((length, n), (n,), (n, n))]
+
+
+def reference(x, h, w, steps):
+    rows = np.zeros_like(x)
+    for t in steps:
+        h = np.tanh(h @ w + x[t])
+        rows[t] = h * x[t]
+    return h, rows
+
+
+# -- values -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("length", [0, 1, 5])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan_runs_row_by_row(length, reverse):
+    x, h, w = operands(length)
+    last, rows = Scan(recurrence(), length, 1, 1, 1, reverse=reverse).perform(x, h, w)
+    order = range(length)[::-1] if reverse else range(length)
+    for got, expected in zip((last, rows), reference(x, h, w, order), strict=True):
+        np.testing.assert_allclose(got, expected)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_only_rows_that_count_are_run_over(count, reverse):
+    x, h, w = operands()
+    op = Scan(recurrence(), 5, 1, 1, 1, reverse=reverse, counted=True)
+    last, rows = op.perform(np.asarray(count), x, h, w)
+    order = range(count)[::-1] if reverse else range(count)
+    for got, expected in zip((last, rows), reference(x, h, w, order), strict=True):
+        np.testing.assert_allclose(got, expected)
+    assert not rows[count:].any()
+
+
+def test_a_scan_that_stops_repeats_its_last_row():
+    c, x = leaf(), leaf()
+    op = Scan(body([x, c], [c + x, c + x, c + x > 5.0]), 6, 1, 1, 1, until=True)
+    last, rows, steps = op.perform(np.arange(6.0), np.asarray(0.0))
+    assert (last, steps, steps.dtype) == (6, 4, np.int64)
+    np.testing.assert_array_equal(rows, [0, 1, 3, 6, 6, 6])
+
+
+def test_a_scan_that_stops_does_not_run_backwards():
+    with pytest.raises(ValueError, match="flip its rows"):
+        Scan(recurrence(stop=True), 5, 1, 1, 1, reverse=True, until=True)
+
+
+def test_while_asks_before_each_step():
+    c = leaf()
+    op = While(body([c], [c < 100.0]), body([c], [c * 2]), 1)
+    assert op.perform(np.asarray(1.0)) == 128
+    assert op.perform(np.asarray(100.0)) == 100
+
+
+def test_one_branch_runs():
+    c = leaf()
+    op = Cond(body([c], [c * 2]), body([c], [ag.ensure(c, False, "not this one")]))
+    assert op.perform(np.asarray(True), np.asarray(3.0)) == 6
+    with pytest.raises(ValueError, match="not this one"):
+        op.perform(np.asarray(False), np.asarray(3.0))
+
+
+def test_results_have_memory_of_their_own():
+    c = leaf(2)
+    start = np.ones(2)
+    for op in (
+        Scan(body([c], [c]), 3, 0, 1, 0), While(body([c], [c.sum() < 0]), body([c], [c]), 1),
+    ):
+        result = op.perform(start)
+        result[:] = 5
+    np.testing.assert_array_equal(start, [1, 1])
+
+
+# -- types ------------------------------------------------------------------------------------
+def test_types_are_those_of_the_body():
+    op = Scan(recurrence(stop=True), 5, 1, 1, 1, until=True)
+    assert op.infer(leaf(5, 3), leaf(3), leaf(3, 3)) == (
+        ((3,), F8), ((5, 3), F8), ((), np.dtype("int64"))
+    )
+
+
+@pytest.mark.parametrize("xs, why", [
+    ((leaf(4, 3), leaf(3), leaf(3, 3)), "sequence 0 has 4 rows, not 5"),
+    ((leaf(5, 2), leaf(3), leaf(3, 3)), r"operands of the body 0: float64\(3\) is needed, not"),
+    ((leaf(5, 3), leaf(3)), "3 operands of the body are needed, not 2"),
+    ((leaf(), leaf(3), leaf(3, 3)), "needs an axis to run along"),
+])
+def test_operands_must_fit(xs, why):
+    with pytest.raises(ag.ShapeError, match=why):
+        Scan(recurrence(), 5, 1, 1, 1).infer(*xs)
+
+
+def test_carries_keep_their_type():
+    c = leaf(3)
+    with pytest.raises(ag.ShapeError, match=r"next carries 0: float64\(3\) is needed, not float64"):
+        Scan(body([c], [c.sum()]), 5, 0, 1, 0).infer(c)
+    with pytest.raises(ag.ShapeError, match="bool scalar"):
+        While(body([c], [c.sum()]), body([c], [c]), 1).infer(c)
+
+
+def test_unknown_sizes_are_put_in_later():
+    n, t = Dim("n"), Dim("t")
+    x, c = leaf(n), leaf(n)
+    op = Scan(body([x, c], [c + x, c.sum() + ag.zeros(n).sum()]), t, 1, 1, 1)
+    assert op.infer(leaf(t, n), leaf(n)) == (((n,), F8), ((t,), F8))
+    known = op.resolve(lambda size: {n: 3, t: 5}.get(size, size))
+    assert known.infer(leaf(5, 3), leaf(3)) == (((3,), F8), ((5,), F8))
+    last, sums = known.perform(np.ones((5, 3)), np.zeros(3))
+    np.testing.assert_array_equal(last, [5, 5, 5])
+    np.testing.assert_array_equal(sums, [0, 3, 6, 9, 12])
+
+
+# -- identity ---------------------------------------------------------------------------------
+def test_bodies_that_compute_the_same_are_equal():
+    first, second = Scan(recurrence(), 5, 1, 1, 1), Scan(recurrence(), 5, 1, 1, 1)
+    assert first.body is not second.body
+    assert first == second and hash(first) == hash(second)
+    assert first != Scan(recurrence(4), 5, 1, 1, 1)
+    c = leaf()
+    assert body([c], [c * 2.0]) != body([c], [c * 3.0])
+
+
+def test_equal_loops_are_merged():
+    x, h, w = leaf(5, 3), leaf(3), leaf(3, 3)
+    results = [applied(Scan(recurrence(), 5, 1, 1, 1), x, h, w)[0] for _ in range(2)]
+    graph = FunctionGraph([v.node for v in (x, h, w)], [r.node for r in results])
+    assert graph.outputs[0] is graph.outputs[1]
+
+
+def test_graphs_inside_are_expanded_too():
+    c = leaf(3)
+    op = Scan(body([c], [ag.softmax(c)]), 5, 0, 1, 0)
+    (result,) = applied(op, c)
+    graph = FunctionGraph([c.node], [result.node])
+    (inside,) = [n.op.body.graph for n in graph.expand().nodes if n.op is not None]
+    assert all(n.op is None or n.op.decompose is None for n in inside.nodes)
+
+
+# -- derivatives ------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", [{}, {"reverse": True}, {"until": True}])
+@pytest.mark.parametrize("seed", [0, 2])
+def test_derivatives_of_scan(kind, seed):
+    op = Scan(recurrence(stop="until" in kind), 5, 1, 1, 1, **kind)
+
+    def f(*xs):
+        last, rows, *_ = applied(op, *xs)
+        return (last * last).sum() + ag.sin(rows * ag.arange(5.0, dtype="float64")[:, None]).sum()
+
+    ag.testing.check_grads(f, operands(seed=seed), order=2)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_derivatives_of_a_counted_scan(count, reverse):
+    op = Scan(recurrence(), 5, 1, 1, 1, reverse=reverse, counted=True)
+
+    def f(*xs):
+        last, rows = applied(op, ag.tensor(count), *xs)
+        return (last * last).sum() + ag.sin(rows).sum()
+
+    ag.testing.check_grads(f, operands(), order=2)
+
+
+@pytest.mark.parametrize("limit", [0.0, 4.0, 300.0])
+def test_derivatives_of_while(limit):
+    c, w = leaf(3), leaf(3, 3)
+    op = While(body([c, w], [c.sum() < limit]), body([c, w], [c @ w + c]), 1)
+    rng = np.random.default_rng(0)
+    points = [abs(rng.normal(size=3)) + 0.5, abs(rng.normal(size=(3, 3)))]
+    ag.testing.check_grads(lambda *xs: ag.log(applied(op, *xs)[0]).sum(), points, order=2)
+
+
+def test_derivatives_of_a_long_while(monkeypatch):
+    """Longer than what the gradient keeps at a time."""
+    monkeypatch.setattr("agnesi.autodiff.loops._SEGMENT", 3)
+    c, w, i = leaf(2), leaf(2), leaf(dtype="int64")
+    op = While(body([i, c, w], [i < 8]), body([i, c, w], [i + 1, ag.sin(c * w) + c]), 2)
+    points = [np.array([0.3, 0.5]), np.array([0.9, 0.4])]
+    f = lambda c, w: applied(op, ag.tensor(0), c, w)[1].sum()  # noqa: E731
+    ag.testing.check_grads(f, points, order=2)
+
+
+@pytest.mark.parametrize("decision", [True, False])
+def test_derivatives_of_cond(decision):
+    c, w = leaf(3), leaf(3, 3)
+    op = Cond(body([c, w], [c * 2, c @ w]), body([c, w], [c * c * c, c]))
+
+    def f(*xs):
+        a, b = applied(op, ag.tensor(decision), *xs)
+        return (a * b).sum()
+
+    ag.testing.check_grads(f, operands()[1:], order=2)
+
+
+def test_gradients_read_what_costs_and_compute_what_does_not():
+    """Of ``h = tanh(h @ w + x)`` the reverse steps read ``h`` alone."""
+    x, h, w = leaf(5, 3), leaf(3), leaf(3, 3)
+    last, rows = applied(Scan(recurrence(), 5, 1, 1, 1), x, h, w)
+    (g,) = ag.grad(last.sum() + rows.sum(), [w])
+    scans = {n.op for n in FunctionGraph([v.node for v in (x, h, w)], [g.node]).nodes
+             if isinstance(n.op, Scan)}
+    forward, reverse = sorted(scans, key=lambda op: op.reverse)
+    assert (forward.stacked, reverse.reverse) == (3, True)  # h * x, then h before and behind
+    names = [n.op.name for n in reverse.body.graph.nodes if n.op is not None]
+    assert names.count("tanh") == 0 and names.count("matmul") == 2
