@@ -99,13 +99,18 @@ def test_repr(value, text):
         (bool, r"bool\(\)"), (float, r"float\(\)"), (int, r"int\(\)"),
         (lambda x: x.item(), r"item\(\)"), (lambda x: x.tolist(), r"tolist\(\)"),
         (lambda x: x.numpy(), r"numpy\(\)"), (np.asarray, "conversion to a NumPy array"),
-        (pickle.dumps, "pickle"), (copy.deepcopy, "deepcopy"),
     ],
 )
 def test_symbolic_values_are_refused(use, text):
     x = T.dscalar("x")
     with pytest.raises(ag.TraceError, match=rf"(?s){text} needs the value of <scalar x.*ag\.where"):
         use(x)
+
+
+@pytest.mark.parametrize(("use", "text"), [(pickle.dumps, "pickle"), (copy.deepcopy, "deepcopy")])
+def test_values_are_not_copied_while_a_function_is_traced(use, text):
+    with pytest.raises(ag.TraceError, match=f"(?s){text} needs the value of <scalar .*ag.where"):
+        ag.jit(use)(ag.tensor(1.0))
 
 
 def test_a_refusal_names_the_users_line():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import PACKAGE, TraceError, at, location
 from agnesi.core.op import typed
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor, symbol, wrap
 
 _INSTEAD = (
     "To choose between values use ag.where(condition, a, b), between computations "
@@ -266,12 +267,22 @@ def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:
     return t
 
 
+def _symbol_again(node: Any, name: str | None) -> Tensor:
+    t = symbol(node)
+    t._name = name
+    return t
+
+
 def __reduce__(self: Tensor) -> Any:  # noqa: N807
+    if self.data is None and STATE.trace is None:
+        return _symbol_again, (self.node, self._name)
     data = value(self, "pickle")
     return _rebuild, (data, self.requires_grad, self._name)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
+    if self.data is None and STATE.trace is None:
+        return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
     copy = _rebuild(value(self, "deepcopy").copy(), self.requires_grad, self._name)
     memo[id(self)] = copy
     if isinstance(self._grad, Tensor):

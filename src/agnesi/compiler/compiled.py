@@ -48,12 +48,25 @@ def _can_compile() -> bool:
 
 
 @dataclass
+class Known:
+    """What is known of a version before it is compiled: from a copy, or from a pickle.
+
+    The recipe holds for live tensors with these ``strides`` only.
+    """
+
+    optimised: FunctionGraph | None
+    recipe: Recipe | None
+    strides: Sequence[tuple[int, ...]]
+
+
+@dataclass
 class Compiled:
     """A function for one set of types and sizes.
 
     ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry
     was told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the
-    place of an input, with the place of its new value among the outputs.
+    place of an input, with the place of its new value among the outputs.  ``anew`` leaves the disk
+    cache aside.
     """
 
     arguments: Sequence[Any]
@@ -67,6 +80,8 @@ class Compiled:
     name: str = "compiled"
     guards: Sequence[Any] = ()
     donated: Sequence[int] = ()
+    known: Known | None = None
+    anew: bool = False
     bound: Bound | None = None
     run: Any = None
     clock: Clock = field(default_factory=Clock)
@@ -91,6 +106,8 @@ class Compiled:
         from agnesi.rewrite import Report, rewrite
 
         report = Report()
+        if self.known is not None and self.known.optimised is not None:
+            return self.known.optimised, report
         graph = rewrite(
             self.graph, self.preset, self.settings.include, self.settings.exclude, report
         )
@@ -114,8 +131,11 @@ class Compiled:
         """The recipe from the disk cache, or made now and kept there."""
         from agnesi.runtime import diskcache, support
 
+        known = self.known
+        if known is not None and known.recipe is not None and known.strides == self._strides():
+            return known.recipe
         name = self._cache_name()
-        kept = diskcache.get(name) if name else None
+        kept = diskcache.get(name) if name and not self.anew else None
         if kept is not None:
             recipe = Recipe.unpacked(kept)
             self.clock.mark("recall")
@@ -145,6 +165,15 @@ class Compiled:
             "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)
         )
 
+    def told(self) -> Known:
+        """What another function of the same graph need not find out again."""
+        optimised = self.rewritten[0] if "rewritten" in self.__dict__ else None
+        recipe = None if self.bound is None or self.recipe.callbacks else self.recipe
+        return Known(optimised, recipe, self._strides())
+
+    def _strides(self) -> list[tuple[int, ...]]:
+        return [t.data.strides for t in self.live]
+
     # -- binding --------------------------------------------------------------------------
     def bind(self) -> None:
         """(Re)bind to the present memory of the live tensors."""
@@ -158,7 +187,7 @@ class Compiled:
             guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
             clock=self.clock,
         )
-        self.strides = [t.data.strides for t in self.live]
+        self.strides = self._strides()
         self.run = self._in_place if self.recipe.reused else self.bound.native
 
     @property
@@ -170,7 +199,7 @@ class Compiled:
         """Bind anew if a live tensor got other memory."""
         if self.bound is None or self.bound.present():
             return
-        if [t.data.strides for t in self.live] != self.strides:
+        if self._strides() != self.strides:
             self.__dict__.pop("scheduled", None)
             self.recipe = self.scheduled.recipe
         self.bind()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -19,16 +20,28 @@ _PLAIN = (bool, int, float, str, bytes, type(None), np.dtype, Extent)
 
 
 @cache
-def source_stamp() -> str:
-    """What the library's own source looks like: another version is another stamp."""
+def source_files() -> list[tuple[str, int, int]]:
+    """Name, size and time of the library's own files."""
     root = os.path.dirname(os.path.dirname(__file__))
     found = []
     for folder, folders, files in os.walk(root):
         folders[:] = [f for f in folders if f != "__pycache__"]
         for name in files:
             info = os.stat(os.path.join(folder, name))
-            found.append(f"{name} {info.st_size} {info.st_mtime_ns}")
-    return "\n".join(sorted(found))
+            found.append((name, info.st_size, info.st_mtime_ns))
+    return sorted(found)
+
+
+@cache
+def source_stamp() -> str:
+    """What the library's own source looks like: another installation is another stamp."""
+    return "\n".join(f"{name} {size} {time}" for name, size, time in source_files())
+
+
+@cache
+def version_stamp() -> int:
+    """The same wherever this version of the library is installed."""
+    return zlib.crc32(repr([(name, size) for name, size, _ in source_files()]).encode())
 
 
 def _is_plain(value: Any) -> bool:

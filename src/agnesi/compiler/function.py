@@ -7,18 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.compiled import Compiled, Settings
+from agnesi.compiler.compiled import Compiled, Known, Settings
+from agnesi.compiler.copies import packed, swapped, unpacked, with_other_state
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import Shared
 from agnesi.compiler.valued import value_dims
-from agnesi.compiler.varying import Growing, Pattern, check, leading, shape_with, told
+from agnesi.compiler.varying import (
+    Growing,
+    Pattern,
+    check,
+    fits,
+    leading,
+    shape_with,
+    told,
+)
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast
+
+
+#: What copies have in common.
+_SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_counts", "_returned")
 
 
 class In:
@@ -72,8 +85,15 @@ class Function(Direct, Inspectable):
         self._counts = value_dims([graph_node(i.variable) for i in inputs], nodes)
         self._returned = len(results)
         self._updates = [(t, self._returned + i) for i, t in enumerate(targets)]
+        self._begin({})
+
+    def _begin(self, known: dict[Any, Known], *, anew: bool = False) -> None:
+        """Start without versions, but with what is known of them by their sizes."""
+        self._live: list[Tensor] = [n.handle() for n in self.source.live]  # type: ignore[misc]
         self._made: dict[Any, Compiled] = {}
         self._growing: dict[Any, Growing[Compiled]] = {}
+        self._known = known
+        self._anew = anew
         self.call_directly(self.dispatch)
 
     def _ordered(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
@@ -100,12 +120,12 @@ class Function(Direct, Inspectable):
         arrays = [self._checked(i, a) for i, a in enumerate(args)]
         key = (
             tuple(a.shape for a in arrays),
-            tuple(t.shape for t in self._live()),
+            tuple(t.shape for t in self._live),
             tuple(int(arrays[i]) for _, i in self._counts),
         )
         found = self._made.get(key) or self._grown(key, arrays)
         if found is None:
-            found = self._made[key] = self._compile(arrays, leading(arrays))
+            found = self._made[key] = self._compile(arrays, _rest(key), leading(arrays))
             self._growing[_rest(key)].learn(leading(arrays))
         else:
             found.follow()
@@ -114,9 +134,6 @@ class Function(Direct, Inspectable):
         if found.direct is not None and not self._counts:
             self.call_directly(found.direct)
         return found.run(*arrays)
-
-    def _live(self) -> list[Tensor]:
-        return [n.handle() for n in self.source.live]  # type: ignore[misc]
 
     def _checked(self, i: int, value: Any) -> np.ndarray:
         dtype, ndim = self._types[i]
@@ -150,15 +167,18 @@ class Function(Direct, Inspectable):
 
     def _grown(self, key: Any, arrays: Sequence[np.ndarray]) -> Compiled | None:
         """The code in which leading sizes are run-time values, if there can be any."""
-        growing = self._growing.setdefault(_rest(key), Growing())
-        sizes = leading(arrays)
+        rest, sizes = _rest(key), leading(arrays)
+        growing = self._growing.setdefault(rest, Growing())
         found = growing.find(sizes, lambda _: True)
         if found is not None:
             return found
-        grown = growing.grow(sizes, lambda pattern: self._compile(arrays, pattern))
+        for (other, pattern) in self._known:
+            if other == rest and fits(pattern, sizes) and pattern != sizes:
+                return growing.add(pattern, self._compile(arrays, rest, pattern))
+        grown = growing.grow(sizes, lambda pattern: self._compile(arrays, rest, pattern))
         return None if grown is None else grown[1]
 
-    def _compile(self, arrays: Sequence[np.ndarray], sizes: Pattern) -> Compiled:
+    def _compile(self, arrays: Sequence[np.ndarray], rest: Any, sizes: Pattern) -> Compiled:
         from agnesi.runtime.entry import Arg
 
         types = [(a.dtype.name, shape_with(a, n)) for a, n in zip(arrays, sizes, strict=True)]
@@ -166,16 +186,134 @@ class Function(Direct, Inspectable):
         graph = self.source.specialise(shapes, {d: int(arrays[i]) for d, i in self._counts})
         if graph.extents:
             check(graph)
+        known = self._known.get((rest, sizes))
         made = Compiled(
             [Arg("array", *t) for t in types], graph, self._returned, self._updates,
             result="none" if not self._returned else "single" if self._single else "tuple",
             wrap=[False] * self._returned, settings=self.settings, name=self.name,
             donated=[i for i, mutable in enumerate(self._mutable) if mutable],
-            slow=self.dispatch,
+            slow=self.dispatch, known=known, anew=self._anew,
         )
         cause = f"the shapes were new; {told(sizes)}" if graph.extents else ""
+        cause = "it came with its optimised graph" if known is not None else cause
         self._note(made, ", ".join(f"{dtype}{list(shape)}" for dtype, shape in types), cause)
         return made
+
+    # -- as an object ---------------------------------------------------------------------
+    def copy(self, swap: Mapping[Any, Any] | None = None, *, updates: bool = True,
+             share_memory: bool = True, name: str | None = None) -> Function:
+        """The same function on other state, without optimising it again.
+
+        Parameters
+        ----------
+        swap : mapping of Shared to Shared, optional
+            Shared variables (or tensors with a value) to put in the place of others, of the same
+            dtype and number of axes.
+        updates : bool
+            Whether the copy changes state as the original does.
+        share_memory : bool
+            Whether intermediate values of both may lie in the same memory.  Every call takes its
+            memory from one pool and gives it back, so they do share it, results of one call are
+            never touched by another, and nothing is lost by asking for it.
+        name : str, optional
+            The copy's name; the original's by default.
+
+        Returns
+        -------
+        Function
+
+        Raises
+        ------
+        ValueError
+            If the function does not use a variable that is to be swapped.
+        DTypeError, ShapeError
+            If the new variable's dtype or number of axes differs.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> from agnesi import symbolic as T
+        >>> x = T.scalar("x")
+        >>> seen, other = ag.shared(0.0), ag.shared(100.0)
+        >>> add = ag.function([x], seen + x, updates={seen: seen + x})
+        >>> peek = add.copy(swap={seen: other}, updates=False)
+        >>> add(1.0), peek(1.0), add(1.0), other.get_value()
+        (array(1.), array(101.), array(2.), array(100.))
+        """
+        pairs = {id(_storage(a)): _storage(b) for a, b in (swap or {}).items()}
+        self._check_swap(swap or {}, pairs)
+        new = Function.__new__(Function)
+        for slot in _SAME:
+            setattr(new, slot, getattr(self, slot))
+        new.name = self.name if name is None else name
+        new._updates = [(pairs.get(id(t), t), i) for t, i in self._updates] if updates else []
+        count = self._returned + len(new._updates)
+        source = FunctionGraph.of(self.source.inputs, self.source.outputs[:count])
+        new.source = with_other_state(source, pairs)
+        known = {}
+        if not any(t is b for t in self._state() for b in pairs.values()):
+            known = {k: swapped(v, pairs, count) for k, v in self._found().items()}
+        new._begin(known)
+        return new
+
+    def _check_swap(self, swap: Mapping[Any, Any], pairs: Mapping[int, Tensor]) -> None:
+        for a, b in swap.items():
+            old, new = _storage(a), _storage(b)
+            if not any(t is old for t in self._state()):
+                raise ValueError(at(f"{self.name} does not use {typed(a)}, so nothing can take its "
+                                    "place; swap takes variables that it reads or updates"))
+            if old.dtype != new.dtype:
+                raise DTypeError(at(f"{typed(b)} cannot take the place of {typed(a)}"))
+            if old.ndim != new.ndim:
+                raise ShapeError(at(f"{typed(b)} cannot take the place of {typed(a)}: the number "
+                                    "of axes must agree"))
+        if len({id(t) for t in pairs.values()}) < len(pairs):
+            raise ValueError(at("two variables cannot be swapped for the same one"))
+
+    def _state(self) -> list[Tensor]:
+        """Tensors that it reads or updates, each once."""
+        every = (*self._live, *(t for t, _ in self._updates))
+        return list({id(t): t for t in every}.values())
+
+    def _found(self) -> dict[Any, Known]:
+        """What is known of its versions, by all but leading sizes, and by those."""
+        made = {
+            (_rest(key), tuple(s[0] if s else None for s in key[0])): version
+            for key, version in self._made.items()
+        }
+        for rest, growing in self._growing.items():
+            made.update({(rest, pattern): version for pattern, version in growing.made})
+        return {**self._known, **{key: version.told() for key, version in made.items()}}
+
+    def reoptimize(self) -> None:
+        """Forget what is known: the next call rewrites and compiles again.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> from agnesi import symbolic as T
+        >>> x = T.vector("x")
+        >>> f = ag.function([x], x * x)
+        >>> f.reoptimize()
+        >>> f([3.0])
+        array([9.])
+        """
+        self._begin({}, anew=True)
+
+    def __reduce__(self) -> Any:
+        state = {k: v for k, v in self.__dict__.items()
+                 if k not in ("_made", "_growing", "_known", "_live", "_anew", "_specialisations")}
+        live = self._state()
+        return _restored, (state, live, {k: packed(v, live) for k, v in self._found().items()})
+
+
+def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes]) -> Function:
+    """A function from its pickle."""
+    new = Function.__new__(Function)
+    new.__dict__.update(state)
+    found = {key: unpacked(data, live) for key, data in known.items()}
+    new._begin({key: value for key, value in found.items() if value is not None})
+    return new
 
 
 def _rest(key: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -50,6 +52,22 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self._newest: Any = None
         functools.update_wrapper(self, function)
         self.call_directly(self.dispatch)
+
+    def __reduce__(self) -> Any:
+        """By reference, like a function; one that has no name of its own by what it compiles."""
+        found: Any = sys.modules.get(self.function.__module__)
+        name = getattr(self.function, "__qualname__", "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        return _compiled_again, (self.function, self.keep_grads, self.mode, self.settings)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        function = deepcopy(self.function, memo)
+        if function is self.function:
+            return self
+        return _compiled_again(function, self.keep_grads, self.mode, self.settings)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -146,6 +164,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if default != known_default:
             changed.append("config.default_float was changed")
         return "; ".join(changed) or "it was called with these arguments for the first time"
+
+
+def _compiled_again(function: Any, keep_grads: bool, mode: str,
+                    settings: Settings) -> Jit[..., Any]:
+    return Jit(function, keep_grads=keep_grads, mode=mode, settings=settings)
 
 
 def _stays_eager(leaves: Sequence[Any]) -> bool:

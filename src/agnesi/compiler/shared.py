@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ class Shared(Tensor):
     __slots__ = ("storage",)
 
     storage: Tensor
+
+    def __reduce__(self) -> Any:
+        return _variable, (self.storage, self.node, self._name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
+        return _variable(deepcopy(self.storage, memo), deepcopy(self.node, memo), self._name)
 
     def get_value(self, borrow: bool = False) -> np.ndarray:
         """The present value: a copy, or with ``borrow=True`` the memory itself."""
@@ -92,16 +99,20 @@ def shared(value: Any, name: str | None = None, *, borrow: bool = False) -> Shar
         value = np.asarray(value)
     array = value.data if isinstance(value, Tensor) else as_array(value)
     storage = wrap(np.array(array, order="C", copy=None if borrow else True))
-    t = Tensor.__new__(Shared)
-    t.storage = storage
-    sizes = tuple(Dim() for _ in array.shape)
-    t.data = None
-    t.node = Node(
-        None, (), sizes, array.dtype, requires_grad=is_inexact(array.dtype), where=user_where(),
-        handle=lambda: storage, name=name,
+    storage.name = name
+    node = Node(
+        None, (), tuple(Dim() for _ in array.shape), array.dtype,
+        requires_grad=is_inexact(array.dtype), where=user_where(), handle=lambda: storage,
+        name=name,
     )
-    t.requires_grad = t.node.requires_grad
+    return _variable(storage, node, name)
+
+
+def _variable(storage: Tensor, node: Any, name: str | None) -> Shared:
+    t = Tensor.__new__(Shared)
+    t.storage, t.node = storage, node
+    t.data = None
+    t.requires_grad = node.requires_grad
     t._grad = t._view = t._version = None
     t._name = name
-    storage.name = name
     return t

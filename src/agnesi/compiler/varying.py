@@ -41,19 +41,21 @@ class Growing(Generic[V]):
     ----------
     refused : str
         Why there is no version for all sizes; empty where there is none yet, or some.
+    made : list
+        The versions for more than one size, with what sizes they take.
     """
 
     def __init__(self) -> None:
         self.refused = ""
         self._least = list(_LEAST)
         self._seen: list[Leading] = []
-        self._made: list[tuple[Pattern, V]] = []
+        self.made: list[tuple[Pattern, V]] = []
         self._error: Exception | None = None
         self._sure = False
 
     def find(self, sizes: Leading, valid: Callable[[V], bool]) -> V | None:
         """A version that takes these sizes: the one made for the smallest, if there are several."""
-        found = [(p, v) for p, v in self._made if fits(p, sizes) and valid(v)]
+        found = [(p, v) for p, v in self.made if fits(p, sizes) and valid(v)]
         return min(found, key=lambda m: sum(guess(n or 0) for n in m[0]))[1] if found else None
 
     def grow(self, sizes: Leading, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
@@ -72,10 +74,15 @@ class Growing(Generic[V]):
                     continue
                 self._error = error
                 return None
-            self._made = [*self._made[1 - _KEPT :], (pattern, made)]
+            self.add(pattern, made)
             self.learn(sizes)
             return pattern, made
         return None
+
+    def add(self, pattern: Pattern, made: V) -> V:
+        """Take in a version."""
+        self.made = [*self.made[1 - _KEPT :], (pattern, made)]
+        return made
 
     def learn(self, sizes: Leading) -> None:
         """Note that a version for these sizes was made."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -35,6 +37,16 @@ class Dim:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Dim) and self.key == other.key)
+
+    def __reduce__(self) -> Any:
+        if type(self) is not Dim:
+            slots = [n for c in type(self).__mro__ for n in getattr(c, "__slots__", ())]
+            state = {n: getattr(self, n) for n in slots if hasattr(self, n)}
+            return _blank, (type(self),), (None, state)
+        name = self.args[0]
+        if not self.op and name[0] == "d" and name[1:].isdigit():
+            return _foreign, (f"{_process()}.{os.getpid():x}", name)
+        return _dim, (self.op, self.args)
 
     def __repr__(self) -> str:
         if not self.op:
@@ -102,6 +114,25 @@ EVALUATE: dict[str, Callable[[int, int], int]] = {
     "%": lambda a, b: a % b,
     "max": max,
 }
+
+
+@functools.cache
+def _process() -> str:
+    return os.urandom(4).hex()
+
+
+def _foreign(process: str, name: str) -> Dim:
+    """A dimension without a name of another process is none of this one's."""
+    own = f"{_process()}.{os.getpid():x}"
+    return Dim(name if process == own else f"{name}.{process}")
+
+
+def _blank(kind: type[Dim]) -> Dim:
+    return object.__new__(kind)
+
+
+def _dim(op: str, args: tuple[Any, ...]) -> Dim:
+    return Dim(op=op, args=args) if op else Dim(args[0])
 
 
 def combine(op: str, a: Any, b: Any) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 
-Where = tuple[CodeType, int] | None
+#: Code object and instruction; or file and line, once they were on disk.
+Where = tuple[CodeType | str, int] | None
 
 
 class ShapeError(ValueError):
@@ -48,11 +49,21 @@ def location(where: Where) -> str:
     if where is None:
         return "unknown line"
     code, instruction = where
+    if isinstance(code, str):
+        return f"{code}:{instruction}"
     line = code.co_firstlineno
     for start, end, number in code.co_lines():
         if start <= instruction < end and number is not None:
             line = number
     return f"{code.co_filename}:{line}"
+
+
+def plain_where(where: Where) -> Where:
+    """The same place as file and line."""
+    if where is None:
+        return None
+    file, _, line = location(where).rpartition(":")
+    return file, int(line)
 
 
 def at(message: str, where: Where = None) -> str:

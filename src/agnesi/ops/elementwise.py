@@ -98,6 +98,16 @@ _LARGE = memory.LARGE // 4
 TABLE: dict[str, Elementwise] = {}
 
 
+def _row(name: str) -> Elementwise:
+    """The row of this name, for pickles: functions do not travel."""
+    if name not in TABLE:
+        raise LookupError(
+            f"there is no elementwise operation {name!r}: import the module that defines it first, "
+            "or use the version of agnesi that has it"
+        )
+    return TABLE[name]
+
+
 def _names(rule: Rule) -> tuple[str, ...]:
     return rule.__code__.co_varnames[: rule.__code__.co_argcount]
 
@@ -150,6 +160,9 @@ class Elementwise(Op):
 
     def label(self) -> str:
         return self.name
+
+    def __reduce__(self) -> Any:
+        return _row, (self.name,)
 
     def infer(self, *xs: Any) -> Any:
         shape = shapes.broadcast(*(x.shape for x in xs))

@@ -1,0 +1,124 @@
+"""Compiled functions as objects: copies with other state, pickles with what was found out."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+from agnesi.compiler.compiled import Known
+from agnesi.compiler.fingerprint import source_stamp, version_stamp
+from agnesi.compiler.packed import nodes_of, rows_of
+from agnesi.compiler.recipe import Recipe
+from agnesi.core.graph import FunctionGraph, Interner, copied
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor
+
+Swap = Mapping[int, Tensor]
+
+
+def with_other_state(graph: FunctionGraph, swap: Swap) -> FunctionGraph:
+    """The graph on other live tensors; ``swap`` has them by the id of the present ones."""
+    interner = Interner()
+    done: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if node.op is not None:
+            inputs = tuple([done[n] for n in node.inputs])
+            done[node] = interner.add(node if inputs == node.inputs else copied(node, inputs))
+            continue
+        t = node.handle() if node.handle is not None else None
+        new = swap.get(id(t)) if t is not None else None
+        done[node] = interner.add(node if new is None else _leaf(node, new))
+    for node in graph.inputs:
+        done.setdefault(node, node)
+    return FunctionGraph.of([done[n] for n in graph.inputs], [done[n] for n in graph.outputs])
+
+
+def _leaf(node: Node, t: Tensor) -> Node:
+    return Node(None, (), node.shape, node.dtype, node.weak, node.requires_grad, node.where,
+                handle=lambda: t, name=t._name)
+
+
+def swapped(known: Known, swap: Swap, outputs: int) -> Known:
+    """The same for other state, and for the first ``outputs`` results only."""
+    graph = known.optimised
+    if graph is None:
+        return Known(None, known.recipe, known.strides)
+    recipe = known.recipe
+    if outputs < len(graph.outputs):
+        graph, recipe = FunctionGraph.of(graph.inputs, graph.outputs[:outputs]), None
+    return Known(with_other_state(graph, swap), recipe, known.strides)
+
+
+def packed(known: Known, live: list[Tensor]) -> bytes:
+    """What is known as bytes; live tensors by their place.
+
+    They are bytes for themselves, because another version of the library may fail to read them.
+    """
+    places = {id(t): i for i, t in enumerate(live)}
+    graph: Any = None
+    if known.optimised is not None:
+        rows, numbers = rows_of((*known.optimised.inputs, *known.optimised.outputs))
+        ends = [[numbers[n] for n in nodes]
+                for nodes in (known.optimised.inputs, known.optimised.outputs)]
+        graph = [_row(row, places) for row in rows], *ends
+    recipe = None if known.recipe is None else known.recipe.packed()
+    try:
+        graph = pickle.dumps(graph)
+        return pickle.dumps((version_stamp(), graph, _machine(), recipe, known.strides))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return b""  # operations that cannot be found by name: found out again where it is loaded
+
+
+def unpacked(data: bytes, live: list[Tensor]) -> Known | None:
+    """What :func:`packed` wrote; None where this version of the library cannot use it."""
+    if not data:
+        return None
+    version, graph, machine, recipe, strides = pickle.loads(data)
+    if version != version_stamp():
+        return None
+    fits = recipe is not None and machine == _machine()
+    optimised = _graph(pickle.loads(graph), live)
+    return Known(optimised, Recipe.unpacked(recipe) if fits else None, strides)
+
+
+def _graph(parts: Any, live: list[Tensor]) -> FunctionGraph | None:
+    if parts is None:
+        return None
+    rows, inputs, outputs = parts
+    nodes = nodes_of([_leaf_of(row, live) for row in rows])
+    return FunctionGraph.of([nodes[i] for i in inputs], [nodes[i] for i in outputs])
+
+
+def _row(row: Any, places: dict[int, int]) -> Any:
+    """A row of a graph; a leaf of a live tensor as its type and place."""
+    if not isinstance(row, Node) or row.handle is None:
+        return row
+    place = places.get(id(row.handle()))
+    if place is None:
+        return row
+    return _Live(place, row.shape, row.dtype, row.requires_grad)
+
+
+class _Live:
+    def __init__(self, place: int, *kind: Any) -> None:
+        self.place = place
+        self.kind = kind
+
+
+def _leaf_of(row: Any, live: list[Tensor]) -> Any:
+    if not isinstance(row, _Live):
+        return row
+    shape, dtype, requires_grad = row.kind
+    t = live[row.place]
+    return Node(None, (), shape, dtype, requires_grad=requires_grad, handle=lambda: t, name=t._name)
+
+
+def _machine() -> Any:
+    """What a recipe depends on beside its graph: this source, this processor."""
+    try:
+        from agnesi.runtime import machine
+
+        return source_stamp(), repr(machine.target())
+    except ImportError:
+        return None

@@ -1,0 +1,76 @@
+"""Nodes and graphs as rows, for pickles and copies: iterative, so that depth does not matter."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from agnesi.core.errors import Where, plain_where
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node, toposort
+
+Row = Any  # a leaf, or the fields of a node with the numbers of its inputs
+
+
+def rows_of(outputs: Iterable[Node]) -> tuple[list[Row], dict[Node, int]]:
+    """All nodes that ``outputs`` depend on as rows, inputs first, and the number of each."""
+    numbers: dict[Node, int] = {}
+    rows: list[Row] = []
+    for node in toposort(outputs):
+        numbers[node] = len(rows)
+        rows.append(node if node.op is None else (
+            node.op, tuple([numbers[n] for n in node.inputs]), node.shape, node.dtype, node.weak,
+            node.requires_grad, plain_where(node.where), node.name, node.outputs,
+        ))
+    return rows, numbers
+
+
+def nodes_of(rows: Sequence[Row]) -> list[Node]:
+    """The nodes that :func:`rows_of` took apart."""
+    nodes: list[Node] = []
+    for row in rows:
+        if isinstance(row, Node):
+            nodes.append(row)
+            continue
+        op, inputs, shape, dtype, weak, requires_grad, where, name, outputs = row
+        node = Node(op, tuple([nodes[i] for i in inputs]), shape, dtype, weak, requires_grad, where,
+                    name=name)
+        node.outputs = outputs
+        nodes.append(node)
+    return nodes
+
+
+def _leaf(shape: Any, dtype: Any, weak: bool, requires_grad: bool, where: Where, value: Any,
+          tensor: Any, name: str | None) -> Node:
+    handle = None if tensor is None else lambda: tensor
+    return Node(None, (), shape, dtype, weak, requires_grad, where, value, handle, name)
+
+
+def _last(rows: Sequence[Row]) -> Node:
+    return nodes_of(rows)[-1]
+
+
+def _graph(rows: Sequence[Row], inputs: Sequence[int], outputs: Sequence[int]) -> FunctionGraph:
+    nodes = nodes_of(rows)
+    return FunctionGraph.of([nodes[i] for i in inputs], [nodes[i] for i in outputs])
+
+
+def _reduce_node(node: Node) -> Any:
+    if node.op is not None:
+        return _last, (rows_of([node])[0],)
+    tensor = node.handle() if node.handle is not None else None
+    return _leaf, (
+        node.shape, node.dtype, node.weak, node.requires_grad, plain_where(node.where),
+        node.value, tensor, node.name,
+    )
+
+
+def _reduce_graph(graph: FunctionGraph) -> Any:
+    rows, numbers = rows_of((*graph.inputs, *graph.outputs))
+    ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
+    return _graph, (rows, *ends)
+
+
+copyreg.pickle(Node, _reduce_node)
+copyreg.pickle(FunctionGraph, _reduce_graph)

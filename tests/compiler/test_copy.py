@@ -1,0 +1,166 @@
+"""Copies of compiled functions: other state, no updates, nothing optimised again."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+from agnesi.core.errors import DTypeError, ShapeError
+
+
+def model(width=20):
+    rng = np.random.default_rng(3)
+    x = T.matrix("x")
+    w = ag.shared(rng.standard_normal((5, width)), "w")
+    v = ag.shared(rng.standard_normal((width, 1)), "v")
+    loss = ((ag.tanh(x @ w) @ v) ** 2).mean()
+    gw, gv = T.grad(loss, [w, v])
+    train = ag.function([x], loss, updates={w: w - 0.1 * gw, v: v - 0.1 * gv}, name="train")
+    return train, w, v, rng.standard_normal((7, 5))
+
+
+def eager(x, w, v):
+    return ((np.tanh(x @ w) @ v) ** 2).mean()
+
+
+def test_copies_differ_only_where_they_are_swapped():
+    train, w, v, x = model()
+    train(x)
+    other = ag.shared(w.get_value() * 2, "other")
+    copy = train.copy(swap={w: other})
+    for _ in range(3):
+        for f, first in ((train, w), (copy, other)):
+            expected = eager(x, first.get_value(), v.get_value())
+            before = {t: t.get_value() for t in (w, other, v)}
+            np.testing.assert_allclose(f(x), expected)
+            for t, value in before.items():
+                assert np.array_equal(t.get_value(), value) == (t is not first and t is not v)
+
+
+def test_without_updates_nothing_changes():
+    train, _, _, x = model()
+    first = train(x)
+    evaluate = train.copy(updates=False, name="evaluate")
+    assert evaluate.name == "evaluate" and train.name == "train"
+    loss = evaluate(x)
+    assert loss == evaluate(x) == train(x) < first
+    assert evaluate(x) < loss
+    assert "rewrite" not in evaluate.specialisations[-1].seconds
+
+
+def test_a_copy_is_not_optimised_again():
+    train, w, _, x = model()
+    train(x)
+    copy = train.copy(swap={w: ag.shared(w.get_value())})
+    copy(x)
+    spent = copy.specialisations[-1].seconds
+    assert not {"rewrite", "schedule", "emit", "recall"} & spent.keys()
+    assert "optimised graph" in copy.explain()
+
+
+def test_results_of_calls_that_alternate_are_their_own():
+    train, w, _, x = model()
+    copy = train.copy(swap={w: ag.shared(w.get_value() + 1)}, share_memory=True)
+    results, expected = [], []
+    for _ in range(4):
+        for f in (train, copy):
+            results.append(f(x))
+            expected.append(float(results[-1]))
+    assert [float(r) for r in results] == expected
+
+
+def test_a_copy_of_a_function_that_was_never_called():
+    train, w, v, x = model()
+    copy = train.copy(swap={w: ag.shared(w.get_value() * 3)}, updates=False)
+    np.testing.assert_allclose(copy(x), eager(x, w.get_value() * 3, v.get_value()))
+
+
+def test_other_sizes_are_compiled_when_they_come():
+    x = T.vector("x")
+    a, b = ag.shared(np.arange(3.0)), ag.shared(np.arange(5.0))
+    f = ag.function([x], x * a)
+    f(np.ones(3))
+    copy = f.copy(swap={a: b})
+    np.testing.assert_array_equal(copy(np.full(5, 2.0)), 2 * np.arange(5.0))
+    np.testing.assert_array_equal(f(np.ones(3)), np.arange(3.0))
+
+
+def test_swapped_for_a_variable_that_it_uses_already():
+    a, b = ag.shared(np.arange(3.0)), ag.shared(np.ones(3))
+    f = ag.function([], a + b, updates={a: a * 2 + b})
+    f()
+    copy = f.copy(swap={b: a})
+    before = a.get_value()
+    np.testing.assert_array_equal(copy(), 2 * before)
+    np.testing.assert_array_equal(a.get_value(), 3 * before)
+
+
+def test_swapping_twice_leads_back():
+    train, w, v, x = model()
+    there = train.copy(swap={w: (other := ag.shared(w.get_value()))}, updates=False)
+    back = there.copy(swap={other: w})
+    assert there(x) == back(x)
+    train(x)
+    assert there(x) != back(x)
+    np.testing.assert_allclose(back(x), eager(x, w.get_value(), v.get_value()))
+
+
+def test_live_tensors_can_be_swapped_too():
+    x = T.vector("x")
+    a, b = ag.tensor(np.arange(4.0)), ag.tensor(np.full(4, 7.0))
+    f = ag.function([x], x + a)
+    f(np.zeros(4))
+    np.testing.assert_array_equal(f.copy(swap={a: b})(np.zeros(4)), b.numpy())
+    b.add_(1)
+    np.testing.assert_array_equal(f.copy(swap={a: b})(np.zeros(4)), b.numpy())
+
+
+def test_what_cannot_be_swapped():
+    train, w, v, _ = model()
+    with pytest.raises(ValueError, match="train does not use"):
+        train.copy(swap={ag.shared(1.0, "z"): w})
+    with pytest.raises(DTypeError, match=r"float32.*cannot take the place of.*float64"):
+        train.copy(swap={w: ag.shared(w.get_value().astype("float32"))})
+    with pytest.raises(ShapeError, match="number of axes"):
+        train.copy(swap={w: ag.shared(np.zeros(3))})
+    same = ag.shared(w.get_value())
+    with pytest.raises(ValueError, match="same one"):
+        train.copy(swap={w: same, v: same})
+
+
+def test_reoptimize_starts_over(monkeypatch):
+    train, _, _, x = model()
+    train(x)
+    made = len(train.specialisations)
+    train.reoptimize()
+    train(x)
+    assert len(train.specialisations) == made + 1
+    assert "rewrite" in train.specialisations[-1].seconds
+
+
+def test_dicts_names_and_mutable_inputs_are_kept():
+    x = T.vector("x")
+    s = ag.shared(2.0)
+    f = ag.function([ag.In(x, mutable=True)], {"double": s * x, "sum": x.sum()})
+    copy = f.copy(swap={s: ag.shared(3.0)})
+    result = copy(x=np.ones(3))
+    assert list(result) == ["double", "sum"]
+    np.testing.assert_array_equal(result["double"], np.full(3, 3.0))
+
+
+def test_versions_for_all_sizes_are_copied_and_pickled():
+    x = T.matrix("x")
+    w = ag.shared(np.arange(3.0))
+    f = ag.function([x], ag.tanh(x) * w)
+    for rows in (5, 7, 9):
+        f(np.ones((rows, 3)))
+    made = len(f.specialisations)
+    assert made < 3
+    other = ag.shared(np.ones(3))
+    for copy in (f.copy(swap={w: other}), pickle.loads(pickle.dumps(f)).copy()):
+        for rows in (20, 30, 5):
+            assert copy(np.ones((rows, 3))).shape == (rows, 3)
+        for version in copy.specialisations:
+            assert not {"rewrite", "schedule"} & version.seconds.keys()
