@@ -84,6 +84,11 @@ class Op:
         """Axes of the first operand that ``lower`` reduces over."""
         return ()
 
+    def sweep(self, *xs: Any) -> Any:
+        """What ``lower`` runs over for an element, to find operations that do the same, or None."""
+        axes = self.reduction(*xs)
+        return (xs[0].shape, axes) if axes else None
+
     def __repr__(self) -> str:
         return self.label()
 

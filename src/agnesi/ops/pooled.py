@@ -46,6 +46,9 @@ class _Pool(Op):
         """Whether windows overlap."""
         return any(k > s for k, s in zip(self.kernel, self.windows.stride, strict=True))
 
+    def sweep(self, *xs: Any) -> Any:
+        return isinstance(self, _Back), xs[0].shape, self.windows, self.kernel
+
     def pooled(self, shape: Shape) -> Shape:
         """The shape of what windows over images of ``shape`` give."""
         return (*shape[:2], *self.windows.sizes(shape[2:], self.kernel))

@@ -15,6 +15,7 @@ from agnesi.core.extents import guess
 from agnesi.core.loops import Affine, Axis, is_heavy, ravel, unravel
 from agnesi.core.node import Node
 from agnesi.schedule.convolutions import is_convolution
+from agnesi.schedule.siblings import sweep_of, unite
 
 _CHEAP = frozenset(
     "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
@@ -110,7 +111,9 @@ class Cluster:
     code of a graph must not depend on where its nodes lie in memory.
     """
 
-    __slots__ = ("merged", "number", "product", "reduces", "roots", "users")
+    __slots__ = (
+        "merged", "number", "product", "reduces", "rereads", "roots", "sweeps", "users",
+    )
 
     def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
         self.number = number
@@ -118,6 +121,10 @@ class Cluster:
         self.users = users
         self.product: Node | None = root if is_product(root) else None
         self.reduces = False
+        #: Whether it computes something that reads its operands several times.
+        self.rereads = False
+        #: What its reductions and windows run over.
+        self.sweeps: dict[Any, None] = {}
         self.merged: Cluster | None = None
 
     def __hash__(self) -> int:
@@ -159,6 +166,8 @@ class Plan:
         for node in reversed(order):
             if node.op is not None:
                 self._visit(node)
+        unite([c for c in self.clusters if c.merged is None],
+              lambda node: id(node) in self.root, self._merge)
         self.clusters = [c for c in reversed(self.clusters) if c.merged is None]
 
     def _visit(self, node: Node) -> None:
@@ -173,13 +182,22 @@ class Plan:
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
         users = {c.now() for c in users}
-        if node.op.reduction(*node.inputs) and lowerable(node) and not is_product(node):
-            for cluster in users:
-                cluster.reduces = True
+        self._note(node, users)
         self._demand(node)
         for operand in node.inputs:
             self._users.setdefault(id(operand), set()).update(users)
             self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
+
+    def _note(self, node: Node, users: set[Cluster]) -> None:
+        """Let the kernels that compute a node know what kind of work it is."""
+        if not lowerable(node) or is_product(node):
+            return
+        sweep = sweep_of(node)
+        for cluster in users:
+            cluster.reduces |= bool(node.op.reduction(*node.inputs))
+            cluster.rereads |= node.op.rereads
+            if sweep is not None:
+                cluster.sweeps[sweep] = None
 
     def _opened(self, node: Node, users: set[Cluster]) -> Cluster:
         cluster = Cluster(len(self.root), node, users)
@@ -190,6 +208,8 @@ class Plan:
     def _joined(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:
         """A kernel that uses this root at every point of its own can fill it on the way."""
         if not lowerable(node) or node.op.template or node.op.reduction(*node.inputs):
+            return None
+        if any(c.rereads for c in users):
             return None
         if len(users) > 1 and not any(c.reduces for c in users) and all(
             r.shape == node.shape for c in users for r in c.roots
@@ -233,7 +253,7 @@ class Plan:
             return not (is_movement(node) and all(c.roots[0].op.name in CONTROL for c in users))
         if is_product(node):
             return not self._claim(node, users)
-        if node.op.template:
+        if node.op.template or (node.op.rereads and any(c.product is not None for c in users)):
             return True
         if node.op.reduction(*node.inputs) and not self._fits(node, users):
             return True
@@ -250,7 +270,7 @@ class Plan:
         if len(users) != 1:
             return False
         (cluster,) = users
-        if cluster.product is not None or cluster.reduces or cluster.foreign:
+        if cluster.product is not None or cluster.reduces or cluster.rereads or cluster.foreign:
             return False
         if any(r.shape != node.shape for r in cluster.roots):
             return False
@@ -293,6 +313,8 @@ class Plan:
             first.roots += other.roots
             first.users |= other.users
             first.reduces |= other.reduces
+            first.rereads |= other.rereads
+            first.sweeps |= other.sweeps
             other.merged = first
             for r in other.roots:
                 self.root[id(r)] = first

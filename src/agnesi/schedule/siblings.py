@@ -1,0 +1,98 @@
+"""Kernels that sweep over the same memory in the same way, side by side, become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from agnesi.core.dims import product
+from agnesi.core.node import Node
+
+if TYPE_CHECKING:
+    from agnesi.schedule.plan import Cluster
+
+#: Elements from which reading a value once less is worth it.
+_BIG = 1 << 12
+#: Clusters to look at before giving up on whether one depends on the other.
+_SEARCH = 2000
+#: How often one kernel may take in another one.
+_MOST = 3
+
+
+def sweep_of(node: Node) -> Any:
+    """What a reduction or a walk of windows runs over, for comparison; None for anything else."""
+    if node.op is None or not node.inputs or product(node.inputs[0].shape) < _BIG:
+        return None
+    return node.op.sweep(*node.inputs)
+
+
+def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
+          merge: Callable[[set[Cluster]], bool]) -> None:
+    """Merge clusters with equal sweeps that read a value in common, unless one needs the other."""
+    groups: dict[Any, list[Cluster]] = {}
+    for cluster in clusters:
+        for sweep in cluster.sweeps:
+            groups.setdefault(sweep, []).append(cluster)
+    groups = {sweep: group for sweep, group in groups.items() if len(group) > 1}
+    if not groups:
+        return
+    makers: dict[Cluster, set[Cluster]] = {}
+    for cluster in clusters:
+        for user in {u.now() for u in cluster.users}:
+            makers.setdefault(user, set()).add(cluster)
+    reads = {c: _reads(c, stored) for group in groups.values() for c in group}
+    for group in groups.values():
+        grown: dict[Cluster, int] = {}
+        for a, b in combinations(group, 2):
+            first, second = a.now(), b.now()
+            shared = reads[a] & reads[b]
+            if first is second or not shared or grown.get(first, 0) >= _MOST:
+                continue
+            if _depends(second, first, makers) or _depends(first, second, makers):
+                continue
+            if merge({first, second}):
+                kept, gone = (first, second) if second.merged is first else (second, first)
+                grown[kept] = grown.get(first, 0) + grown.get(second, 0) + 1
+                makers[kept] = {c.now() for c in makers.get(kept, set()) | makers.pop(gone, set())}
+                for user in {u.now() for u in kept.users}:
+                    makers.setdefault(user, set()).add(kept)
+
+
+def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
+    """Big values in memory that a cluster reads."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    inside = {id(r) for r in cluster.roots}
+    stack = [i for r in cluster.roots for i in r.inputs]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if (node.op is None or stored(node)) and id(node) not in inside:
+            if product(node.shape) >= _BIG:
+                found.add(id(node))
+        else:
+            stack.extend(node.inputs)
+    return found
+
+
+def _depends(goal: Cluster, start: Cluster, makers: dict[Cluster, set[Cluster]]) -> bool:
+    """Whether ``goal`` needs ``start``, looked for from both ends; True where that takes long."""
+    ahead, behind = {start}, {goal}
+    new_ahead, new_behind = [start], [goal]
+    while new_ahead and new_behind:
+        if len(ahead) + len(behind) > _SEARCH:
+            return True
+        if len(new_ahead) <= len(new_behind):
+            step = {u.now() for c in new_ahead for u in c.users}
+            new_ahead = [c for c in step if c not in ahead]
+            ahead |= step
+        else:
+            step = {m.now() for c in new_behind for m in makers.get(c, ())}
+            new_behind = [c for c in step if c not in behind]
+            behind |= step
+        if ahead & behind:
+            return True
+    return False
