@@ -145,7 +145,7 @@ class Rerun(Op):
         for i, result in zip(places, results, strict=True):
             outputs[i] = result
         del fresh, ends
-        self.changes = changes.lasting()
+        self.state = changes.lasting()
         self._record(results, sketch.outer())
         return shape.build(outputs)
 
@@ -178,7 +178,7 @@ class Rerun(Op):
                 )
         fresh = [alias(x) for x in xs[: len(self.flowing)]]
         wrt: list[Any] = [current(x) for x in fresh] + [x.node for x in xs[len(fresh) :]]
-        with _as_before(self.changes), enable_grad():
+        with _as_before(self.state), enable_grad():
             outputs, _ = flatten(self._call(fresh))
         found = [current(v) for v in outputs if isinstance(v, Tensor) and v.requires_grad]
         if len(found) != self.outputs:

@@ -13,9 +13,11 @@ import numpy as np
 
 from agnesi.compiler.failures import failures
 from agnesi.compiler.fingerprint import fingerprint, source_stamp
+from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import config
+from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
 from agnesi.core.tensor import Tensor, wrap
@@ -28,6 +30,7 @@ class Settings:
     optimizer: str | None = None
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
+    memory_limit: int | None = None
 
     @property
     def preset(self) -> str:
@@ -121,9 +124,19 @@ class Compiled:
     @cached_property
     def scheduled(self) -> Scheduled:
         """Kernels, memory plan and code text."""
-        made = Scheduled(
-            self.optimised, self.live, self.returned, self.updates, self.donated, self.clock
-        )
+        limit = self.settings.memory_limit
+        try:
+            made = Scheduled(
+                self.optimised, self.live, self.returned, self.updates, self.donated, self.clock,
+                limit,
+            )
+        except MemoryError as error:
+            raise MemoryError(
+                at(f"{self.name} does not fit into its memory_limit of {told(limit or 0)}; with "
+                   f"everything computed again that can be, it needs {told(error.args[0])} for "
+                   "arguments, state, results and temporaries",
+                   next((n.where for n in self.graph.outputs if n.where), None))
+            ) from None
         made.recipe.failures = failures(made.checks, self.graph)
         return made
 
@@ -159,7 +172,8 @@ class Compiled:
             (t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates
         ]
         rest = (self.returned, updates, list(self.donated), self.preset,
-                list(self.settings.include), list(self.settings.exclude))
+                list(self.settings.include), list(self.settings.exclude),
+                self.settings.memory_limit)
         strides = [t.data.strides for t in self.live]
         return diskcache.key(
             "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)

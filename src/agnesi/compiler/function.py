@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.compiler.compiled import Compiled, Known, Settings
 from agnesi.compiler.copies import packed, swapped, unpacked, with_other_state
 from agnesi.compiler.direct import Direct
+from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import Shared
 from agnesi.compiler.valued import value_dims
@@ -345,6 +346,7 @@ def function(
     optimizer: str | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    memory_limit: int | str | None = None,
 ) -> Function:
     """Compile a function from tensors that say what it computes.
 
@@ -365,6 +367,9 @@ def function(
         Rewrite preset; ``config.optimizer`` by default.
     include, exclude : sequence of str
         Rewrite rules, by name or tag, to switch on or off.
+    memory_limit : int or str, optional
+        Bytes ("512MB") that arguments, state, results and temporaries may take together; values
+        are then computed again instead of being kept.
 
     Returns
     -------
@@ -394,7 +399,7 @@ def function(
     new = dict(updates or {})
     for target, value in new.items():
         new[target] = _fitting(target, value)
-    settings = Settings(optimizer, tuple(include), tuple(exclude))
+    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit))
     return Function(wanted, outputs, new, dict(givens or {}), name, settings)
 
 

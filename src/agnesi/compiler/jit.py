@@ -13,6 +13,7 @@ import numpy as np
 from agnesi.compiler.compare import compared
 from agnesi.compiler.compiled import Settings
 from agnesi.compiler.direct import Direct
+from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.varying import Growing, leading, told
 from agnesi.compiler.version import Version
@@ -222,6 +223,7 @@ def _told(kind: Any) -> str:
 def jit(
     function: Callable[P, R], *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
+    memory_limit: int | str | None = ...,
 ) -> Jit[P, R]: ...
 
 
@@ -229,6 +231,7 @@ def jit(
 def jit(
     function: None = ..., *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
+    memory_limit: int | str | None = ...,
 ) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
 
 
@@ -240,6 +243,7 @@ def jit(
     optimizer: str | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    memory_limit: int | str | None = None,
 ) -> Any:
     """Compile a Python function over tensors, a whole training step for example.
 
@@ -261,6 +265,9 @@ def jit(
         Rewrite preset; ``config.optimizer`` by default.
     include, exclude : sequence of str
         Rewrite rules, by name or tag, to switch on or off.
+    memory_limit : int or str, optional
+        Bytes ("512MB") that arguments, state, results and temporaries of a call may take together.
+        Values are then computed again instead of being kept, the cheapest for their size first.
 
     Returns
     -------
@@ -271,6 +278,8 @@ def jit(
     ------
     TraceError
         At the first call, if Python reads the value of a tensor (``if``, ``float``).
+    MemoryError
+        At the first call, if ``memory_limit`` is out of reach; it tells what is not.
 
     Examples
     --------
@@ -289,7 +298,7 @@ def jit(
     """
     if mode not in ("compile", "compare"):
         raise ValueError(f"mode must be 'compile' or 'compare', not {mode!r}")
-    settings = Settings(optimizer, tuple(include), tuple(exclude))
+    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit))
 
     def decorate(f: Callable[P, R]) -> Jit[P, R]:
         return Jit(f, keep_grads=keep_grads, mode=mode, settings=settings)

@@ -15,7 +15,7 @@ from agnesi.compiler.overlap import pairs
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at
-from agnesi.core.extents import guess
+from agnesi.core.extents import UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.kernels import Buffer, Callback, Check, Product, nested
 from agnesi.core.node import Node
@@ -45,7 +45,9 @@ class Scheduled:
 
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
-                 clock: Clock) -> None:
+                 clock: Clock, limit: int | None = None) -> None:
+        if limit is not None and graph.extents:
+            raise UnknownSizeError("a memory limit needs sizes that are known")
         from agnesi.codegen.conv import preferred
         from agnesi.codegen.program import Machine, Varying, emit_program
         from agnesi.runtime import machine
@@ -63,7 +65,7 @@ class Scheduled:
         )
         self.layout = lay_out(
             program, [(t, program.outputs[i]) for t, i in targets],
-            [buffers[id(graph.inputs[i])] for i in donated],
+            [buffers[id(graph.inputs[i])] for i in donated], limit=limit,
         )
         clock.mark("schedule")
         reused = _reused(program.outputs[:returned], self.layout.shared, graph)

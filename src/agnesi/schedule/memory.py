@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agnesi.core.extents import guess
 from agnesi.core.kernels import (
     Buffer,
     Check,
@@ -21,6 +22,7 @@ from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.schedule import varying
 from agnesi.schedule.depend import Dependence
 from agnesi.schedule.order import least_memory
+from agnesi.schedule.remake import Remaker, fit
 
 _ROLES = ("argument", "state", "constant", "output")
 
@@ -43,12 +45,18 @@ class Layout:
 
 def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
             donated: Sequence[Buffer] = (),
-            carried: Sequence[tuple[Buffer, Buffer]] = ()) -> Layout:
+            carried: Sequence[tuple[Buffer, Buffer]] = (), limit: int | None = None) -> Layout:
     """Order kernels and give every buffer its memory.
 
     ``updates`` pairs a state buffer with the result that replaces it; ``donated`` arguments may be
     overwritten by results.  The results of ``carried`` pairs replace the first of each pair where
-    that takes no copy.
+    that takes no copy.  With a ``limit``, all buffers together take at most so many bytes, and
+    some values are computed again.
+
+    Raises
+    ------
+    MemoryError
+        If that is not enough for the limit; its argument is the number of bytes that would be.
     """
     kernels = list(program.kernels)
     shared: dict[Buffer, Buffer] = {}
@@ -68,13 +76,12 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     for _, result in copies:
         if result.role == "output":
             result.role = "temporary"
+    if limit is not None:
+        kernels = _limited(program, kernels, shared, limit)
     lifetimes = _lifetimes(kernels)
     for result in program.outputs:
         _reuse_donated(kernels, result, donated, shared, lifetimes)
-    used = {b for kernel in kernels for b in kernel.reads()}
-    table = [b for b in (*program.leaves.values(), *program.outputs)
-             if b.role != "temporary" and b not in shared and (b.role != "constant" or b in used)]
-    table = sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
+    table = _table(program, kernels, shared)
     for slot, buffer in enumerate(table):
         buffer.slot = slot
     arena_bytes = _place_temporaries(kernels, lifetimes, shared, len(table))
@@ -86,6 +93,32 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     if len(busy) < len(kernels):
         lifetimes = _lifetimes(busy)
     return Layout(busy, table, len(table), arena_bytes, shared, lifetimes)
+
+
+def _table(program: Program, kernels: Sequence[Kernel],
+           shared: dict[Buffer, Buffer]) -> list[Buffer]:
+    """The buffers with memory of their own outside of the arena, by role."""
+    used = {b for kernel in kernels for b in kernel.reads()}
+    table = [b for b in (*program.leaves.values(), *program.outputs)
+             if b.role != "temporary" and b not in shared and (b.role != "constant" or b in used)]
+    return sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
+
+
+def _limited(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
+             limit: int) -> list[Kernel]:
+    """Kernels in order that need at most ``limit`` bytes in all."""
+    outside = sum(b.nbytes for b in _table(program, kernels, shared))
+    remaker = Remaker(kernels, shared, lambda kernel, old, new: (
+        _same(old, new) and overwrites_safely(kernel, old, new)
+    ))
+
+    def arena(kernels: Sequence[Kernel]) -> int:
+        return guess(_place_temporaries(kernels, _lifetimes(kernels), dict(shared), -1))
+
+    try:
+        return fit(remaker, limit - outside, arena)
+    except MemoryError as error:
+        raise MemoryError(outside + error.args[0]) from None
 
 
 def _idle(kernel: Kernel) -> bool:

@@ -1,0 +1,37 @@
+"""Memory limits as users write them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agnesi.core.errors import at
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
+
+
+def byte_count(limit: Any) -> int | None:
+    """A number of bytes, given as such or as text with a unit; None stays None.
+
+    Examples
+    --------
+    >>> from agnesi.compiler.limits import byte_count
+    >>> byte_count("1.5 GB"), byte_count("512MiB"), byte_count(1000)
+    (1500000000, 536870912, 1000)
+    """
+    if limit is None or (isinstance(limit, int) and limit > 0):
+        return limit
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?)B?\s*", str(limit).upper())
+    if not isinstance(limit, str) or found is None or found[2] not in _UNITS:
+        raise ValueError(
+            at(f"memory_limit must be a number of bytes or text such as '512MB', not {limit!r}")
+        )
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def told(nbytes: int) -> str:
+    """A number of bytes for people."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if nbytes >= size:
+            return f"{nbytes / size:.4g} {unit}"
+    return f"{nbytes} bytes"

@@ -1,0 +1,352 @@
+"""Values that are computed again behind a gap instead of being kept over it.
+
+Kernels are in order already.  A *split* of a buffer at a kernel says: from there on, another buffer
+takes its place, which the kernel that made it fills a second time.  Splits are added one by one,
+each the one that saves most for its cost, until the memory suffices or nothing helps any more.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
+from agnesi.core.loops import price
+from agnesi.schedule.arena import rounded
+from agnesi.schedule.swap import swappable, swapped
+
+#: A buffer and its number: 0 as it is made first, then one more for every split.
+Version = tuple[Buffer, int]
+#: Candidates that are played through at once, and at most, before it is given up.
+_TRIED, _GIVEN_UP = 6, 48
+#: How often room is made for gaps between buffers.
+_CORRECTIONS = 6
+#: Bytes moved and multiply-adds done in the time of a scalar operation, about.
+_BYTES, _MULTIPLY_ADDS = 4, 8
+
+
+@dataclass
+class Turn:
+    """A kernel of the new order: one as given, or one that fills a version of a buffer again.
+
+    ``place`` is the kernel as given before which it runs, or which it is.
+    """
+
+    place: int
+    remade: Version | None
+    reads: dict[Buffer, Version] = field(default_factory=dict)
+    writes: list[Version] = field(default_factory=list)
+
+
+class Remaker:
+    """Decides which values are computed again.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        In order.
+    shared : mapping of Buffer to Buffer
+        Results that take over the memory of a state.
+    takes : callable
+        ``takes(kernel, old, new)``: whether a kernel may write ``new`` over ``old``.
+    """
+
+    def __init__(self, kernels: Sequence[Kernel], shared: Mapping[Buffer, Buffer],
+                 takes: Callable[[Kernel, Buffer, Buffer], bool]) -> None:
+        self.kernels = kernels
+        self.takes = takes
+        self.splits: dict[Buffer, list[int]] = {}
+        self.touches = [
+            (list(dict.fromkeys(k.reads())), list(dict.fromkeys(k.writes()))) for k in kernels
+        ]
+        writers: dict[Buffer, list[int]] = {}
+        fixed: set[Buffer] = set()
+        self.lost: dict[Buffer, int] = {}
+        for k, (reads, writes) in enumerate(self.touches):
+            if not swappable(kernels[k]):
+                fixed.update(reads)
+                fixed.update(writes)
+            for b in writes:
+                writers.setdefault(b, []).append(k)
+                if b in shared:
+                    self.lost.setdefault(shared[b], k)
+        self.writer = {
+            b: ks[0] for b, ks in writers.items()
+            if b.role == "temporary" and len(ks) == 1 and b not in fixed
+            and self._repeats(ks[0], b)
+        }
+        self.costs = {b: _cost(kernels[k], b) for b, k in self.writer.items()}
+        self._known: dict[Buffer, list[Buffer]] = {}
+        self._handed: dict[tuple[int, Buffer], list[Buffer]] = {}
+
+    def _repeats(self, k: int, b: Buffer) -> bool:
+        """Whether a kernel does the same when it runs again."""
+        kernel = self.kernels[k]
+        if isinstance(kernel, Nest) and kernel.ordered:
+            return False
+        return b not in self.touches[k][0] and sum(s.buffer is b for s in kernel.stores()) == 1
+
+    # -- the new order --------------------------------------------------------------------
+    def turns(self) -> list[Turn] | None:
+        """The order with the present splits; None where a value cannot be computed again."""
+        result: list[Turn] = []
+        made: set[Version] = set()
+        for k, (reads, writes) in enumerate(self.touches):
+            turn = Turn(k, None, {b: self._version(b, k) for b in reads}, [(b, 0) for b in writes])
+            for version in turn.reads.values():
+                if not self._remake(version, k, made, result):
+                    return None
+            result.append(turn)
+        return result
+
+    def _version(self, b: Buffer, k: int) -> Version:
+        splits = self.splits.get(b)
+        return (b, bisect.bisect_right(splits, k) if splits else 0)
+
+    def _remake(self, version: Version, k: int, made: set[Version], result: list[Turn]) -> bool:
+        """Append what fills a version, and before it what that needs."""
+        stack = [(version, False)]
+        while stack:
+            version, ready = stack.pop()
+            if version[1] == 0 or version in made:
+                continue
+            reads = {b: self._version(b, k) for b in self._operands(version[0])}
+            if ready:
+                made.add(version)
+                result.append(Turn(k, version, reads, [version]))
+                continue
+            if any(self.lost.get(b, k) < k for b in reads):
+                return False
+            stack.append((version, True))
+            stack += [(v, False) for v in reads.values()]
+        return True
+
+    def _operands(self, b: Buffer) -> list[Buffer]:
+        """What the kernel of a buffer reads for that buffer alone."""
+        found = self._known.get(b)
+        if found is None:
+            reads, writes = self.touches[self.writer[b]]
+            if len(writes) > 1:
+                reads = swapped(self.kernels[self.writer[b]], {}, b).reads()
+            found = self._known[b] = reads
+        return found
+
+    # -- memory ---------------------------------------------------------------------------
+    def lives(self, turns: Sequence[Turn]) -> dict[Version, list[int]]:
+        """The turns that touch each version of a temporary."""
+        found: dict[Version, list[int]] = {}
+        for t, turn in enumerate(turns):
+            for version in (*turn.reads.values(), *turn.writes):
+                if version[0].role == "temporary":
+                    places = found.setdefault(version, [])
+                    if not places or places[-1] != t:
+                        places.append(t)
+        return found
+
+    def profile(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]]) -> list[int]:
+        """Bytes of temporaries during each turn."""
+        changes = [0] * (len(turns) + 1)
+        for version, places in lives.items():
+            size = rounded(version[0].nbytes)
+            changes[places[0]] += size
+            changes[places[-1] + 1] -= size
+        for t, turn in enumerate(turns):
+            changes[t] -= self._taken_over(t, turn, lives)
+            changes[t + 1] += self._taken_over(t, turn, lives)
+        alive, result = 0, []
+        for change in changes[:-1]:
+            alive += change
+            result.append(alive)
+        return result
+
+    def _taken_over(self, t: int, turn: Turn, lives: Mapping[Version, list[int]]) -> int:
+        """Bytes that a turn writes over what it reads for the last time."""
+        total = 0
+        gone: set[Version] = set()
+        for new in turn.writes:
+            if new[0].role != "temporary" or lives[new][0] != t:
+                continue
+            k = turn.place if turn.remade is None else self.writer[new[0]]
+            for old in self._candidates(k, new[0]):
+                version = turn.reads.get(old)
+                if version is not None and version not in gone and lives[version][-1] == t:
+                    gone.add(version)
+                    total += rounded(new[0].nbytes)
+                    break
+        return total
+
+    def _candidates(self, k: int, new: Buffer) -> list[Buffer]:
+        key = (k, new)
+        found = self._handed.get(key)
+        if found is None:
+            found = self._handed[key] = [
+                b for b in self.touches[k][0]
+                if b.role == "temporary" and self.takes(self.kernels[k], b, new)
+            ]
+        return found
+
+    # -- decisions ------------------------------------------------------------------------
+    def shrink(self, goal: int) -> int:
+        """Add splits until at most ``goal`` bytes are alive; returns how many are then."""
+        turns = self.turns()
+        assert turns is not None
+        while True:
+            lives = self.lives(turns)
+            profile = self.profile(turns, lives)
+            if max(profile, default=0) <= goal:
+                return max(profile, default=0)
+            better = self._step(turns, lives, profile, goal)
+            if better is None:
+                return max(profile)
+            turns = better
+
+    def _step(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
+              profile: Sequence[int], goal: int) -> list[Turn] | None:
+        """The order with the best further split; None if none helps."""
+        before = _excess(profile, goal)
+        ends = {v: turns[places[-1]].place for v, places in lives.items()}
+        ranked = sorted(self._gaps(turns, lives, profile, goal), key=lambda gap: -gap[0])
+        best: tuple[float, dict[Buffer, list[int]], list[Turn]] | None = None
+        present = self.splits
+        for tried, (_, b, k) in enumerate(ranked[:_GIVEN_UP]):
+            if best is not None and tried >= _TRIED:
+                break
+            self.splits = dict(present)
+            cost = self._split(b, k, ends)
+            after = self.turns()
+            if after is not None:
+                saved = before - _excess(self.profile(after, self.lives(after)), goal)
+                if saved > 0 and (best is None or saved / cost > best[0]):
+                    best = saved / cost, self.splits, after
+        self.splits = present if best is None else best[1]
+        return None if best is None else best[2]
+
+    def _split(self, b: Buffer, k: int, ends: Mapping[Version, int]) -> float:
+        """Let a buffer be filled again for kernel ``k``; returns what that costs.
+
+        What its kernel reads and would otherwise be gone by then is filled again too: earlier than
+        so far, or for this purpose alone.
+        """
+        cost, stack = 0.0, [b]
+        while stack:
+            b = stack.pop()
+            splits = list(self.splits.get(b, ()))
+            at = bisect.bisect_right(splits, k)
+            if at and splits[at - 1] == k:
+                continue
+            if at < len(splits) and ends.get((b, at), k) < k:
+                del splits[at]
+            else:
+                cost += self.costs[b]
+            bisect.insort(splits, k)
+            self.splits[b] = splits
+            for operand in self._operands(b):
+                if operand in self.writer and ends.get(self._version(operand, k), k) < k:
+                    stack.append(operand)
+        return cost
+
+    def _gaps(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
+              profile: Sequence[int], goal: int) -> Iterator[tuple[float, Buffer, int]]:
+        """Where a value lies idle while memory is short: about what it would save for its cost."""
+        over = [0]
+        for alive in profile:
+            over.append(over[-1] + max(alive - goal, 0))
+        peak = max(range(len(profile)), key=profile.__getitem__)
+        for (b, _), places in lives.items():
+            if b not in self.writer:
+                continue
+            i = bisect.bisect_right(places, peak)
+            if not 0 < i < len(places) or places[i - 1] == peak:
+                continue
+            before, behind = places[i - 1], places[i]
+            k = turns[behind].place
+            if turns[before].place < k:
+                covered = over[behind] - over[before + 1]
+                yield covered * rounded(b.nbytes) / self.costs[b], b, k
+
+    # -- the result -----------------------------------------------------------------------
+    def remade(self) -> list[Kernel]:
+        """The kernels in the new order, on buffers of their own."""
+        if not self.splits:
+            return list(self.kernels)
+        buffers: dict[Version, Buffer] = {}
+
+        def buffer(version: Version) -> Buffer:
+            b, number = version
+            if number == 0:
+                return b
+            if version not in buffers:
+                buffers[version] = Buffer(b.shape, b.dtype, b.role, node=b.node, strides=b.strides)
+            return buffers[version]
+
+        result = []
+        turns = self.turns()
+        assert turns is not None
+        for turn in turns:
+            others = {b: buffer(v) for b, v in turn.reads.items() if v[1]}
+            if turn.remade is not None:
+                b = turn.remade[0]
+                kernel = self.kernels[self.writer[b]]
+                result.append(swapped(kernel, {**others, b: buffer(turn.remade)}, b))
+            else:
+                kernel = self.kernels[turn.place]
+                result.append(swapped(kernel, others) if others else kernel)
+        return result
+
+
+def _excess(profile: Sequence[int], goal: int) -> int:
+    return sum(alive - goal for alive in profile if alive > goal)
+
+
+def _cost(kernel: Kernel, b: Buffer) -> float:
+    """What it takes to run a kernel for one of its buffers, in scalar operations, about."""
+    values = [s.value for s in kernel.stores() if s.buffer is b]
+    work: float = b.nbytes / _BYTES
+    for value in walk(values):
+        points = 1
+        for axis in value.free:
+            points *= axis.extent
+        work += points * price(value.op) if value.op != "load" else points * 0.5
+    if isinstance(kernel, Product):
+        batch, m, n, k = kernel.sizes
+        work += batch * m * n * k / _MULTIPLY_ADDS
+    if isinstance(kernel, Convolution):
+        work += _multiply_adds(kernel) / _MULTIPLY_ADDS
+    return work
+
+
+def _multiply_adds(kernel: Convolution) -> int:
+    sizes = kernel.sizes
+    count = sizes.batch * sizes.groups * sizes.channels * sizes.filters
+    for n in (*sizes.places, *sizes.kernel):
+        count *= n
+    return count
+
+
+def fit(remaker: Remaker, room: int, arena: Callable[[Sequence[Kernel]], int]) -> list[Kernel]:
+    """Kernels whose temporaries need at most ``room`` bytes.
+
+    ``arena`` tells how many bytes kernels really need, which may be more than are alive at a time.
+
+    Raises
+    ------
+    MemoryError
+        If no way was found; its argument is the number of bytes that can be reached.
+    """
+    goal = room
+    for _ in range(_CORRECTIONS):
+        reached = remaker.shrink(goal)
+        kernels = remaker.remade()
+        needed = arena(kernels)
+        if needed <= room:
+            return kernels
+        if reached > goal:
+            break
+        goal -= needed - room
+    remaker.shrink(0)
+    kernels = remaker.remade()
+    needed = min(needed, arena(kernels))
+    if needed <= room:
+        return kernels
+    raise MemoryError(needed)

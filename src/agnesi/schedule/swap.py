@@ -1,0 +1,71 @@
+"""Kernels with some of their buffers exchanged for others of the same type and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store
+from agnesi.core.loops import Affine, Expr, atom_of, index, load, make
+
+
+def swapped(kernel: Any, others: Mapping[Buffer, Buffer], only: Buffer | None = None) -> Kernel:
+    """The kernel on other buffers; with ``only``, without its stores to anything else.
+
+    It must be a loop nest, a product or a convolution.
+    """
+    change = _Swap(others)
+    body = [
+        Store(others.get(s.buffer, s.buffer), change.index(s.offset), change(s.value))
+        for s in kernel.body if only is None or s.buffer is only
+    ]
+    waits = [others.get(b, b) for b in kernel.waits]
+    if isinstance(kernel, Nest):
+        return replace(kernel, body=body, waits=waits)
+    a, b = (_matrix(m, others) for m in (kernel.a, kernel.b))
+    return replace(kernel, a=a, b=b, body=body, waits=waits)
+
+
+def swappable(kernel: Kernel) -> bool:
+    """Whether :func:`swapped` can exchange its buffers."""
+    return isinstance(kernel, (Nest, Product, Convolution))
+
+
+def _matrix(m: Matrix, others: Mapping[Buffer, Buffer]) -> Matrix:
+    return replace(m, buffer=others.get(m.buffer, m.buffer))
+
+
+class _Swap:
+    """Rewrites expressions with some buffers replaced."""
+
+    def __init__(self, others: Mapping[Buffer, Buffer]) -> None:
+        self.others = others
+        self._done: dict[Expr, Expr] = {}
+
+    def index(self, at: Affine) -> Affine:
+        """An index after the replacement."""
+        if not at.atoms:
+            return at
+        result = Affine(at.const)
+        for atom, c in at.terms.items():
+            result = result + (atom_of(self(atom)) if isinstance(atom, Expr) else
+                               Affine(0, {atom: 1})) * c
+        return result
+
+    def __call__(self, value: Expr) -> Expr:
+        found = self._done.get(value)
+        if found is None:
+            found = self._done[value] = self._rebuilt(value)
+        return found
+
+    def _rebuilt(self, value: Expr) -> Expr:
+        if value.op == "load":
+            buffer, offset = value.param
+            return load(self.others.get(buffer, buffer), value.dtype, self.index(offset))
+        if value.op == "index":
+            return index(self.index(value.param))
+        if not value.args:
+            return value
+        args = tuple(self(a) for a in value.args)
+        return make(value.op, args, value.dtype, value.param, value.free)
