@@ -94,9 +94,8 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool) -> 
     if not single or dense.source.group != 1 or other != 1 or machine.lanes < 2:
         return None
     chunk = dense.groups
-    for parts in range(2, _UNITS + 1):  # channels are shared out in whole lines of memory
-        if dense.groups % (parts * 64 // machine.itemsize) == 0:
-            chunk = dense.groups // parts
+    while weight and chunk * machine.itemsize % 512 == 0:  # shared out in long runs
+        chunk //= 2
     packed = not (all(s.inside for s in dense.spans) and chunk % machine.lanes == 0)
     rows = Rows.at_most(dense.spans[2].count, 14 if machine.registers == 32 else 8)
     found = DepthwisePlan(dense, type_, machine.lanes, machine.itemsize, weight, packed, rows,
@@ -182,7 +181,7 @@ class Depthwise:
         d, h, w = self.dense.spans
         right = w.stride * layout.pixel
         tile = Tile(self.type, tuple(n * right for n in range(size)),
-                    (Column(0, piece.lanes, piece.active),), vectors=True)
+                    (Column(0, piece.lanes, piece.active),), vectors=True, kept=w.taps)
         at = b.mul(b.sub(y, box.y), i64(h.stride * layout.line))
         at = b.add(b.add(at, b.mul(x, i64(right))), channel)
         nest = [Turn(d.taps, layout.plane, h.taps * w.taps * plan.pitch),

@@ -11,6 +11,8 @@ from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.depthwise import Depthwise, DepthwisePlan, plan_depthwise
 from agnesi.codegen.conv.plan import Machine, WidePlan, plan_wide
 from agnesi.codegen.conv.point import as_product
+from agnesi.codegen.conv.rows import RowLanes
+from agnesi.codegen.conv.rowsplan import RowsPlan, plan_rows
 from agnesi.codegen.conv.weight import Weight
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
 from agnesi.codegen.conv.wide import Finish, Wide
@@ -21,9 +23,10 @@ from agnesi.core.kernels import Buffer, Convolution, Product
 
 _LONG = 40
 _PARALLEL_WORK = 600_000
+_SCATTERED = 1.5  # cycles to store one element away from its neighbours
 _BYTES = {"float32": 4, "float64": 8}
 Addresses = Callable[[Buffer], Value]
-Part = WidePlan | WeightPlan | DepthwisePlan | tuple[Product, GemmPlan]
+Part = WidePlan | WeightPlan | DepthwisePlan | RowsPlan | tuple[Product, GemmPlan]
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,25 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
         elif kernel.kind == "weight":
             parts.append(plan_weight(part, type_, machine))
         else:
-            parts.append(plan_wide(part, type_, machine, long))
+            parts.append(_plan_dense(part, type_, machine, long))
     return ConvPlan(kernel, sum(d.work for d in dense), tuple(parts))
+
+
+def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> WidePlan | RowsPlan:
+    """Lanes along channels or along rows, by what tiles and stores take."""
+    wide = plan_wide(dense, type_, machine, long)
+    if dense.depth == 0 or machine.lanes == 1:
+        return wide
+    rows = plan_rows(dense, type_, machine, long)
+    stores = dense.outputs * dense.groups * dense.batch
+    for span in dense.spans:
+        stores *= span.count
+    along = [dense.body[0].offset.terms.get(dense.axes[i], 1) == 1 for i in (2, 5)]
+    costs = [
+        plan.cycles + (0.0 if beside else _SCATTERED * stores)
+        for plan, beside in zip((wide, rows), along, strict=True)
+    ]
+    return wide if costs[0] <= costs[1] else rows
 
 
 def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Value,
@@ -91,6 +111,8 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
         finish = _finish(b, pointer, part.dense)
         if isinstance(part, DepthwisePlan):
             Depthwise(b, part, first, second, finish, scratch).emit(low, high)
+        elif isinstance(part, RowsPlan):
+            RowLanes(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, WeightPlan):
             Weight(b, part, first, second, finish, scratch).emit(low, high)
         else:

@@ -60,6 +60,7 @@ class WidePlan:
     panel_groups: int
     chunks: int
     spill: bool
+    cycles: float
 
     @property
     def panel_count(self) -> int:
@@ -130,6 +131,7 @@ def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     return WidePlan(
         dense, type_, machine.lanes, machine.itemsize, cut.panels, cut.lines, cut.rows, packed,
         line_blocks, row_blocks, groups, chunks, long_epilogue or dense.depth >= _SPILL_FROM,
+        cut.cost * dense.batch * dense.groups * dense.spans[0].count,
     )
 
 

@@ -13,7 +13,6 @@ from agnesi.codegen.gemm.tiling import Piece
 
 
 Taps = Sequence[tuple[int, int]]
-_KEPT = 9  # elements of the smaller operand that stay in registers through several taps
 
 
 class Turn(NamedTuple):
@@ -53,6 +52,7 @@ class Tile:
     columns: tuple[Column, ...]
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
+    kept: int = 0  # elements of the smaller operand that stay in registers through several taps
 
     def zeros(self) -> list[Value]:
         return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
@@ -120,7 +120,7 @@ class Tile:
                 found = self._load(b, at, self.columns[m])
             else:
                 found = b.splat(b.load(self.type, at, element_bytes(self.type)), lanes)
-            if len(known) < _KEPT:
+            if len(known) < self.kept:
                 known[offset] = found
         return lanes_from(b, found, 0, lanes)
 

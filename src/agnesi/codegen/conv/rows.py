@@ -1,0 +1,202 @@
+"""Dense convolutions with lanes along the rows of images, for few channels or channels first.
+
+The source is packed channel by channel with its borders; filters are broadcast.  With a stride,
+each packed line holds the positions of one remainder after the other, so that neighbours in a
+vector are neighbours in memory.
+"""
+
+from __future__ import annotations
+
+from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.conv.pack import clear, copy_run, copy_spread, pack_filters
+from agnesi.codegen.conv.rowsplan import RowsPlan
+from agnesi.codegen.conv.source import Box, inside
+from agnesi.codegen.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.conv.wide import Finish, tiles
+from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.gemm.operands import element_bytes
+from agnesi.codegen.gemm.tiling import Panel
+from agnesi.codegen.gemm.unit import share
+
+
+class PackedLines:
+    """Lines of a source, packed for lanes along them."""
+
+    def __init__(self, b: Builder, plan: RowsPlan, source: Value, target: Value) -> None:
+        self.b, self.plan, self.source, self.target = b, plan, source, target
+
+    def pack(self, box: Box) -> None:
+        """All channels, planes and lines that a block reads."""
+        b, plan = self.b, self.plan
+        dense = plan.dense
+        d, h, _ = dense.spans
+        n, c, *space = dense.source.strides
+        base = b.add(b.mul(box.group, i64(dense.source.group)), b.mul(box.image, i64(n)))
+        base = b.add(base, i64(dense.source.offset))
+        top = b.add(b.mul(box.y, i64(h.stride)), i64(h.origin))
+        places = b.sub(b.sub(box.y_end, box.y), i64(1))
+        lines = b.add(b.mul(places, i64(h.stride)), i64(h.reach))
+        first = b.add(b.mul(box.depth, i64(d.stride)), i64(d.origin))
+        with (
+            b.loop(i64(0), i64(dense.channels), nonempty=True) as channel,
+            b.loop(i64(0), i64(d.taps), nonempty=True) as plane,
+            b.loop(i64(0), lines, nonempty=True) as line,
+        ):
+            z = b.add(first, b.mul(plane.index, i64(d.step)))
+            y = b.add(top, line.index)
+            at = b.add(b.mul(channel.index, i64(plan.channel)),
+                       b.mul(plane.index, i64(plan.plane)))
+            at = b.add(at, b.mul(line.index, i64(plan.line)))
+            there = b.gep(plan.type, self.target, at)
+            valid = b.op("and", inside(b, d, z), inside(b, h, y))
+            at = b.add(base, b.mul(channel.index, i64(c)))
+            at = b.add(at, b.add(b.mul(z, i64(space[0])), b.mul(y, i64(space[1]))))
+            self._line(b.gep(plan.type, self.source, at), there, valid)
+
+    def _line(self, source: Value, target: Value, valid: Value) -> None:
+        """One line, remainder by remainder, with its borders."""
+        b, plan = self.b, self.plan
+        w, step = plan.dense.spans[2], plan.dense.source.strides[4]
+        bare = all(s.inside for s in plan.dense.spans)
+        for rest in range(w.stride):
+            start = max(0, -(-(-w.origin - rest) // w.stride))
+            stop = min(plan.part, max(start, (w.size - 1 - w.origin - rest) // w.stride + 1))
+            part = b.gep(plan.type, target, i64(rest * plan.part))
+            low = b.select(valid, i64(start), i64(0))
+            high = b.select(valid, i64(stop), i64(0))
+            if not bare:
+                clear(b, plan.type, part, low, plan.lanes)
+            at = i64((w.origin + rest + start * w.stride) * step)
+            here, count = b.gep(plan.type, source, at), b.sub(high, low)
+            there = b.gep(plan.type, part, low)
+            if step * w.stride == 1:
+                copy_run(b, plan.type, here, there, count, plan.lanes)
+            else:
+                copy_spread(b, plan.type, here, there, count, step * w.stride, plan.lanes)
+            if not bare:
+                clear(b, plan.type, b.gep(plan.type, part, high), b.sub(i64(plan.part), high),
+                      plan.lanes)
+
+    def tap(self, x: int) -> int:
+        """Where tap ``x`` of a line's first place is."""
+        w = self.plan.dense.spans[2]
+        beyond, rest = divmod(x * w.step, w.stride)
+        return rest * self.plan.part + beyond
+
+
+class RowLanes:
+    """Emits the units of one plan."""
+
+    def __init__(self, b: Builder, plan: RowsPlan, source: Value, filters: Value, finish: Finish,
+                 scratch: Value) -> None:
+        self.b, self.plan, self.finish = b, plan, finish
+        self.dense, self.type = plan.dense, plan.type
+        self.filters = filters
+        self.packed_b = scratch
+        self.packed_a = b.gep("i8", scratch, i64(plan.b_bytes))
+        self.sums = b.gep("i8", scratch, i64(plan.b_bytes + plan.a_bytes))
+        self.lines = PackedLines(b, plan, source, self.packed_a)
+
+    def emit(self, begin: Value, end: Value) -> None:
+        """Units [begin, end)."""
+        b, plan = self.b, self.plan
+        with b.loop(begin, end, carried=[i64(-1)]) as loop:
+            self.group, chunk = divide(b, loop.index, plan.chunks)
+            with b.when(b.icmp("ne", self.group, loop.carried[0])):
+                self._pack_filters()
+            low, high = share(b, plan.blocks, plan.chunks, chunk)
+            with b.loop(low, high) as block:
+                self._block(block.index)
+            loop.carry(self.group)
+
+    def _pack_filters(self) -> None:
+        b, plan, view = self.b, self.plan, self.dense.filters
+        at = b.add(b.mul(self.group, i64(view.group)), i64(view.offset))
+        taps = (s.taps for s in self.dense.spans)
+        pack_filters(b, self.type, b.gep(self.type, self.filters, at), view.strides,
+                     (self.dense.channels, *taps), self.dense.outputs, self.packed_b, plan.pitch,
+                     plan.lanes)
+
+    def _block(self, index: Value) -> None:
+        b, plan = self.b, self.plan
+        rest, down = divide(b, index, plan.line_blocks)
+        image, depth = divide(b, rest, self.dense.spans[0].count)
+        bounds = share(b, plan.lines.tiles, plan.line_blocks, down)
+        y, y_end = (plan.lines.start(b, t) for t in bounds)
+        box = Box(image, self.group, depth, y, y_end, i64(0), i64(self.dense.spans[2].count))
+        self.lines.pack(box)
+        everything = (i64(0), i64(plan.outs.tiles))
+        for tall, tops in tiles(b, plan.lines, bounds):
+            with tops as top:
+                for panel in plan.xs:
+                    stop = i64(panel.first + panel.count)
+                    with b.loop(i64(panel.first), stop, nonempty=True) as across:
+                        for wide, outs in tiles(b, plan.outs, everything):
+                            with outs as o:
+                                self._tile(box, panel, across.index, (tall, wide), top, o)
+
+    def _tile(self, box: Box, panel: Panel, across: Value, size: tuple[int, int], top: Value,
+              o: Value) -> None:
+        b, plan = self.b, self.plan
+        _, h, _ = self.dense.spans
+        tall, wide = size
+        x = b.mul(across, i64(plan.xs[0].columns))
+        down = h.stride * plan.line
+        columns = tuple(
+            Column(i * down + p.offset, p.lanes, p.active) for i in range(tall)
+            for p in panel.pieces
+        )
+        tile = Tile(self.type, tuple(range(wide)), columns,
+                    kept=plan.spare(wide * len(columns)))
+        at = b.add(b.mul(b.sub(top, box.y), i64(down)), x)
+        nest, taps = self._nest()
+        sums = tile.run(b, b.gep(self.type, self.packed_b, o),
+                        b.gep(self.type, self.packed_a, at), nest, tile.zeros(), taps)
+        if plan.spill:
+            self._spilled(box, panel, size, (o, top, x), sums)
+            return
+        for n in range(wide):
+            line = sums[n * len(columns):(n + 1) * len(columns)]
+            self._finish(box, panel, tall, (b.add(o, i64(n)), top, x), line)
+
+    def _nest(self) -> tuple[list[Turn], list[tuple[int, int]]]:
+        """Loops over channels and lines of taps; in them all taps of one line, or of several."""
+        plan, (d, h, w) = self.plan, self.dense.spans
+        row = self.dense.channels * plan.pitch
+        nest = [Turn(self.dense.channels, plan.pitch, plan.channel),
+                Turn(d.taps, h.taps * w.taps * row, plan.plane)]
+        lines = range(h.taps) if plan.unrolled else range(1)
+        if not plan.unrolled:
+            nest.append(Turn(h.taps, w.taps * row, plan.line * h.step))
+        taps = [
+            ((y * w.taps + x) * row, y * h.step * plan.line + self.lines.tap(x))
+            for y in lines for x in range(w.taps)
+        ]
+        return nest, taps
+
+    def _finish(self, box: Box, panel: Panel, tall: int, corner: tuple[Value, ...],
+                line: list[Value]) -> None:
+        b, pieces = self.b, panel.pieces
+        o, top, x = corner
+        for n, value in enumerate(line):
+            p = pieces[n % len(pieces)]
+            place = (box.image, self.group, o, box.depth, b.add(top, i64(n // len(pieces))),
+                     b.add(x, i64(p.offset)))
+            self.finish(value, place, 5, p.lanes, p.mask)
+
+    def _spilled(self, box: Box, panel: Panel, size: tuple[int, int], corner: tuple[Value, ...],
+                 sums: list[Value]) -> None:
+        """The sums through scratch, so that the epilogue is written out for one output only."""
+        b, align = self.b, element_bytes(self.type)
+        (tall, wide), (o, top, x) = size, corner
+        each = tall * len(panel.pieces)
+        for n, value in enumerate(sums):
+            b.store(value, b.gep(self.type, self.sums, i64(n * self.plan.lanes)), align)
+        with b.loop(i64(0), i64(wide), nonempty=True) as loop:
+            at = b.gep(self.type, self.sums, b.mul(loop.index, i64(each * self.plan.lanes)))
+            line = [
+                b.load(vector(self.type, panel.pieces[n % len(panel.pieces)].lanes),
+                       b.gep(self.type, at, i64(n * self.plan.lanes)), align)
+                for n in range(each)
+            ]
+            self._finish(box, panel, tall, (b.add(o, loop.index), top, x), line)

@@ -1,0 +1,136 @@
+"""How a convolution with lanes along rows is cut into tiles, blocks and units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
+from agnesi.codegen.conv.tiles import unit_cycles
+from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
+
+_UNITS = 16  # work units to aim for
+_CODE = 0.001  # each sum in the code counts as this share of the run time
+_UNROLL = 160  # multiply-adds of a tile that may be written out for several lines of taps
+_MANY = 12  # sums from which they go through scratch to the epilogue
+
+
+@dataclass(frozen=True)
+class RowsPlan:
+    """A dense convolution and how it is cut.
+
+    Tiles are some outputs by some lines by a panel of a line's places.  Unit ``u`` is (group,
+    chunk of blocks), the last fastest; block (image, plane, line block).
+    """
+
+    dense: Dense
+    type: str
+    lanes: int
+    itemsize: int
+    registers: int
+    outs: Rows
+    lines: Rows
+    xs: tuple[Panel, ...]
+    line_blocks: int
+    chunks: int
+    spill: bool
+    unrolled: bool
+    cycles: float
+
+    @property
+    def units(self) -> int:
+        return self.dense.groups * self.chunks
+
+    @property
+    def blocks(self) -> int:
+        return self.dense.batch * self.dense.spans[0].count * self.line_blocks
+
+    @property
+    def pitch(self) -> int:
+        """Elements of a packed tap and channel of the filters."""
+        last = pieces_of(self.dense.outputs, self.lanes)[-1]
+        return last.offset + last.lanes
+
+    @property
+    def part(self) -> int:
+        """Elements of a packed line that have the same remainder after the stride."""
+        w = self.dense.spans[2]
+        whole = -(-w.count // self.lanes) * self.lanes
+        return whole + (w.reach - 1) // w.stride
+
+    @property
+    def line(self) -> int:
+        return self.part * self.dense.spans[2].stride
+
+    @property
+    def plane(self) -> int:
+        h = self.dense.spans[1]
+        places = min(-(-self.lines.tiles // self.line_blocks) * self.lines.largest, h.count)
+        return ((places - 1) * h.stride + h.reach) * self.line
+
+    @property
+    def channel(self) -> int:
+        return self.dense.spans[0].taps * self.plane
+
+    def spare(self, sums: int) -> int:
+        """Registers that are left beside so many sums."""
+        return max(0, self.registers - sums - 2)
+
+    @property
+    def a_bytes(self) -> int:
+        return whole_lines((self.dense.channels * self.channel + self.lanes) * self.itemsize)
+
+    @property
+    def b_bytes(self) -> int:
+        return whole_lines((self.dense.depth * self.pitch + self.lanes) * self.itemsize)
+
+    @property
+    def scratch(self) -> int:
+        sums = self.outs.largest * self.lines.largest * len(self.xs[0].pieces) * self.lanes
+        return self.a_bytes + self.b_bytes + whole_lines(sums * self.itemsize)
+
+
+def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> RowsPlan:
+    """The cheapest cut for this machine."""
+    cost, outs, lines, xs = min(_cuts(dense, machine), key=lambda cut: cut[0])
+    h, w = dense.spans[1:]
+    sums = outs.largest * lines.largest * len(xs[0].pieces)
+    planes = dense.batch * dense.groups * dense.spans[0].count
+    plan = RowsPlan(dense, type_, machine.lanes, machine.itemsize, machine.registers, outs, lines,
+                    xs, 1, 1, long_epilogue or sums > _MANY, h.taps * w.taps * sums <= _UNROLL,
+                    cost * planes)
+    while plan.a_bytes > machine.l2 // 4 and plan.line_blocks < lines.tiles:
+        plan = replace(plan, line_blocks=plan.line_blocks + 1)
+    wanted = -(-_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
+    return replace(plan, chunks=min(plan.blocks, wanted))
+
+
+def _cuts(dense: Dense,
+          machine: Machine) -> Iterator[tuple[float, Rows, Rows, tuple[Panel, ...]]]:
+    _, h, w = dense.spans
+    most = machine.registers - 2
+    whole = -(-w.count // machine.lanes)
+    for vectors in range(1, min(4, whole) + 1):
+        xs = panels_of(w.count, vectors * machine.lanes, machine.lanes)
+        for tall in range(1, min(h.count, 6) + 1):
+            lines = Rows.at_most(h.count, tall)
+            for size in range(1, most // (vectors * tall) + 1):
+                outs = Rows.at_most(dense.outputs, size)
+                if outs.largest == size:
+                    yield _cost(dense, machine, outs, lines, xs), outs, lines, xs
+
+
+def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
+          xs: tuple[Panel, ...]) -> float:
+    total, code = 0.0, 0
+    for panel in xs:
+        units = sum(unit_cycles(p.lanes, machine.itemsize) for p in panel.pieces)
+        for tall, downs in sizes_of(lines):
+            for wide, times in sizes_of(outs):
+                sums = wide * tall * len(panel.pieces)
+                loads = 2 * units * tall + 0.5 * wide * tall * len(panel.pieces)
+                cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads
+                total += panel.count * downs * times * (dense.depth * cycles + 3 * sums + 40)
+                code += sums
+    return total * (1 + _CODE * code)
