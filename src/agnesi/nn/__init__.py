@@ -14,6 +14,12 @@ from agnesi.nn.linear import Conv2d as Conv2d
 from agnesi.nn.linear import Embedding as Embedding
 from agnesi.nn.linear import Linear as Linear
 from agnesi.nn.module import Module as Module
+from agnesi.nn.recurrent import GRU as GRU
+from agnesi.nn.recurrent import LSTM as LSTM
+from agnesi.nn.recurrent import RNN as RNN
+from agnesi.nn.recurrent import GRUCell as GRUCell
+from agnesi.nn.recurrent import LSTMCell as LSTMCell
+from agnesi.nn.recurrent import RNNCell as RNNCell
 from agnesi.nn.norms import BatchNorm1d as BatchNorm1d
 from agnesi.nn.norms import BatchNorm2d as BatchNorm2d
 from agnesi.nn.norms import BatchNorm3d as BatchNorm3d

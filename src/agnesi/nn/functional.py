@@ -13,6 +13,7 @@ from agnesi.ops.conv import conv3d as conv3d
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.explog import sigmoid as sigmoid
 from agnesi.ops.explog import softplus as softplus
+from agnesi.ops.gates import lstm as lstm
 from agnesi.ops.hyperbolic import tanh as tanh
 from agnesi.ops.linear import linear as linear
 from agnesi.ops.normalize import batch_norm as batch_norm
