@@ -57,3 +57,13 @@ def test_functions_that_change_state_give_detached_results() -> None:
         return y
 
     assert not step(x.detach()).requires_grad
+
+
+def test_derivatives_inside_are_not_recorded_for_arguments_that_ask_for_none():
+    step = ag.jit(ag.grad(lambda x: (x * x * x).sum()))
+    x = ag.tensor([1.0, 2.0])
+    assert not step(x).requires_grad
+    assert step.specialisations[-1].compiled.direct is not None
+    x.requires_grad_()
+    step(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 6 * x.numpy())

@@ -20,6 +20,7 @@ from agnesi.core.dispatch import current
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
 
@@ -95,7 +96,9 @@ class Version:
 
         They do not where the function changes state: it would be changed under the record.
         """
-        self.flows = [n.requires_grad for n in nodes[: len(self.tensors)]]
+        results = nodes[: len(self.tensors)]
+        flowing = _flowing(results)
+        self.flows = [n in flowing for n in results]
         self.pure = not updates and not any(r.written for r in trace.grads.values())
         self.records = self.pure and any(self.flows)
         self.parameters = [x for x, leaf in trace.leaves.values() if leaf.requires_grad]
@@ -206,6 +209,18 @@ class Version:
             if original is not values[i]:
                 np.copyto(original, values[i])
         return result
+
+
+def _flowing(results: Sequence[Any]) -> set[Any]:
+    """Nodes that carry gradient from a leaf which asks for it.
+
+    Others carry only what a derivative taken inside of the function asked for.
+    """
+    flowing: set[Any] = set()
+    for node in toposort(results, lambda n: not n.requires_grad):
+        if node.requires_grad and (node.op is None or any(n in flowing for n in node.inputs)):
+            flowing.add(node)
+    return flowing
 
 
 def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
