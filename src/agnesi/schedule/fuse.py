@@ -31,6 +31,7 @@ from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
+from agnesi.schedule.points import axes_of, in_turns, point, point_in
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
@@ -99,8 +100,8 @@ class _Fuser:
                 Callback([node], op=_Identity(), inputs=[self._buffer(base)], results=[target])
             )
             return
-        axes = _axes(node.shape)
-        at = _at(axes)
+        axes = axes_of(node.shape)
+        at = point(axes)
         value = self._read(node, frozenset())(*at)
         self.program.kernels.append(Nest([node], axes, [Store(target, target.place(at), value)]))
 
@@ -236,10 +237,10 @@ class _Fuser:
 
     def _nest(self, cluster: Cluster) -> None:
         inside = frozenset(id(r) for r in cluster.roots)
-        axes = _axes(cluster.widest.shape)
+        axes = axes_of(cluster.widest.shape)
         body = []
         for root in cluster.roots:
-            at = _at_of(root.shape, axes)
+            at = point_in(root.shape, axes)
             buffer = self._buffer(root)
             body.append(Store(buffer, buffer.place(at), self._read(root, inside)(*at)))
         self.program.kernels.append(Nest(list(cluster.roots), by_memory(axes, body), body))
@@ -252,10 +253,10 @@ class _Fuser:
             if 0 in part.shape:
                 continue
             if isinstance(part, Turns):
-                self.program.kernels.append(_in_turns(root, buffer, part))
+                self.program.kernels.append(in_turns(root, buffer, part))
                 continue
-            axes = _axes(part.shape)
-            at = _at(axes)
+            axes = axes_of(part.shape)
+            at = point(axes)
             target = tuple(
                 i * step + start for i, start, step in zip(at, part.start, part.step, strict=True)
             )
@@ -319,8 +320,8 @@ class _Fuser:
         if node.dtype.kind == "c":
             buffer = self._buffer(node)
             return Matrix(buffer, 0, buffer.strides)
-        axes = _axes(node.shape)
-        at = _at(axes)
+        axes = axes_of(node.shape)
+        at = point(axes)
         value = self._read(node, frozenset())(*at)
         if value.op == "load" and not value.param[1].atoms:
             buffer, offset = value.param
@@ -437,28 +438,6 @@ class _Fuser:
         return Matrix(copy, 0, tuple(place.terms.get(a, 0) for a in (*batch, *pair)))
 
 
-def _in_turns(root: Node, buffer: Buffer, part: Turns) -> Nest:
-    """The nest that writes elements of a root in order."""
-    axes = _axes(part.shape)
-    at = _at(axes)
-    place = part.place(at)
-    offset = buffer.place(place)
-    alone = {a for i in place if len(i.terms) == 1 for a in i.terms}
-    ordered = {a for a in axes if a.extent != 1 and (a not in alone or a.slot in part.order)}
-    # An axis that no place depends on writes one place again and again: let the place name it.
-    zero = loops.const(0, "int64")
-    pin = Affine(0, {
-        loops.call("multiply", loops.index(Affine(0, {a: 1})), zero): 1
-        for a in axes if a in ordered - offset.free
-    })
-
-    def element(i: At) -> Expr:
-        return loops.load(buffer, root.dtype.name, buffer.place(i) + pin)
-
-    value = part.value(Read(tuple(root.shape), root.dtype.name, element), at)
-    return Nest([root], axes, [Store(buffer, offset + pin, value)], frozenset(ordered))
-
-
 class _Identity:
     """Copies a complex result."""
 
@@ -487,24 +466,6 @@ def _uniform(node: Node) -> Any:
     if node.op is not None or node.value is None or node.handle is not None:
         return None
     return node.value.reshape(-1)[0].item() if node.value.size == 1 else None
-
-
-def _axes(shape: Sequence[Any]) -> tuple[Axis, ...]:
-    return tuple(Axis(d, n) for d, n in enumerate(shape))
-
-
-def _at(axes: tuple[Axis, ...]) -> At:
-    """The index of the point of the axes; axes of size 1 are always at 0."""
-    return tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
-
-
-def _at_of(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:
-    """Where a root stands at a point of a nest that may have more axes than it."""
-    full = [i for i, a in zip(_at(axes), axes, strict=True) if a.extent != 1]
-    result = []
-    for n in shape:
-        result.append(full.pop(0) if n != 1 else Affine())
-    return tuple(result)
 
 
 def _identity(body: list[Store], total: Buffer, at: At) -> bool:

@@ -1,0 +1,52 @@
+"""The axes of nests, the points that they run over, and nests that run over them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core import loops
+from agnesi.core.kernels import Buffer, Nest, Store
+from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
+from agnesi.core.node import Node
+
+
+def axes_of(shape: Sequence[Any]) -> tuple[Axis, ...]:
+    """One axis for each size."""
+    return tuple(Axis(d, n) for d, n in enumerate(shape))
+
+
+def point(axes: tuple[Axis, ...]) -> At:
+    """The index of the point of the axes; axes of size 1 are always at 0."""
+    return tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
+
+
+def point_in(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:
+    """Where a root stands at a point of a nest that may have more axes than it."""
+    full = [i for i, a in zip(point(axes), axes, strict=True) if a.extent != 1]
+    result = []
+    for n in shape:
+        result.append(full.pop(0) if n != 1 else Affine())
+    return tuple(result)
+
+
+def in_turns(root: Node, buffer: Buffer, part: Turns) -> Nest:
+    """The nest that writes elements of a root in order."""
+    axes = axes_of(part.shape)
+    at = point(axes)
+    place = part.place(at)
+    offset = buffer.place(place)
+    alone = {a for i in place if len(i.terms) == 1 for a in i.terms}
+    ordered = {a for a in axes if a.extent != 1 and (a not in alone or a.slot in part.order)}
+    # An axis that no place depends on writes one place again and again: let the place name it.
+    zero = loops.const(0, "int64")
+    pin = Affine(0, {
+        loops.call("multiply", loops.index(Affine(0, {a: 1})), zero): 1
+        for a in axes if a in ordered - offset.free
+    })
+
+    def element(i: At) -> Expr:
+        return loops.load(buffer, root.dtype.name, buffer.place(i) + pin)
+
+    value = part.value(Read(tuple(root.shape), root.dtype.name, element), at)
+    return Nest([root], axes, [Store(buffer, offset + pin, value)], frozenset(ordered))
