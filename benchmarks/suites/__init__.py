@@ -15,6 +15,8 @@ NAMES = (
     "convnets_small",
     "convnets",
     "language",
+    "scan",
+    "shapes",
     "compile",
     "imports",
     "eager_op",
