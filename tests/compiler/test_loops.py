@@ -333,6 +333,45 @@ def test_the_first_carry_is_left_alone():
     np.testing.assert_array_equal(start, [0, 0])
 
 
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_training_inside_of_a_loop(kind):
+    """An epoch is one scan: gradients are made and used up in each step, state is carried."""
+    x = rng().normal(size=(12, 4, 3)).astype("float32")
+    results = []
+    for way in WAYS[:3]:
+        ag.manual_seed(0)
+        net = ag.nn.Sequential(ag.nn.Linear(3, 5), ag.nn.Tanh(), ag.nn.Dropout(0.5),
+                               ag.nn.Linear(5, 1))
+        extra = {"momentum": 0.9} if kind == "SGD" else {}
+        optimizer = getattr(ag.optim, kind)(net.parameters(), lr=0.01, **extra)
+
+        def step(count, rows, net=net, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = ((net(rows) - rows.sum(-1, keepdims=True)) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return count + 1, loss
+
+        losses = [run(way, lambda x, step=step: ag.scan(step, 0, x), x)[1] for _ in range(2)]
+        results.append([*losses, *(p.numpy() for p in net.parameters())])
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_allclose(a, b, 1e-3, 1e-5)
+    assert results[0][1].mean() < results[0][0].mean()
+
+
+def test_gradients_that_a_body_forgets_are_forgotten():
+    w = ag.ones(2, requires_grad=True)
+    (w * w).sum().backward()
+
+    def step(c, r):
+        w.grad = None
+        return c, None
+
+    ag.jit(lambda x: ag.scan(step, (), x))(ag.ones((3, 2)))
+    assert w.grad is None
+
+
 # -- while and for ----------------------------------------------------------------------------
 def test_newton():
     def root(x):

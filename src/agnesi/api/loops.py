@@ -232,7 +232,10 @@ class Loop:
             carries = next_carries("scan", self.carry, following, ran=not rows)
             if shape is not None and its_shape != shape:
                 raise TypeError(
-                    at(f"scan: the results of two steps are different nests: {shape}, {its_shape}")
+                    at(
+                        "scan: the results of two steps are different nests: "
+                        f"{shape.paths('y')}, then {its_shape.paths('y')}"
+                    )
                 )
             shape = its_shape
             rows.append([snapshot(y) for y in leaves])

@@ -116,8 +116,9 @@ def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False) -> l
     if shape != carry.shape:
         raise TypeError(
             at(
-                f"{owner}: the carry begins as {carry.shape}, but the body returns {shape}; "
-                "return the same nest, with the next value of each leaf"
+                f"{owner}: the carry is a nest of {', '.join(carry.paths) or 'nothing'}, but the "
+                f"body returns one of {', '.join(shape.paths('next')) or 'nothing'}; return the "
+                "same nest, with the next value of each leaf"
             )
         )
     result: list[Any] = []

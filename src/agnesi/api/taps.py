@@ -9,6 +9,7 @@ from typing import Any
 from agnesi.api.loops import Loop
 from agnesi.api.nests import Nest, decision, is_symbolic
 from agnesi.api.traced import Row, chosen_graphs, tracing
+from agnesi.autodiff.bodies import BodyTrace
 from agnesi.compiler.valued import ValueDim
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
@@ -240,6 +241,14 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
     return n_steps if isinstance(n_steps, Dim) else operator.index(n_steps)
 
 
+def _is_compiling() -> bool:
+    """Whether all this runs inside of ``jit``, whose arguments are not declared inputs."""
+    trace = STATE.trace
+    while isinstance(trace, BodyTrace):
+        trace = trace.around
+    return trace is not None
+
+
 def _size(x: Tensor) -> Any:
     """The number of steps that a tensor tells."""
     if x.shape != () or x.dtype.kind not in "iu":
@@ -249,7 +258,7 @@ def _size(x: Tensor) -> Any:
     node: Any = x.node
     if node is not None and node.op is not None and node.op.name == "size":
         return node.op.size
-    if STATE.trace is not None or node.op is not None or constant_value(node) is not None:
+    if _is_compiling() or node.op is not None or constant_value(node) is not None:
         raise TypeError(
             at(
                 "scan: n_steps decides the size of the results, so it must be a number, a size "

@@ -14,7 +14,7 @@ from agnesi.compiler.trace import TRACES
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dims import Size
-from agnesi.core.dispatch import assign, current, graph_node
+from agnesi.core.dispatch import current, graph_node
 from agnesi.core.dtypes import fits
 from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, location
 from agnesi.core.graph import constant_value
@@ -115,7 +115,7 @@ def stores(owner: str, states: Sequence[Capture], values: Sequence[Tensor]) -> N
                     "the value, or take the updates of agnesi.symbolic.scan"
                 )
             )
-        assign(state.outer, value)
+        state.store(value)
 
 
 # -- scan -------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class TracedScan:
                 stop = [decision("scan", "what until() returns",
                                  self.until(self.carry.build(next_)))]
             ends = [current(t) for t in next_], [current(t) for t in (*ys, *stop)]
-            self.states = trace.states()
+            self.states, self.clear = trace.states(), trace.clear
         inner = [s.inner for s in self.states]
         body, captured = close(
             trace, [*rows, *carries, *inner, *given], [*ends[0], *(s.now for s in self.states),
@@ -168,6 +168,8 @@ class TracedScan:
             len(self.carry.tensors) + len(self.states), self.stacked, self.reverse,
             self.until is not None, self.count is not None,
         )
+        self.clear()
+        self.values: Sequence[Tensor] = ()
         if not op.outputs:
             return self.carry.build([]), self.result_shape.build([]), None
         found = applied(
@@ -203,6 +205,7 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
 
     tests, asked, test, trace, inner, nodes = again(attempt, carry)
     states = trace.states()
+    trace.clear()
     beside = [tests.captures[s.key].inner if s.key in tests.captures else s.inner for s in states]
     (first, second), captured = close_all([
         (tests, [*asked, *beside], test),
@@ -220,13 +223,13 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: N
     parts = [_branch(f, operands) for f in (then, otherwise)]
     shape, its_shape = parts[0][2], parts[1][2]
     if shape != its_shape:
-        raise TypeError(
-            at(f"cond: the branches return different nests: {shape} and {its_shape}")
-        )
+        raise _different("cond", "branches return", shape, its_shape)
     dtypes = _agreed("cond", shape.paths("the result"), parts[0][3], parts[1][3])
     changed: dict[Any, Capture] = {}
     for trace, *_ in parts:
         changed.update({s.key: s for s in trace.states()})
+        if trace.grads:
+            raise TraceError(at("cond: a branch changes gradients; call backward() outside"))
     closed = []
     for trace, inner, _, leaves in parts:
         with _within(trace):
@@ -248,9 +251,7 @@ def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
     """One of two nests of results that stand in the graph already; both become branches."""
     (first, shape), (second, its_shape) = tree.flatten(then), tree.flatten(otherwise)
     if shape != its_shape:
-        raise TypeError(
-            at(f"ifelse: the results are different nests: {shape} and {its_shape}")
-        )
+        raise _different("ifelse", "results have", shape, its_shape)
     dtypes = _agreed("ifelse", shape.paths("the result"), first, second)
     nodes = [
         [graph_node(as_tensor(y, d)) for y, d in zip(ys, dtypes, strict=True)]
@@ -262,6 +263,11 @@ def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
     bodies = [enclosed(leaves, ends) for ends in nodes]
     found = applied(Cond(*bodies), chosen, *map(symbol, leaves))
     return shape.build(found)
+
+
+def _different(owner: str, what: str, first: tree.Tree, second: tree.Tree) -> Exception:
+    told = [", ".join(shape.paths("result")) or "no leaf" for shape in (first, second)]
+    return TypeError(at(f"{owner}: the {what} different nests: {told[0]}, but {told[1]}"))
 
 
 def _branch(f: Function, operands: Nest) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import Item, node_of_type
+from agnesi.core.dispatch import Item, assign, node_of_type
 from agnesi.core.errors import TraceError, Where, at, user_where
 from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
 from agnesi.core.node import Node, toposort
@@ -24,23 +24,49 @@ def stand_in(shape: Any, dtype: Any, weak: bool = False, name: str | None = None
              where: Where = None) -> Tensor:
     """A free variable of a body; gradients flow through all that can carry them."""
     return symbol(Node(None, (), tuple(shape), dtype, weak, dtype.kind in "fc", where, name=name))
+_LEFT = (
+    "the body of a loop or branch leaves a gradient with {}; call backward() outside, or let each "
+    "step begin with zero_grad() and use the gradient up"
+)
 
 
 class Capture:
     """Something from outside that a body uses: the tensor there, and its stand-in inside."""
 
-    __slots__ = ("inner", "key", "now", "outer")
+    __slots__ = ("inner", "key", "now", "outer", "owner")
 
-    def __init__(self, key: Any, outer: Tensor, inner: Node) -> None:
+    def __init__(self, key: Any, outer: Tensor, inner: Node, owner: Tensor | None = None) -> None:
         self.key = key
         self.outer = outer
         self.inner = inner
         self.now = inner
+        self.owner = owner  # whose gradient it is, if it is one
 
     @property
     def changed(self) -> bool:
         """Whether the body changes it in place."""
         return self.now is not self.inner
+
+    def store(self, value: Tensor) -> None:
+        """Write back what it is behind the loop."""
+        if self.owner is None:
+            assign(self.outer, value)
+            return
+        self.owner.grad = None
+        self.owner.grad = value
+        _ = self.owner.grad  # the steps have used it up
+
+
+class _Gradient:
+    """What a body does with the ``grad`` of a tensor from outside; ``fresh`` if it begins anew."""
+
+    __slots__ = ("fresh", "now", "owner", "used")
+
+    def __init__(self, owner: Tensor, fresh: bool) -> None:
+        self.owner = owner
+        self.fresh = fresh
+        self.now: Any = None
+        self.used = False
 
 
 class BodyTrace:
@@ -56,6 +82,7 @@ class BodyTrace:
         self.captures: dict[Any, Capture] = {}
         self.inner: dict[int, tuple[Tensor, Node]] = {}
         self.restored: dict[int, tuple[Tensor, Node]] = {}
+        self.grads: dict[int, _Gradient] = {}
 
     def variable(self, x: Any, weak: bool = False) -> Tensor:
         """A free variable of the body, of the type of ``x``."""
@@ -94,6 +121,8 @@ class BodyTrace:
         if found is None:
             inner = stand_in(like.shape, like.dtype, like.weak, like.name, user_where(2)).node
             self.own.add(inner)  # type: ignore[arg-type]
+            if outer.data is not None and outer.requires_grad:
+                inner.handle = lambda: outer  # type: ignore[union-attr] # for backward()
             found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
         return found.inner
 
@@ -136,7 +165,8 @@ class BodyTrace:
         self.node_of(x)
         if x.requires_grad and not node.requires_grad:
             # A parameter that was assigned is a parameter again: its gradient starts here.
-            node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where)
+            node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
+                        handle=lambda: x)
         self.own.add(node)
         if id(x) in self.captures:
             self.captures[id(x)].now = node
@@ -156,6 +186,10 @@ class BodyTrace:
         """``t.grad`` inside the body."""
         if t.data is None:
             return t._grad
+        record = self.grads.get(id(t))
+        if record is not None:
+            record.used = True
+            return record.now
         return t._grad if self.around is None else self.around.read_grad(t)
 
     def write_grad(self, t: Tensor, grad: Any) -> None:
@@ -163,17 +197,31 @@ class BodyTrace:
         if t.data is None:
             t._grad = grad
             return
-        raise TraceError(
-            at(
-                f"the body of a loop or branch accumulates the gradient of {typed(t)}; call "
-                "backward() outside, or compute gradients inside with ag.grad(loss, [w, ...])"
-            )
-        )
+        record = self.grads.get(id(t))
+        if record is None:
+            record = self.grads[id(t)] = _Gradient(t, grad is None)
+        record.now, record.used = grad, False
 
     # -- results ------------------------------------------------------------------------------
     def states(self) -> list[Capture]:
-        """Tensors from outside that the body changes in place."""
-        return [c for c in self.captures.values() if c.changed]
+        """Tensors from outside that the body changes in place; gradients that it makes."""
+        found = [c for c in self.captures.values() if c.changed]
+        for record in self.grads.values():
+            if record.now is None:
+                continue
+            if not (record.fresh and record.used):
+                raise TraceError(at(_LEFT.format(typed(record.owner))))
+            inner: Any = stand_in(record.now.shape, record.now.dtype).node
+            made = Capture(("grad", id(record.owner)), record.owner, inner, record.owner)
+            made.now = record.now.node
+            found.append(made)
+        return found
+
+    def clear(self) -> None:
+        """Forget the gradients outside that the body makes forgotten."""
+        for record in self.grads.values():
+            if record.now is None:
+                record.owner.grad = None
 
     def restore(self) -> None:
         """Let symbols from outside that were changed stand for what they did before."""

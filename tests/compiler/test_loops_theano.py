@@ -1,0 +1,176 @@
+"""Loops in Theano's words: taps, updates, until, n_steps by value, ifelse."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_taps_of_outputs_and_sequences():
+    """``h[t] = x[t-1] * x[t+1] + h[t-1] + 0.5 h[t-3]``."""
+    x, first = T.dmatrix("x"), T.dmatrix("first")
+    h, updates = T.scan(
+        lambda before, after, old, last: before * after + last + 0.5 * old,
+        dict(input=x, taps=[-1, 1]), dict(initial=first, taps=[-3, -1]),
+    )
+    assert updates == {}
+    f = ag.function([x, first], [h, *T.grad((h * h).sum(), [x, first])])
+    a, b = rng().normal(size=(6, 2)), rng().normal(size=(3, 2))
+    rows = list(b)
+    for t in range(1, 5):
+        rows.append(a[t - 1] * a[t + 1] + rows[-1] + 0.5 * rows[-3])
+    value, *grads = f(a, b)
+    np.testing.assert_allclose(value, rows[3:])
+
+    def cost(x, first):
+        hs, _ = T.scan(
+            lambda before, after, old, last: before * after + last + 0.5 * old,
+            dict(input=x, taps=[-1, 1]), dict(initial=first, taps=[-3, -1]),
+        )
+        return (hs * hs).sum()
+
+    ag.testing.check_grads(cost, [a, b], order=2)
+    for g, e in zip(grads, ag.grad(cost, argnums=(0, 1))(ag.tensor(a), ag.tensor(b)), strict=True):
+        np.testing.assert_allclose(g, e, 1e-10)
+
+
+def test_several_outputs_and_their_order():
+    x = T.dvector("x")
+    (doubled, total), _ = T.scan(lambda r, c, k: [r * k, c + r], x, [None, 0.0], [3.0])
+    f = ag.function([x], [doubled, total])
+    a = rng().normal(size=5)
+    for got, expected in zip(f(a), (a * 3, a.cumsum()), strict=True):
+        np.testing.assert_allclose(got, expected)
+
+
+def test_the_shorter_sequence_decides():
+    a, b = np.arange(5.0), np.arange(3.0)
+    sums, _ = T.scan(lambda x, y: x + y, [ag.tensor(a), ag.tensor(b)])
+    np.testing.assert_array_equal(sums, [0, 2, 4])
+
+
+def test_backwards_is_in_the_order_of_the_steps():
+    x = ag.tensor(np.arange(4.0))
+    sums, _ = T.scan(lambda r, c: c + r, x, 0.0, go_backwards=True)
+    np.testing.assert_array_equal(sums, [3, 5, 6, 6])
+    some, _ = T.scan(lambda r, c: c + r, x, 0.0, n_steps=2, go_backwards=True)
+    np.testing.assert_array_equal(some, [3, 5])
+
+
+def test_n_steps_is_the_value_of_an_input():
+    a, k = T.dmatrix("a"), T.lscalar("k")
+    powers, _ = T.scan(lambda p, a: p @ a, outputs_info=T.identity_like(a), non_sequences=a,
+                       n_steps=k, strict=True)
+    f = ag.function([a, k], [powers[-1], T.grad(powers[-1].sum(), a), powers])
+    m = rng().normal(size=(2, 2))
+    for n in (1, 3, 7, 3):
+        last, slope, rows = f(m, n)
+        np.testing.assert_allclose(last, np.linalg.matrix_power(m, n))
+        eps = 1e-6
+        for i, j in np.ndindex(2, 2):
+            e = np.zeros((2, 2))
+            e[i, j] = eps
+            up, down = (np.linalg.matrix_power(m + s * e, n).sum() for s in (1, -1))
+            np.testing.assert_allclose(slope[i, j], (up - down) / (2 * eps), 1e-5, 1e-7)
+        assert rows.shape == (n, 2, 2)
+
+
+def test_n_steps_inside_of_a_loop():
+    """The inner loop's number of steps is an input of the whole."""
+    x, k = T.dvector("x"), T.lscalar("k")
+
+    def row(r):
+        powers, _ = T.scan(lambda p, b: p * b, outputs_info=T.ones_like(r), non_sequences=r,
+                           n_steps=k)
+        return powers[-1]
+
+    y, _ = T.scan(row, x)
+    f = ag.function([x, k], y, optimizer="None")
+    with ag.config(compile=False):
+        for n in (1, 3):
+            np.testing.assert_allclose(f([1.0, 2.0, 3.0], n), np.array([1.0, 2, 3]) ** n)
+
+
+def test_n_steps_is_a_size():
+    x = T.dmatrix("x")
+    powers, _ = T.scan(lambda p: p * 2, outputs_info=1.0, n_steps=x.shape[1])
+    f = ag.function([x], powers)
+    for n in (1, 4):
+        np.testing.assert_array_equal(f(np.zeros((2, n))), 2.0 ** np.arange(1, n + 1))
+
+
+def test_until():
+    limit = T.dscalar("limit")
+    powers, _ = T.scan(lambda p: (p * 2, T.until(p * 2 > limit)), outputs_info=1.0, n_steps=8)
+    f = ag.function([limit], powers)
+    np.testing.assert_array_equal(f(20.0), [2, 4, 8, 16, 32, 32, 32, 32])
+    np.testing.assert_array_equal(f(0.0), [2] * 8)
+    np.testing.assert_array_equal(f(1e9)[-1], 256)
+
+
+def test_newton_until_it_stands_still():
+    a = T.dscalar("a")
+
+    def step(x):
+        better = 0.5 * (x + a / x)
+        return better, T.until(abs(better - x) < 1e-12)
+
+    roots, _ = T.scan(step, outputs_info=a, n_steps=100)
+    f = ag.function([a], [roots[-1], T.grad(roots[-1], a)])
+    for value in (2.0, 9.0, 1e6):
+        root, slope = f(value)
+        np.testing.assert_allclose((root, slope), (value**0.5, 0.5 / value**0.5), 1e-8)
+
+
+def test_updates_of_shared_variables():
+    x, total = T.dmatrix("x"), ag.shared(np.zeros(2), "total")
+    rows, updates = T.scan(lambda r: (total * 1, {total: total + r}), x)
+    f = ag.function([x], rows, updates=updates)
+    a = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(f(a), [[0, 0], [0, 1], [2, 4]])
+    np.testing.assert_array_equal(total.get_value(), [6, 9])
+    np.testing.assert_array_equal(f(a)[0], [6, 9])
+
+
+def test_updates_of_random_numbers():
+    x = T.dmatrix("x")
+    noise, updates = T.scan(lambda r: r + ag.random.uniform(2, dtype="float64"), x)
+    f = ag.function([x], noise, updates=updates)
+    ag.manual_seed(0)
+    compiled = [f(np.zeros((3, 2))) for _ in range(2)]
+    ag.manual_seed(0)
+    eager = [
+        T.scan(lambda r: r + ag.random.uniform(2, dtype="float64"), ag.zeros((3, 2)))[0].numpy()
+        for _ in range(2)
+    ]
+    np.testing.assert_allclose(compiled, eager)
+    assert len(np.unique(compiled)) == 12
+
+
+def test_truncated_gradients():
+    x = T.dvector("x")
+    h, _ = T.scan(lambda r, c: T.sin(c + r), x, T.zeros_like(x[0]), truncate_gradient=2)
+    f = ag.function([x], T.grad(h.sum(), x))
+    g = f(np.arange(5.0))
+    assert (g[:3] == 0).all() and (g[3:] != 0).all()
+
+
+@pytest.mark.parametrize("value", [2.0, -2.0])
+def test_ifelse(value):
+    x = T.dscalar("x")
+    y, z = T.ifelse(x > 0, [x * x, T.exp(x)], [-x, x * 3])
+    f = ag.function([x], [y, z, *(T.grad(v, x) for v in (y, z))])
+    expected = (4, np.exp(2), 4, np.exp(2)) if value > 0 else (2, -6, -1, 3)
+    np.testing.assert_allclose(f(value), expected)
+
+
+def test_ifelse_of_numbers_and_values():
+    assert T.ifelse(ag.tensor(0), 1, 2) == 2
+    n = T.lscalar("n")
+    f = ag.function([n], T.ifelse(n, n * 2, 7))
+    assert (f(3), f(0)) == (6, 7)
