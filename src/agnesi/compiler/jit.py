@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
@@ -103,43 +103,32 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""
-        key = (tree, tuple(map(kind_of, leaves)), STATE.recording, config.default_float)
+        kinds = tuple(map(kind_of, leaves))
+        key = (tree, kinds, STATE.recording, config.default_float)
+        rest = (tree, tuple(map(_kind_but_size, kinds)), *key[2:])
+        sizes, growing = leading(leaves), self._growing.setdefault(rest, Growing())
         known = self._made.get(key, [])
-        for found in reversed(known):
-            if found.valid():
-                return found
+        found = growing.find(sizes, Version.valid) or next(
+            (v for v in reversed(known) if v.valid()), None
+        )
+        if found is not None:
+            return found
         cause = self._cause(key, bool(known))
+        grown = None
         if not known:
-            growing, general = self._general(key, cause, leaves, tree)
-            if general is not None:
-                return general
-            made = Version(self, leaves, tree)
-            growing.learn(leading(leaves))
-            cause += f"; no version for all sizes: {growing.refused}" if growing.refused else ""
+            grown = growing.grow(sizes, lambda pattern: Version(self, leaves, tree, pattern))
+        if grown is not None:
+            pattern, made = grown
+            kinds = tuple(map(_kind_with, kinds, pattern))
+            cause += f"; {told(pattern)}"
         else:
             made = Version(self, leaves, tree)
+            growing.learn(sizes)
+            cause += f"; no version for all sizes: {growing.refused}" if growing.refused else ""
+            self._made[key] = [*known[1 - _KEPT :], made]
         self._newest = key
-        self._made[key] = [*known[1 - _KEPT :], made]
-        self._note(made.compiled, _signature(map(kind_of, leaves)), cause, made.seconds)
+        self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
         return made
-
-    def _general(self, key: Any, cause: str, leaves: Sequence[Any],
-                 tree: Tree) -> tuple[Growing[Version], Version | None]:
-        """A version in which sizes are run-time values, if there can be one."""
-        sizes = leading(leaves)
-        rest = (tree, tuple(_kind_but_size(k) for k in key[1]), *key[2:])
-        growing = self._growing.setdefault(rest, Growing())
-        found = growing.find(sizes, Version.valid)
-        if found is not None:
-            return growing, found
-        grown = growing.grow(sizes, lambda pattern: Version(self, leaves, tree, pattern))
-        if grown is None:
-            return growing, None
-        pattern, made = grown
-        self._newest = key
-        signature = _signature(map(_kind_with, key[1], pattern))
-        self._note(made.compiled, signature, f"{cause}; {told(pattern)}", made.seconds)
-        return growing, made
 
     def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
         """Another function, compiled with the same settings."""
@@ -207,10 +196,6 @@ def _kind_with(kind: Any, size: Any) -> Any:
         return kind
     name, dtype, shape, grad = kind
     return name, dtype, (size, *shape[1:]), grad
-
-
-def _signature(kinds: Iterable[Any]) -> str:
-    return ", ".join(map(_told, kinds))
 
 
 def _told(kind: Any) -> str:

@@ -16,6 +16,7 @@ from agnesi.core.errors import TraceError, at
 
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
+_SCHEDULER = __name__.partition(".")[0] + ".schedule."
 _OWN = __name__.partition(".")[0] + "."
 
 
@@ -104,21 +105,16 @@ class Extent(Dim):
         return super().__repr__()
 
     def __lt__(self, other: Any) -> bool:
-        low, high = _span(_minus(self, other))
-        if high is not None and high < 0:
-            return True
-        if low is not None and low >= 0:
-            return False
-        raise _unknown(f"{self} < {other}", SmallSizeError)
-
-    def __ge__(self, other: Any) -> bool:
-        return not self < other
+        return _is_negative(_minus(self, other), self, other)
 
     def __gt__(self, other: Any) -> bool:
-        return -self < _times(other, -1)
+        return _is_negative(_minus(other, self), other, self)
+
+    def __ge__(self, other: Any) -> bool:
+        return not _is_negative(_minus(self, other), self, other)
 
     def __le__(self, other: Any) -> bool:
-        return not self > other
+        return not _is_negative(_minus(other, self), other, self)
 
     def __bool__(self) -> bool:
         if self.least is not None and self.least > 0:
@@ -340,6 +336,18 @@ def _span(n: Size) -> tuple[int | None, int | None]:
     if isinstance(n, Extent):
         return n.least, n.most
     return n, n  # type: ignore[return-value]
+
+
+def _is_negative(difference: Size, a: Any, b: Any) -> bool:
+    """Whether ``a < b``; the scheduler, whose decisions only matter for speed, gets a guess."""
+    low, high = _span(difference)
+    if high is not None and high < 0:
+        return True
+    if low is not None and low >= 0:
+        return False
+    if sys._getframe(2).f_globals.get("__name__", "").startswith(_SCHEDULER):
+        return guess(difference) < 0
+    raise _unknown(f"{a} < {b}", SmallSizeError)
 
 
 # -- text and errors ------------------------------------------------------------------------

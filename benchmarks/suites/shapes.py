@@ -1,0 +1,116 @@
+"""Batch sizes that change from call to call: one pass over 100 of them, compiling included.
+
+Then passes again, where nothing is left to compile; and versions for all sizes against versions
+for each size.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.harness import OURS, Context, Result
+from benchmarks.suites import _mlp
+
+TITLE = "100 batch sizes"
+THREADS = (1,)
+MOST_COMPILES = 3
+ROUNDS = 5
+NET = (784, 500, 10)
+
+Make = Callable[[], Callable[..., Any]]
+Batches = list[tuple[np.ndarray, np.ndarray]]
+
+
+def run(context: Context) -> list[Result]:
+    sizes = range(1, 101, 5 if context.quick else 1)
+    rng = np.random.default_rng(0)
+    batches = [
+        (rng.standard_normal((n, NET[0])).astype(np.float32), rng.integers(0, NET[-1], n))
+        for n in rng.permutation(sizes)
+    ]
+    problem = _mlp.make(NET, 1)
+    return [
+        *_measured(context, "tanh and softmax", batches, _rows_makers()),
+        *_measured(context, "MLP step 784-500-10", batches, {
+            OURS: lambda: peers.agnesi().jit(_mlp.agnesi_step(problem)),
+            "torch": lambda: _torched(_mlp.torch_step(problem)),
+            "torch.compile": lambda: _torched(_mlp.torch_compiled_step(problem)),
+            "jax": lambda: _mlp.jax_step(problem),
+        }),
+    ]  # fmt: skip
+
+
+def _rows_makers() -> dict[str, Make]:
+    def ours() -> Any:
+        ag = peers.agnesi()
+        return ag.jit(lambda x, y: ag.softmax(ag.tanh(x), axis=1))
+
+    def torch_rows(x: Any, y: Any) -> Any:
+        return peers.torch().softmax(peers.torch().tanh(x), 1)
+
+    def jax_rows() -> Any:
+        jax = peers.jax()
+        return peers.jax_waiting(lambda x, y: jax.nn.softmax(jax.numpy.tanh(x), axis=1))
+
+    return {
+        OURS: ours,
+        "torch": lambda: _torched(torch_rows),
+        "torch.compile": lambda: _torched(peers.torch().compile(torch_rows)),
+        "jax": jax_rows,
+    }
+
+
+def _torched(step: Callable[..., Any]) -> Callable[..., Any]:
+    torch = peers.torch()
+    return lambda x, y: step(torch.from_numpy(x), torch.from_numpy(y))
+
+
+def _measured(
+    context: Context, name: str, batches: Batches, makers: dict[str, Make]
+) -> Iterator[Result]:
+    first = Result.empty(context, f"{name}, first pass", goal=1.0, rivals=("jax", "torch.compile"))
+    again = Result.empty(context, f"{name}, again", goal=1.0)
+    ready = {}
+    for library, make in makers.items():
+        context.note(f"{name}: {library}")
+        try:
+            step = make()
+            first.add(library, [_pass([step] * len(batches), batches)])
+            ready[library] = [step] * len(batches)
+        except Exception as error:  # a peer's own failure must not end the run; it is reported
+            first.absent[library] = again.absent[library] = f"{type(error).__name__}: {error}"
+    ours = ready[OURS][0]
+    compiles = len(ours.specialisations)
+    if compiles > MOST_COMPILES:
+        first.absent[OURS] = f"{compiles} compiles"
+        del first.seconds[OURS]
+    for library, samples in _in_turn(ready, batches).items():
+        again.add(library, samples)
+    own = Result.empty(context, f"{name}, against versions of their own", goal=0.95)
+    steps = [makers[OURS]() for _ in batches]
+    _pass(steps, batches)
+    both = {OURS: ready[OURS], "specialised": steps}
+    for library, samples in _in_turn(both, batches).items():
+        own.add(library, samples)
+    return iter((first, again, own))
+
+
+def _in_turn(ready: dict[str, list[Any]], batches: Batches) -> dict[str, list[float]]:
+    samples: dict[str, list[float]] = {name: [] for name in ready}
+    for _ in range(ROUNDS):
+        for name, steps in ready.items():
+            samples[name].append(_pass(steps, batches))
+    return samples
+
+
+def _pass(steps: Sequence[Callable[..., Any]], batches: Batches) -> float:
+    """Seconds for a step on each batch."""
+    start = time.perf_counter()
+    for step, (x, y) in zip(steps, batches, strict=True):
+        np.asarray(step(x, y))
+    return time.perf_counter() - start
