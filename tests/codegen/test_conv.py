@@ -1,0 +1,222 @@
+"""Generated convolutions against the operations' NumPy values: kinds, sizes, layouts, fusion."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("llvmlite.binding")
+
+from agnesi.codegen.conv import plan_convolution, preferred  # noqa: E402
+from agnesi.codegen.program import Machine  # noqa: E402
+from agnesi.core.kernels import ConvSizes  # noqa: E402
+from agnesi.core.loops import call, const  # noqa: E402
+from agnesi.runtime import threads  # noqa: E402
+from tests.codegen.conv_kernels import (  # noqa: E402
+    Runnable,
+    conv_sizes,
+    host,
+    ordered,
+    reference,
+    shapes,
+)
+
+KINDS = ("forward", "input", "weight")
+
+
+def _orders(kind: str, sizes: ConvSizes, layout: str) -> tuple[tuple[int, ...] | None, ...]:
+    """Memory orders of both operands and the result."""
+    if layout == "first":
+        return None, None, None
+    rank = len(sizes.kernel)
+    space = tuple(range(2, 2 + rank))
+    last, filters = (0, *space, 1), (*space, 1, 0)
+    if layout == "mixed":
+        return (1, *space, 0), None, last if kind != "weight" else filters
+    return {"forward": (last, filters, last), "input": (last, (*space, 0, 1), last),
+            "weight": (last, last, filters)}[kind]
+
+
+def _guarded(shape: tuple[int, ...], dtype: str, order: tuple[int, ...] | None) -> np.ndarray:
+    """Memory for a result in the middle of memory that must stay as it is."""
+    size = int(np.prod(shape))
+    room = np.full(size + 128, 77, dtype)
+    if order is None:
+        return room[64:-64].reshape(shape)
+    inner = room[64:-64].reshape([shape[i] for i in order])
+    return inner.transpose(np.argsort(order))
+
+
+def _check(kind: str, sizes: ConvSizes, layout: str = "last", dtype: str = "float32",
+           where: Machine | None = None) -> Runnable:
+    rng = np.random.default_rng(hash((sizes.image, sizes.kernel, sizes.filters)) % 1000)
+    first, second, result = shapes(kind, sizes)
+    orders = _orders(kind, sizes, layout)
+    a = ordered(rng.standard_normal(first).astype(dtype), orders[0])
+    b = ordered(rng.standard_normal(second).astype(dtype), orders[1])
+    out = _guarded(result, dtype, orders[2])
+    run = Runnable(kind, sizes, a, b, out, where)
+    got, exact = run(), reference(kind, sizes, a.astype(np.float64), b.astype(np.float64))
+    terms = max(1, a.size * b.size // max(1, out.size)) ** 0.5
+    bound = 20 * np.finfo(dtype).eps * (1 + np.sqrt(terms))
+    np.testing.assert_allclose(got, exact, rtol=bound, atol=bound * max(1, np.abs(exact).max()))
+    room = out
+    while room.base is not None:
+        room = room.base
+    assert (room[:64] == 77).all() and (room[-64:] == 77).all()
+    return run
+
+
+CASES = {
+    "valid": conv_sizes(3, 1, 5, 20, (9, 11), (3, 3), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    "same": conv_sizes(2, 1, 16, 33, (14, 14), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+    "wide border": conv_sizes(1, 1, 3, 18, (5, 6), (3, 2), (1, 1), (1, 1), ((4, 3), (2, 5))),
+    "strided": conv_sizes(2, 1, 16, 35, (12, 13), (5, 3), (2, 3), (1, 1), ((1, 2), (0, 1))),
+    "stride beyond": conv_sizes(2, 1, 12, 17, (10, 11), (2, 1), (3, 4), (1, 1), ((0, 0), (0, 0))),
+    "dilated": conv_sizes(1, 2, 13, 17, (12, 10), (3, 3), (1, 1), (2, 3), ((2, 2), (3, 3))),
+    "both": conv_sizes(1, 1, 4, 9, (13, 14), (3, 3), (2, 2), (3, 2), ((1, 2), (2, 2))),
+    "point": conv_sizes(3, 1, 40, 24, (7, 7), (1, 1), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    "point strided": conv_sizes(2, 1, 20, 17, (9, 8), (1, 1), (2, 2), (1, 1), ((0, 0), (0, 0))),
+    "point border": conv_sizes(2, 1, 20, 17, (4, 5), (1, 1), (2, 2), (1, 1), ((1, 0), (1, 2))),
+    "groups": conv_sizes(2, 3, 4, 5, (9, 11), (3, 3), (1, 2), (1, 1), ((1, 1), (1, 1))),
+    "depthwise": conv_sizes(2, 37, 1, 1, (9, 18), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+    "depthwise strided": conv_sizes(1, 64, 1, 1, (9, 11), (3, 5), (2, 2), (1, 2), ((1, 0), (3, 2))),
+    "depthwise inside": conv_sizes(1, 32, 1, 1, (8, 9), (3, 3), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    "multiplied": conv_sizes(2, 6, 1, 3, (8, 9), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+    "few maps": conv_sizes(2, 1, 1, 6, (16, 40), (5, 5), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    "first layer": conv_sizes(1, 1, 3, 32, (23, 22), (7, 7), (2, 2), (1, 1), ((3, 3), (3, 3))),
+    "one place": conv_sizes(2, 1, 24, 40, (4, 5), (4, 5), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    "line": conv_sizes(3, 1, 9, 20, (50,), (5,), (1,), (1,), ((2, 2),)),
+    "line strided": conv_sizes(2, 1, 16, 8, (61,), (9,), (4,), (2,), ((3, 1),)),
+    "volume": conv_sizes(2, 1, 6, 18, (5, 6, 7), (3, 2, 3), (1, 1, 1), (1, 1, 1), ((1, 1),) * 3),
+    "volume strided": conv_sizes(1, 1, 12, 10, (6, 5, 9), (2, 3, 3), (2, 1, 2), (1, 2, 1),
+                                 ((0, 1), (2, 2), (1, 1))),
+}
+
+
+@pytest.mark.parametrize("layout", ["last", "first", "mixed"])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_cases(kind: str, case: str, layout: str) -> None:
+    _check(kind, CASES[case], layout)
+
+
+@pytest.mark.parametrize("vector_bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_types_and_widths(kind: str, dtype: str, vector_bits: int) -> None:
+    for case in ("same", "strided", "depthwise", "groups", "few maps"):
+        for layout in ("last", "first"):
+            _check(kind, CASES[case], layout, dtype, host(vector_bits))
+
+
+@pytest.mark.parametrize("layout", ["last", "first"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_caches(kind: str, layout: str) -> None:
+    """Blocks of images, lines and rows."""
+    for case in ("same", "dilated", "depthwise", "few maps", "line", "volume"):
+        _check(kind, CASES[case], layout, where=host(l1=1024, l2=4096))
+    long = conv_sizes(2, 1, 8, 24, (400,), (5,), (1,), (1,), ((2, 2),))
+    _check(kind, long, layout, where=host(l1=1024, l2=4096))
+
+
+axis = st.tuples(st.integers(1, 9), st.integers(1, 4), st.integers(1, 3), st.integers(1, 3),
+                 st.integers(0, 4), st.integers(0, 4))
+
+
+@st.composite
+def _some_sizes(draw: st.DrawFn) -> ConvSizes:
+    axes = draw(st.lists(axis, min_size=1, max_size=3))
+    image, kernel, stride, dilation, padding = [], [], [], [], []
+    for n, k, s, d, low, high in axes:
+        short = d * (k - 1) + 1 - n - low - high
+        image.append(n + max(0, short))
+        kernel.append(k)
+        stride.append(s)
+        dilation.append(d)
+        padding.append((low, high))
+    groups, channels = draw(st.integers(1, 3)), draw(st.integers(1, 19))
+    return conv_sizes(draw(st.integers(1, 3)), groups, channels, draw(st.integers(1, 35)), image,
+                      kernel, stride, dilation, padding)
+
+
+@settings(deadline=None, max_examples=40)
+@given(_some_sizes(), st.sampled_from(KINDS), st.sampled_from(["last", "first", "mixed"]),
+       st.sampled_from(["float32", "float64"]))
+def test_any_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: str) -> None:
+    _check(kind, sizes, layout, dtype)
+
+
+@pytest.mark.parametrize("case", ["same", "strided", "depthwise", "few maps", "point", "groups"])
+@pytest.mark.parametrize("layout", ["last", "first"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_epilogues(kind: str, layout: str, case: str) -> None:
+    """``relu(sum * scale + old)``, as layers and updates have it, and a long one."""
+    sizes = CASES[case]
+    rng = np.random.default_rng(1)
+    first, second, result = shapes(kind, sizes)
+    orders = _orders(kind, sizes, layout)
+    a, b, old, scale = (
+        ordered(rng.standard_normal(s).astype("f"), o)
+        for s, o in zip((first, second, result, (1, result[1], *(1,) * (len(result) - 2))),
+                        (*orders, None), strict=True)
+    )
+    exact = reference(kind, sizes, a.astype(float), b.astype(float)) * scale + old
+
+    def relu(total, before, factor):
+        value = call("add", call("multiply", total, factor), before)
+        return call("maximum", value, const(0.0, "float32"))
+
+    got = Runnable(kind, sizes, a, b, old.copy(order="K"), None, relu, [scale])()
+    np.testing.assert_allclose(got, np.maximum(exact, 0), rtol=1e-4, atol=1e-4 * abs(exact).max())
+
+    def long(total, before, factor):
+        return call("tanh", call("sin", call("add", call("multiply", total, factor), before)))
+
+    got = Runnable(kind, sizes, a, b, old.copy(order="K"), None, long, [scale])()
+    np.testing.assert_allclose(got, np.tanh(np.sin(exact)), atol=2e-4 * max(1, abs(exact).max()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_do_not_change_results(kind: str) -> None:
+    before = threads.get_num_threads()
+    cases = [conv_sizes(4, 1, 32, 64, (28, 28), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+             conv_sizes(4, 64, 1, 1, (56, 56), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+             conv_sizes(8, 1, 64, 64, (14, 14), (1, 1), (1, 1), (1, 1), ((0, 0), (0, 0)))]
+    try:
+        for (n, sizes), layout in itertools.product(enumerate(cases), ("last", "first")):
+            results = []
+            for count in (1, 2, 3):
+                threads.set_num_threads(count)
+                run = _check(kind, sizes, layout)
+                assert run.steps[0].parallel or (kind, n) == ("weight", 1)
+                results.append(run.arrays[2].copy())
+            np.testing.assert_array_equal(results[0], results[1])
+            np.testing.assert_array_equal(results[0], results[2])
+    finally:
+        threads.set_num_threads(before)
+
+
+def test_a_point_is_a_product() -> None:
+    run = _check("forward", CASES["point"])
+    here = host()
+    plan = plan_convolution(run.kernel, vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
+                            l3=here.l3)
+    assert isinstance(plan.parts[0], tuple)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_preferred_orders(kind: str) -> None:
+    wide, narrow = CASES["same"], CASES["few maps"]
+    best = preferred(kind, wide, vector_bits=512)[0]
+    assert best.first[1:] == (2, 3, 1)
+    for sizes in (wide, narrow, CASES["line"], CASES["volume"]):
+        for option in preferred(kind, sizes, vector_bits=512):
+            first, second, result = shapes(kind, sizes)
+            assert [sorted(o) for o in (option.first, option.second, option.result)] == [
+                list(range(len(s))) for s in (first, second, result)]
+            assert option.cycles > 0
