@@ -62,7 +62,8 @@ def operation(op: Any) -> str | None:
     if isinstance(op, Elementwise):
         ours = _is_ours(op.expand) and all(map(_is_ours, op.rules))
         return f"{kind.__qualname__} {op.name}" if ours else None
-    values = dict(vars(op))
+    fields = getattr(op, "_fields", None)  # of a record; what it derives from them tells nothing
+    values = dict(vars(op)) if fields is None else {n: getattr(op, n) for n in fields}
     for name in op.bodies:
         values[name] = fingerprint(values[name].graph, ())
         if values[name] is None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from agnesi.compiler.compiled import Compiled
+from agnesi.core.dims import product
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Branch, Buffer, Callback, Check, Convolution, Kernel, Loop, Product
 
 _KINDS = {Product: "product", Convolution: "convolution", Callback: "python", Check: "check",
@@ -46,6 +48,8 @@ class Place(NamedTuple):
 class MemoryPlan:
     """Kernels in order, and the memory of every buffer; printing it gives both.
 
+    Where sizes are run-time values, bytes are those of typical sizes.
+
     Attributes
     ----------
     eager_bytes : int
@@ -69,9 +73,10 @@ class MemoryPlan:
             raise RuntimeError("functions on the interpreter have no memory plan")
         self.layout = compiled.scheduled.layout
         self.steps = compiled.scheduled.steps
-        self.arena_bytes = self.layout.arena_bytes
+        self.sizes = compiled.graph.extents
+        self.arena_bytes = guess(self.layout.arena_bytes)
         self.eager_bytes = sum(_bytes(n) for n in compiled.graph.nodes if n.value is None)
-        self.planned_bytes = self.arena_bytes + sum(b.nbytes for b in self.layout.table)
+        self.planned_bytes = self.arena_bytes + sum(guess(b.nbytes) for b in self.layout.table)
         self.argument_bytes = self._total("argument")
         self.state_bytes = self._total("state")
         self.constant_bytes = self._total("constant")
@@ -80,7 +85,7 @@ class MemoryPlan:
         self.peak_bytes, self.peak_kernel = self._peak()
 
     def _total(self, role: str) -> int:
-        return sum(b.nbytes for b in self.layout.table if b.role == role)
+        return sum(guess(b.nbytes) for b in self.layout.table if b.role == role)
 
     def _buffers(self) -> list[Buffer]:
         """All buffers: those with an entry in the table, then others by their first kernel."""
@@ -125,7 +130,9 @@ class MemoryPlan:
         return "\n".join([*self._summary(), *self._kernels(), *self._memory()])
 
     def _summary(self) -> list[str]:
+        typical = ", ".join(f"{n} = {n.guess}" for n in self.sizes)
         return [
+            *([f"for {typical}:"] if typical else []),
             f"every value in its own array: {self.eager_bytes} bytes; "
             f"planned: {self.planned_bytes} bytes, {self.arena_bytes} of them in the arena",
             f"arguments {self.argument_bytes}, state {self.state_bytes}, constants "
@@ -156,10 +163,7 @@ class MemoryPlan:
 
 
 def _bytes(node: Any) -> int:
-    size = node.dtype.itemsize
-    for n in node.shape:
-        size *= n
-    return int(size)
+    return guess(product(node.shape)) * int(node.dtype.itemsize)
 
 
 def _place(buffer: Buffer, layout: Any) -> Place:
@@ -169,7 +173,7 @@ def _place(buffer: Buffer, layout: Any) -> Place:
     what = "copy" if node is None else node.name or (node.op.name if node.op is not None else "")
     return Place(
         _placed(buffer), buffer.role, what, tuple(buffer.shape), buffer.dtype.name,
-        buffer.nbytes, buffer.offset, first, last, "" if owner is None else repr(owner),
+        guess(buffer.nbytes), guess(buffer.offset), first, last, "" if owner is None else repr(owner),
     )
 
 
@@ -183,7 +187,7 @@ def _covered(ranges: Iterable[tuple[int, int]]) -> int:
 
 
 def _placed(buffer: Buffer) -> str:
-    return f"{buffer!r}+{buffer.offset}" if buffer.offset else repr(buffer)
+    return f"{buffer!r}+{guess(buffer.offset)}" if guess(buffer.offset) else repr(buffer)
 
 
 def _kind(kernel: Kernel) -> str:
