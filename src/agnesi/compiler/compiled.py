@@ -31,6 +31,18 @@ class Settings:
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     memory_limit: int | None = None
+    save_dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.save_dtype not in (None, "", "float16", "float32"):
+            raise ValueError(
+                at(f"save_dtype must be 'float16', 'float32' or '', not {self.save_dtype!r}")
+            )
+
+    @property
+    def saved(self) -> str:
+        """The dtype in which idle values are kept; empty for their own."""
+        return config.save_dtype if self.save_dtype is None else self.save_dtype
 
     @property
     def preset(self) -> str:
@@ -128,7 +140,7 @@ class Compiled:
         try:
             made = Scheduled(
                 self.optimised, self.live, self.returned, self.updates, self.donated, self.clock,
-                limit,
+                limit, self.settings.saved,
             )
         except MemoryError as error:
             raise MemoryError(
@@ -173,7 +185,7 @@ class Compiled:
         ]
         rest = (self.returned, updates, list(self.donated), self.preset,
                 list(self.settings.include), list(self.settings.exclude),
-                self.settings.memory_limit)
+                self.settings.memory_limit, self.settings.saved)
         strides = [t.data.strides for t in self.live]
         return diskcache.key(
             "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)

@@ -30,7 +30,6 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast
 
-
 #: What copies have in common.
 _SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_counts", "_returned")
 
@@ -347,6 +346,7 @@ def function(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     memory_limit: int | str | None = None,
+    save_dtype: str | None = None,
 ) -> Function:
     """Compile a function from tensors that say what it computes.
 
@@ -370,6 +370,9 @@ def function(
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries may take together; values
         are then computed again instead of being kept.
+    save_dtype : {"float16", "float32", ""}, optional
+        How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
+        default.
 
     Returns
     -------
@@ -399,7 +402,8 @@ def function(
     new = dict(updates or {})
     for target, value in new.items():
         new[target] = _fitting(target, value)
-    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit))
+    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit),
+                        save_dtype)
     return Function(wanted, outputs, new, dict(givens or {}), name, settings)
 
 

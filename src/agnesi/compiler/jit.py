@@ -208,7 +208,7 @@ def _told(kind: Any) -> str:
 def jit(
     function: Callable[P, R], *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
-    memory_limit: int | str | None = ...,
+    memory_limit: int | str | None = ..., save_dtype: str | None = ...,
 ) -> Jit[P, R]: ...
 
 
@@ -216,7 +216,7 @@ def jit(
 def jit(
     function: None = ..., *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
-    memory_limit: int | str | None = ...,
+    memory_limit: int | str | None = ..., save_dtype: str | None = ...,
 ) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
 
 
@@ -229,6 +229,7 @@ def jit(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     memory_limit: int | str | None = None,
+    save_dtype: str | None = None,
 ) -> Any:
     """Compile a Python function over tensors, a whole training step for example.
 
@@ -253,6 +254,9 @@ def jit(
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries of a call may take together.
         Values are then computed again instead of being kept, the cheapest for their size first.
+    save_dtype : {"float16", "float32", ""}, optional
+        How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
+        default.
 
     Returns
     -------
@@ -283,7 +287,8 @@ def jit(
     """
     if mode not in ("compile", "compare"):
         raise ValueError(f"mode must be 'compile' or 'compare', not {mode!r}")
-    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit))
+    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit),
+                        save_dtype)
 
     def decorate(f: Callable[P, R]) -> Jit[P, R]:
         return Jit(f, keep_grads=keep_grads, mode=mode, settings=settings)

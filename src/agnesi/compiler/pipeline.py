@@ -45,7 +45,7 @@ class Scheduled:
 
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
-                 clock: Clock, limit: int | None = None) -> None:
+                 clock: Clock, limit: int | None = None, saved: str = "") -> None:
         if limit is not None and graph.extents:
             raise UnknownSizeError("a memory limit needs sizes that are known")
         from agnesi.codegen.conv import preferred
@@ -65,7 +65,7 @@ class Scheduled:
         )
         self.layout = lay_out(
             program, [(t, program.outputs[i]) for t, i in targets],
-            [buffers[id(graph.inputs[i])] for i in donated], limit=limit,
+            [buffers[id(graph.inputs[i])] for i in donated], limit=limit, saved=saved,
         )
         clock.mark("schedule")
         reused = _reused(program.outputs[:returned], self.layout.shared, graph)

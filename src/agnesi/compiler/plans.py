@@ -130,7 +130,7 @@ class MemoryPlan:
         return "\n".join([*self._summary(), *self._kernels(), *self._memory()])
 
     def _summary(self) -> list[str]:
-        typical = ", ".join(f"{n} = {n.guess}" for n in self.sizes)
+        typical = ", ".join(f"{n} = {guess(n)}" for n in self.sizes)
         return [
             *([f"for {typical}:"] if typical else []),
             f"every value in its own array: {self.eager_bytes} bytes; "
@@ -173,7 +173,8 @@ def _place(buffer: Buffer, layout: Any) -> Place:
     what = "copy" if node is None else node.name or (node.op.name if node.op is not None else "")
     return Place(
         _placed(buffer), buffer.role, what, tuple(buffer.shape), buffer.dtype.name,
-        guess(buffer.nbytes), guess(buffer.offset), first, last, "" if owner is None else repr(owner),
+        guess(buffer.nbytes), guess(buffer.offset), first, last,
+        "" if owner is None else repr(owner),
     )
 
 

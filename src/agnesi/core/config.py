@@ -26,6 +26,7 @@ _VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("default_float", "AGNESI_DEFAULT_FLOAT", str),
     ("symbolic_float", "AGNESI_SYMBOLIC_FLOAT", str),
     ("optimizer", "AGNESI_OPTIMIZER", str),
+    ("save_dtype", "AGNESI_SAVE_DTYPE", str),
     ("compile", "AGNESI_COMPILE", _flag),
     ("cache", "AGNESI_CACHE", _flag),
     ("cache_dir", "AGNESI_CACHE_DIR", str),
@@ -36,6 +37,7 @@ _DEFAULTS: dict[str, Any] = {
     "default_float": "float32",
     "symbolic_float": "float64",
     "optimizer": "fast_run",
+    "save_dtype": "",
     "compile": True,
     "cache": True,
     "cache_dir": "",
@@ -45,6 +47,7 @@ _CHOICES = {
     "default_float": ("float16", "float32", "float64"),
     "symbolic_float": ("float16", "float32", "float64"),
     "optimizer": ("None", "fast_compile", "fast_run"),
+    "save_dtype": ("", "float16", "float32"),
 }
 
 
@@ -73,6 +76,10 @@ class Config:
         dtype of symbolic variables that name none, as in ``T.matrix()`` ("float64", as in Theano).
     optimizer : str
         Rewrite preset of compiled functions: "fast_run", "fast_compile" or "None".
+    save_dtype : str
+        Type in which compiled functions keep large values that lie idle while memory is short:
+        activations, mostly, between forward and backward pass.  "float16" halves that memory and
+        rounds gradients; values above 65504 overflow.  "" keeps them as they are.
     compile : bool
         False runs every compiled function on the NumPy interpreter.
     cache, cache_dir : bool, str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from agnesi.core.extents import guess
 from agnesi.core.kernels import (
     Buffer,
@@ -21,6 +23,7 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.schedule import varying
 from agnesi.schedule.depend import Dependence
+from agnesi.schedule.narrow import narrowed
 from agnesi.schedule.order import least_memory
 from agnesi.schedule.remake import Remaker, fit
 
@@ -45,13 +48,14 @@ class Layout:
 
 def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
             donated: Sequence[Buffer] = (),
-            carried: Sequence[tuple[Buffer, Buffer]] = (), limit: int | None = None) -> Layout:
+            carried: Sequence[tuple[Buffer, Buffer]] = (), limit: int | None = None,
+            saved: str = "") -> Layout:
     """Order kernels and give every buffer its memory.
 
     ``updates`` pairs a state buffer with the result that replaces it; ``donated`` arguments may be
     overwritten by results.  The results of ``carried`` pairs replace the first of each pair where
     that takes no copy.  With a ``limit``, all buffers together take at most so many bytes, and
-    some values are computed again.
+    some values are computed again; ``saved`` names the dtype in which idle values are kept.
 
     Raises
     ------
@@ -76,6 +80,8 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     for _, result in copies:
         if result.role == "output":
             result.role = "temporary"
+    if saved:
+        kernels = narrowed(kernels, np.dtype(saved))
     if limit is not None:
         kernels = _limited(program, kernels, shared, limit)
     lifetimes = _lifetimes(kernels)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store
 from agnesi.core.loops import Affine, Expr, atom_of, index, load, make
 
+#: What to load where a kernel loads an element of a buffer.
+Reading = Callable[[Buffer, str, Affine], Expr]
 
-def swapped(kernel: Any, others: Mapping[Buffer, Buffer], only: Buffer | None = None) -> Kernel:
+
+def swapped(kernel: Any, others: Mapping[Buffer, Buffer], only: Buffer | None = None,
+            reading: Reading | None = None) -> Kernel:
     """The kernel on other buffers; with ``only``, without its stores to anything else.
 
-    It must be a loop nest, a product or a convolution.
+    It must be a loop nest, a product or a convolution.  ``reading`` has the say over loads.
     """
-    change = _Swap(others)
+    change = _Swap(reading or (lambda b, dtype, at: load(others.get(b, b), dtype, at)))
     body = [
         Store(others.get(s.buffer, s.buffer), change.index(s.offset), change(s.value))
         for s in kernel.body if only is None or s.buffer is only
@@ -37,10 +41,10 @@ def _matrix(m: Matrix, others: Mapping[Buffer, Buffer]) -> Matrix:
 
 
 class _Swap:
-    """Rewrites expressions with some buffers replaced."""
+    """Rewrites expressions with other loads."""
 
-    def __init__(self, others: Mapping[Buffer, Buffer]) -> None:
-        self.others = others
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
         self._done: dict[Expr, Expr] = {}
 
     def index(self, at: Affine) -> Affine:
@@ -62,7 +66,7 @@ class _Swap:
     def _rebuilt(self, value: Expr) -> Expr:
         if value.op == "load":
             buffer, offset = value.param
-            return load(self.others.get(buffer, buffer), value.dtype, self.index(offset))
+            return self.reading(buffer, value.dtype, self.index(offset))
         if value.op == "index":
             return index(self.index(value.param))
         if not value.args:
