@@ -12,6 +12,13 @@ from typing import Any
 
 from agnesi.codegen import scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
+from agnesi.codegen.periodic import (
+    LONGEST_STEP,
+    load_repeated,
+    load_steps,
+    pattern,
+    period_of,
+)
 from agnesi.core.dims import Size
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer
@@ -89,7 +96,7 @@ class Scope:
 
     def __init__(self, b: Builder, pointer: Addresses, axes: Mapping[Axis, Value],
                  parent: Scope | None = None, *, along: Axis | None = None, lanes: int = 1,
-                 mask: Value | None = None) -> None:
+                 mask: Value | None = None, active: int | None = None, unit: int = 1) -> None:
         self.b = b
         self.pointer = pointer
         self.axes = dict(axes)
@@ -97,6 +104,10 @@ class Scope:
         self.along = along
         self.lanes = lanes
         self.mask = mask
+        #: How many lanes the mask has set, where that is known.
+        self.active = active
+        #: What divides the index of the first lane; 0 is divided by everything.
+        self.unit = unit
         self.memo: dict[Expr, Value] = {}
         self._wide: dict[Expr, Value] = {}
         #: Values of an earlier loop over the same axis that were kept in memory.
@@ -107,7 +118,8 @@ class Scope:
 
     def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
         """A scope for a loop in this one."""
-        settings = {"along": self.along, "lanes": self.lanes, "mask": self.mask, **changes}
+        settings = {"along": self.along, "lanes": self.lanes, "mask": self.mask,
+                    "active": self.active, "unit": self.unit, **changes}
         return Scope(self.b, self.pointer, {**self.axes, **index}, self, **settings)
 
     # -- lookup ---------------------------------------------------------------------------
@@ -171,6 +183,10 @@ class Scope:
         if value.op == "cast":
             (x,) = value.args
             return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
+        if self.varies(value):
+            period = period_of(value, self.along, self.unit)
+            if period is not None:
+                return pattern(self.b, value, period, self.place(period.start), self.lanes)
         args = [self.value(a) for a in value.args]
         if value.op == "divide" and width(args[0].type) > 1 == width(args[1].type):
             divisor = self._divisor(value.args[1])
@@ -250,8 +266,32 @@ class Scope:
             else:
                 raw = self.b.masked_load(wide, address, self.mask, align, const(wide, 0))
         else:
-            raw = self._gather(type_, dtype, buffer, at)
+            raw = (self._shuffled(type_, dtype, buffer, at)
+                   or self._gather(type_, dtype, buffer, at))
         return self.b.icmp("ne", raw, const(raw.type, 0)) if dtype == "bool" else raw
+
+    def _shuffled(self, type_: str, dtype: str, buffer: Buffer, at: Affine) -> Value | None:
+        """Elements at constant steps, or one for several lanes, without a gather."""
+        active = self.lanes if self.mask is None else self.active
+        if active is None:
+            return None
+        step = self._step(at)
+        if step is not None:
+            if not isinstance(step, int) or not 1 < step <= LONGEST_STEP:
+                return None
+            address = self._address(dtype, buffer, at)
+            return load_steps(self.b, type_, address, self.lanes, step, active, _ITEM[dtype])
+        moving = [a for a in at.atoms if self.varies(a)]
+        if len(moving) != 1 or moving[0].op != "floor_divide" or at.terms[moving[0]] != 1:
+            return None
+        period = period_of(moving[0], self.along, self.unit)
+        if period is None or self.along in at.terms:
+            return None
+        rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not moving[0]})
+        first = self.b.op("sdiv", self.place(period.start), i64(period.length))
+        address = self.b.gep(type_, self._address(dtype, buffer, rest), first)
+        return load_repeated(self.b, type_, address, self.lanes, period.length, active,
+                             _ITEM[dtype])
 
     def _pointers(self, type_: str, buffer: Buffer, at: Affine) -> Value:
         places = self._index(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from agnesi.codegen import scalars
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector, width
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
+from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Buffer, Nest, Store, walk
@@ -191,6 +193,8 @@ class _Nest:
         wide = self.lanes_for(values, axis.extent)
         if isinstance(axis.extent, Extent):
             return self._lane_loops(scope, axis, values, span, wide, body, carried)
+        if not carried:
+            wide = lanes_with_periods(wide, self._native(values), values, axis)
         main = axis.extent // wide * wide
         tail = axis.extent - main
         last = None
@@ -200,7 +204,8 @@ class _Nest:
             last = self.b.icmp("sge", beyond, i64(axis.extent))
             stop = self.b.select(self.b.icmp("slt", beyond, i64(main)), beyond, i64(main))
         if main:
-            inner = scope.inside({}, along=axis, lanes=wide, mask=None)
+            unit = wide if span is None else math.gcd(wide, self.shape.block)
+            inner = scope.inside({}, along=axis, lanes=wide, mask=None, unit=unit)
             inner.axes[axis] = i64(0)
             scope.hoist(values, {axis}, inner)
             start, stop = (first, stop) if span is not None else (i64(0), i64(main))
@@ -229,7 +234,7 @@ class _Nest:
             beyond = b.op("mul", span[1], i64(self.shape.block))
             stop = b.intrinsic("smin", beyond, main)
             end = b.select(b.icmp("sge", beyond, extent), extent, main)
-        inner = scope.inside({axis: start}, along=axis, lanes=wide, mask=None)
+        inner = scope.inside({axis: start}, along=axis, lanes=wide, mask=None, unit=1)
         scope.hoist(values, {axis}, inner)
         with b.loop(start, stop, wide, carried) as loop:
             inner.axes[axis] = loop.index
@@ -237,7 +242,7 @@ class _Nest:
         if wide == 1:
             return loop.results
         narrow = wide if carried else max(2, min(wide, self._native(values)))
-        inner = scope.inside({axis: main}, along=axis, lanes=narrow, mask=None)
+        inner = scope.inside({axis: main}, along=axis, lanes=narrow, mask=None, active=None, unit=1)
         scope.hoist(values, {axis}, inner)
         with b.loop(main, end, narrow, loop.results) as rest:
             left = b.splat(b.cast("trunc", b.sub(extent, rest.index), "i32"), narrow)
@@ -255,7 +260,8 @@ class _Nest:
         mask = lanes(vector("i1", width), [k < tail for k in range(width)]) if width > 1 else None
         if width == tail:
             mask = None
-        inner = scope.inside({axis: i64(main)}, along=axis, lanes=width, mask=mask)
+        inner = scope.inside({axis: i64(main)}, along=axis, lanes=width, mask=mask,
+                             active=tail, unit=main)
         scope.hoist(values, {axis}, inner)
         return body(inner, carried)
 

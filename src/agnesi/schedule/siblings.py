@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from agnesi.core.dims import product
+from agnesi.core.extents import guess
 from agnesi.core.node import Node
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _MOST = 3
 
 def sweep_of(node: Node) -> Any:
     """What a reduction or a walk of windows runs over, for comparison; None for anything else."""
-    if node.op is None or not node.inputs or product(node.inputs[0].shape) < _BIG:
+    if node.op is None or not node.inputs or guess(product(node.inputs[0].shape)) < _BIG:
         return None
     return node.op.sweep(*node.inputs)
 
@@ -71,7 +72,7 @@ def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
             continue
         seen.add(id(node))
         if (node.op is None or stored(node)) and id(node) not in inside:
-            if product(node.shape) >= _BIG:
+            if guess(product(node.shape)) >= _BIG:
                 found.add(id(node))
         else:
             stack.extend(node.inputs)

@@ -11,7 +11,6 @@ from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 
-
 Taps = Sequence[tuple[int, int]]
 
 

@@ -1,0 +1,44 @@
+"""Lanes at constant steps and in periods: against NumPy, for all sizes around whole registers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+SIZES = (1, 2, 3, 7, 15, 16, 17, 31, 33, 47, 48, 49, 64, 90, 97, 200, 2500)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8", "bool", "float16"])
+@pytest.mark.parametrize("step", [2, 3, 4, 5, 6, 7])
+def test_every_few_elements(dtype, step):
+    for n in SIZES:
+        x = (np.arange(n * step) % 251).astype(dtype)
+        for first in (0, step - 1):
+            found = ag.jit(lambda x, i=first: x[i::step] ^ True if dtype == "bool"
+                           else x[i::step] + x[i::step])(ag.tensor(x)).numpy()
+            expected = x[first::step] ^ True if dtype == "bool" else x[first::step] * np.array(
+                2, dtype
+            )
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("times", [2, 3, 5, 7])
+def test_each_element_a_few_times(times):
+    for n in SIZES:
+        x = np.arange(1.0, n + 1, dtype="float32")
+        found = ag.jit(lambda x: ag.repeat(x * x, times) * 2)(ag.tensor(x)).numpy()
+        np.testing.assert_array_equal(found, np.repeat(x * x, times) * 2)
+
+
+@pytest.mark.parametrize("kernel", [2, 3, 4, 5])
+def test_gradients_of_pooled_rows(kernel):
+    for n in (kernel, 4 * kernel, 7 * kernel + 1, 30 * kernel, 2100 * kernel):
+        x = np.random.default_rng(n).normal(size=(1, 1, n)).astype("float32")
+
+        def gradient(x):
+            return ag.grad(lambda x: (ag.max_pool(x, kernel) ** 2).sum())(x)
+
+        expected = gradient(ag.tensor(x)).numpy()
+        np.testing.assert_array_equal(ag.jit(gradient)(ag.tensor(x)).numpy(), expected)
