@@ -11,6 +11,8 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 
+from agnesi.core.dims import Size
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Convolution, ConvSizes, Store
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 
@@ -79,6 +81,7 @@ class Dense:
     body: tuple[Store, ...]
     key: Expr  # the sum, as the body reads it
     dtype: str
+    images: Size  # the batch as the code has it; ``batch`` is a typical one, to plan for
 
     @property
     def depth(self) -> int:
@@ -90,6 +93,15 @@ class Dense:
         """Multiply-adds."""
         places = math.prod(s.count for s in self.spans)
         return self.batch * self.groups * self.outputs * places * max(1, self.depth)
+
+    @property
+    def actual_work(self) -> Size:
+        """The same for the batch as the code has it."""
+        return self.images * (self.work // self.batch)  # type: ignore[return-value]
+
+    def blocks(self, each: int) -> Size:
+        """Blocks of all images, ``each`` of a plane of one."""
+        return self.images * (self.spans[0].count * each)  # type: ignore[return-value]
 
 
 def folded(dense: Dense) -> Dense:
@@ -178,10 +190,10 @@ def weight_part(kernel: Convolution) -> Dense:
     body, key = substituted(kernel, places)
     a, b = kernel.a, kernel.b
     return folded(Dense(
-        sizes.batch, sizes.groups, sizes.channels, sizes.filters, three,
+        guess(sizes.batch), sizes.groups, sizes.channels, sizes.filters, three,
         operand_view(a.strides, a.offset, a.strides[1] * sizes.channels),
         operand_view(b.strides, b.offset, b.strides[1] * sizes.filters),
-        axes, body, key, kernel.total.dtype.name,
+        axes, body, key, kernel.total.dtype.name, sizes.batch,
     ))
 
 
@@ -205,10 +217,10 @@ def _forward(kernel: Convolution, sizes: ConvSizes) -> Dense:
     axes, body, key = group_axes(kernel, counts, ((0, 1),) * 3, sizes.filters)
     a, b = kernel.a, kernel.b
     return Dense(
-        sizes.batch, sizes.groups, sizes.channels, sizes.filters, three,
+        guess(sizes.batch), sizes.groups, sizes.channels, sizes.filters, three,
         operand_view(a.strides, a.offset, a.strides[1] * sizes.channels),
         operand_view(b.strides, b.offset, b.strides[0] * sizes.filters),
-        axes, body, key, kernel.total.dtype.name,
+        axes, body, key, kernel.total.dtype.name, sizes.batch,
     )
 
 
@@ -252,8 +264,8 @@ def _input(kernel: Convolution, sizes: ConvSizes, phase: tuple[_Phase, ...]) -> 
     if any(s.taps == 0 for s in three):
         three = _three([replace(s, taps=0, origin=0) for s in three[lead:]])
     return Dense(
-        sizes.batch, sizes.groups, sizes.filters, sizes.channels, three,
+        guess(sizes.batch), sizes.groups, sizes.filters, sizes.channels, three,
         operand_view(a.strides, a.offset, a.strides[1] * sizes.filters),
         operand_view((c, o, *skips), offset, o * sizes.filters),
-        axes, body, key, kernel.total.dtype.name,
+        axes, body, key, kernel.total.dtype.name, sizes.batch,
     )

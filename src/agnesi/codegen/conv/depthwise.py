@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
@@ -87,7 +88,8 @@ class DepthwisePlan:
         return self.a_bytes + whole_lines((self.taps * self.pitch + self.lanes) * self.itemsize)
 
 
-def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool) -> DepthwisePlan | None:
+def plan_depthwise(dense: Dense, type_: str, machine: Machine,
+                   weight: bool) -> DepthwisePlan | None:
     """The plan, if there is one filter for each channel and channels lie side by side."""
     single = dense.channels == dense.outputs == 1 and dense.groups > 1 and dense.depth > 0
     other = dense.filters.group if weight else 1
@@ -128,7 +130,7 @@ class Depthwise:
                 self._clear()
             else:
                 self._pack_filters()
-            low, high = share(b, plan.blocks, plan.chunks, chunk)
+            low, high = share(b, plan.dense.blocks(plan.line_blocks), plan.chunks, chunk)
             with b.loop(low, high) as block:
                 self._block(block.index)
             if plan.weight:
@@ -155,7 +157,7 @@ class Depthwise:
                     for piece, at in self._pieces():
                         self._tile(box, base, line.index, x, size, piece, at)
 
-    def _pieces(self):
+    def _pieces(self) -> Iterator[tuple[Piece, Value]]:
         """Vectors of channels: a loop over the whole ones, and what is left."""
         b, pieces = self.b, self.plan.pieces
         whole = [p for p in pieces if p.lanes == p.active == self.plan.lanes]

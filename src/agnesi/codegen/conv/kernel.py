@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
@@ -19,6 +20,8 @@ from agnesi.codegen.conv.wide import Finish, Wide
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan
 from agnesi.codegen.product import emit_product, plan_product
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Buffer, Convolution, Product
 
 _LONG = 40
@@ -34,21 +37,28 @@ class ConvPlan:
     """The parts of a kernel; their units are numbered through."""
 
     kernel: Convolution
-    work: int
+    work: Size
     parts: tuple[Part, ...]
 
     @property
-    def units(self) -> int:
-        return sum(_units(p) for p in self.parts)
+    def units(self) -> Size:
+        return sum(_units(p) for p in self.parts)  # type: ignore[arg-type, return-value]
 
     @property
     def parallel(self) -> bool:
         """Whether it is worth several threads."""
-        return self.units > 1 and self.work > _PARALLEL_WORK
+        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare > 0)  # type: ignore[operator]
+
+    @property
+    def spare(self) -> Size:
+        """By how much it is worth several threads."""
+        return self.work - _PARALLEL_WORK
 
 
-def _units(part: Part) -> int:
-    return part[1].units if isinstance(part, tuple) else part.units
+def _units(part: Part) -> Size:
+    units = part[1].units if isinstance(part, tuple) else part.units
+    assert isinstance(units, int), "sizes of convolutions are known"
+    return units
 
 
 def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
@@ -73,7 +83,7 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
             parts.append(plan_weight(part, type_, machine))
         else:
             parts.append(_plan_dense(part, type_, machine, long))
-    return ConvPlan(kernel, sum(d.work for d in dense), tuple(parts))
+    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))  # type: ignore[arg-type]
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> WidePlan | RowsPlan:
@@ -87,8 +97,8 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> WideP
         stores *= span.count
     along = [dense.body[0].offset.terms.get(dense.axes[i], 1) == 1 for i in (2, 5)]
     costs = [
-        plan.cycles + (0.0 if beside else _SCATTERED * stores)
-        for plan, beside in zip((wide, rows), along, strict=True)
+        cycles + (0.0 if beside else _SCATTERED * stores)
+        for cycles, beside in zip((wide.cycles, rows.cycles), along, strict=True)
     ]
     return wide if costs[0] <= costs[1] else rows
 
@@ -100,11 +110,11 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
     bytes_ = [p.scratch for p in plan.parts if not isinstance(p, tuple)]
     scratch = b.alloca("i8", max([64, *bytes_]))
     first, second = pointer(kernel.a.buffer), pointer(kernel.b.buffer)
-    start = 0
+    start: Any = 0
     for part in plan.parts:
-        low = b.intrinsic("smax", b.sub(begin, i64(start)), i64(0))
-        high = b.intrinsic("smin", b.sub(end, i64(start)), i64(_units(part)))
-        start += _units(part)
+        low = b.intrinsic("smax", b.sub(begin, b.size(start)), i64(0))
+        high = b.intrinsic("smin", b.sub(end, b.size(start)), b.size(_units(part)))
+        start = start + _units(part)
         if isinstance(part, tuple):
             emit_product(b, *part, pointer, low, high)
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from agnesi.core.extents import guess
 from agnesi.core.kernels import ConvSizes
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
@@ -40,7 +41,7 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
 def work(sizes: ConvSizes) -> int:
     """Multiply-adds of any of the three kinds."""
     pairs = sizes.groups * sizes.channels * sizes.filters
-    return sizes.batch * pairs * math.prod(sizes.places) * math.prod(sizes.kernel)
+    return guess(sizes.batch) * pairs * math.prod(sizes.places) * math.prod(sizes.kernel)
 
 
 def narrow(kind: str, sizes: ConvSizes, lanes: int) -> bool:
@@ -86,8 +87,8 @@ def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:
 
 
 def _elements(kind: str, sizes: ConvSizes) -> int:
-    image = sizes.batch * sizes.groups * sizes.channels * math.prod(sizes.image)
-    cotangent = sizes.batch * sizes.groups * sizes.filters * math.prod(sizes.places)
+    image = guess(sizes.batch) * sizes.groups * sizes.channels * math.prod(sizes.image)
+    cotangent = guess(sizes.batch) * sizes.groups * sizes.filters * math.prod(sizes.places)
     return {"forward": image, "input": cotangent, "weight": image + cotangent}[kind]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
-from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.source import Layout, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
@@ -15,6 +16,7 @@ _UNITS = 16  # work units to aim for, so that shares among threads are even
 _SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
 _BLOCK = 4  # a block of the source takes at most this part of the second cache
 _CODE = 0.001  # each sum in the code counts as this share of the run time
+_CLIP = 0.02  # share of taps outside from which it pays to leave them out
 _PACKED = 0.4  # cycles to pack an element
 
 
@@ -37,6 +39,7 @@ class Cut:
     panels: tuple[Panel, ...]
     lines: Rows
     rows: Rows
+    clipped: bool
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,15 @@ class WidePlan:
     panel_groups: int
     chunks: int
     spill: bool
+    clipped: bool  # tiles have known places, and taps outside of the source are left out
     cycles: float
+
+    @property
+    def places(self) -> list[range]:
+        """The places of each tile of a line."""
+        big, small, end = self.rows.big, self.rows.small_size, self.rows.total
+        starts = [t * small + min(t, big) for t in range(self.rows.tiles)]
+        return [range(start, stop) for start, stop in pairwise([*starts, end])]
 
     @property
     def panel_count(self) -> int:
@@ -124,25 +135,38 @@ def _places(rows: Rows, blocks: int) -> int:
 def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> WidePlan:
     """The cheapest cut for this machine."""
     cut = min(_cuts(dense, machine), key=lambda cut: cut.cost)
-    packed = bool(dense.depth) and not _readable(dense)
+    packed = bool(dense.depth) and not _readable(dense, cut.clipped)
     line_blocks, row_blocks = _blocks(dense, machine, cut) if packed else _units(dense, cut)
+    if cut.clipped:
+        row_blocks = 1
     blocks = dense.batch * dense.spans[0].count * line_blocks * row_blocks
     groups, chunks = _shares(dense, machine, cut, blocks, packed)
     return WidePlan(
         dense, type_, machine.lanes, machine.itemsize, cut.panels, cut.lines, cut.rows, packed,
         line_blocks, row_blocks, groups, chunks, long_epilogue or dense.depth >= _SPILL_FROM,
-        cut.cost * dense.batch * dense.groups * dense.spans[0].count,
+        cut.clipped, cut.cost * dense.batch * dense.groups * dense.spans[0].count,
     )
 
 
-def _readable(dense: Dense) -> bool:
+def _readable(dense: Dense, clipped: bool) -> bool:
     """Whether tiles can read the source in place: no borders, channels side by side."""
     channels = dense.source.strides[1] == 1 or dense.channels == 1
-    return channels and all(s.inside for s in dense.spans)
+    return channels and (clipped or all(s.inside for s in dense.spans))
+
+
+def _outside(span: Span) -> float:
+    """The share of an axis's taps that are outside of the source."""
+    found = sum(
+        0 <= span.origin + p * span.stride + t * span.step < span.size
+        for p in range(span.count) for t in range(span.taps)
+    )
+    return 1 - found / max(1, span.count * span.taps)
 
 
 def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
     _, h, w = dense.spans
+    above = _outside(h) if dense.depth else 0.0
+    beside = _outside(w) if dense.depth and dense.channels >= 8 else 0.0
     for vectors in range(1, 9):
         most = (machine.registers - 1 - vectors) // vectors
         if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
@@ -153,7 +177,11 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
             deep = most // rows.largest if rows.tiles == 1 else 1
             for tall in range(1, min(deep, h.count) + 1):
                 lines = Rows.at_most(h.count, tall)
-                yield Cut(_cost(dense, machine, panels, lines, rows), panels, lines, rows)
+                cost = _cost(dense, machine, panels, lines, rows)
+                cost *= 1 - above if lines.largest == 1 else 1
+                yield Cut(cost, panels, lines, rows, False)
+                if beside > _CLIP and rows.tiles <= 2 and lines.largest == 1:
+                    yield Cut(cost * (1 - beside + 0.01), panels, lines, rows, True)
 
 
 def panels_of(columns: int, width: int, lanes: int) -> tuple[Panel, ...]:

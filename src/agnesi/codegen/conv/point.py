@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from agnesi.codegen.axes import collapse
 from agnesi.codegen.conv.dense import Dense, View, retold
@@ -15,13 +16,13 @@ def as_product(kernel: Convolution, dense: Dense) -> Product | None:
     """The product that computes the same, if there is one."""
     if not all(s.plain for s in dense.spans):
         return None
-    counts = (dense.batch, *(s.count for s in dense.spans))
+    counts = (dense.images, *(s.count for s in dense.spans))
     if kernel.kind == "weight":
         return _weight(kernel, dense, counts)
     return _dense(kernel, dense, counts)
 
 
-def merged_stride(strides: Sequence[int], counts: Sequence[int]) -> int | None:
+def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
     """The stride of several axes that lie in memory as one; None if they do not."""
     step, span = 0, 1
     for stride, count in zip(reversed(strides), reversed(counts), strict=True):
@@ -40,7 +41,7 @@ def _strides(view: View) -> tuple[int, ...]:
     return view.strides[0], *view.strides[2:]
 
 
-def _dense(kernel: Convolution, dense: Dense, counts: tuple[int, ...]) -> Product | None:
+def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
     n, group, o, *space = dense.axes
     source, filters = dense.source, dense.filters
     for batch, places, first in ((group, (n, *space), 0), (n, tuple(space), 1)):
@@ -59,7 +60,7 @@ def _dense(kernel: Convolution, dense: Dense, counts: tuple[int, ...]) -> Produc
     return None
 
 
-def _weight(kernel: Convolution, dense: Dense, counts: tuple[int, ...]) -> Product | None:
+def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
     group, o, c, *_ = dense.axes
     steps = [merged_stride(_strides(v), counts) for v in (dense.filters, dense.source)]
     found = _merged(kernel, dense, (group, o, c), (c,))

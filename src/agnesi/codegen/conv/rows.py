@@ -104,7 +104,7 @@ class RowLanes:
             self.group, chunk = divide(b, loop.index, plan.chunks)
             with b.when(b.icmp("ne", self.group, loop.carried[0])):
                 self._pack_filters()
-            low, high = share(b, plan.blocks, plan.chunks, chunk)
+            low, high = share(b, plan.dense.blocks(plan.line_blocks), plan.chunks, chunk)
             with b.loop(low, high) as block:
                 self._block(block.index)
             loop.carry(self.group)

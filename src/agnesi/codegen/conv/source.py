@@ -67,6 +67,18 @@ def reached(b: Builder, span: Span, tap: Value, start: Value, stop: Value) -> tu
     return b.intrinsic("smax", start, before), b.intrinsic("smin", stop, until)
 
 
+def taps_inside(b: Builder, span: Span, place: Value) -> tuple[Value, Value]:
+    """The taps of a place that are inside of the source: from the first to before the last."""
+    at = b.add(b.mul(place, i64(span.stride)), i64(span.origin))  # of the first tap
+    first = b.intrinsic("smax", b.sub(i64(span.step - 1), at), i64(0))
+    last = b.intrinsic("smax", b.sub(i64(span.size - 1 + span.step), at), i64(0))
+    if span.step > 1:
+        first = b.op("udiv", first, i64(span.step))
+        last = b.op("udiv", last, i64(span.step))
+    last = b.intrinsic("smin", last, i64(span.taps))
+    return first, b.intrinsic("smax", first, last)
+
+
 def place_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
     """Where a block's first place has its first tap in the source itself."""
     d, h, w = dense.spans

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,14 +12,17 @@ from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 
 Taps = Sequence[tuple[int, int]]
+# (row pointer, column pointer, sums) -> sums
+Inner = Callable[[Value, Value, list[Value]], list[Value]]
 
 
 class Turn(NamedTuple):
     """A loop of the nest: how often, and how far both operands move from one turn to the next."""
 
-    count: int | Value
+    times: int | Value
     row_step: int
     column_step: int
+    maybe: bool = False  # it may not turn at all
 
 
 class Column(NamedTuple):
@@ -57,20 +60,24 @@ class Tile:
         return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
 
     def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
-            sums: list[Value], taps: Taps = ((0, 0),)) -> list[Value]:
-        """Add the products of the whole nest, whose loops all turn at least once.
+            sums: list[Value], taps: Taps = ((0, 0),), inner: Inner | None = None) -> list[Value]:
+        """Add the products of the whole nest.
 
-        ``taps`` are the distances of both operands in every turn of the innermost loop.
+        ``taps`` are the distances of both operands in every turn of the innermost loop; ``inner``
+        does something else there.
         """
         if not nest:
+            if inner is not None:
+                return inner(row, column, sums)
             return self._sweep(b, row, column, taps, sums)
-        turn, *inner = nest
-        if isinstance(turn.count, int) and turn.count == 1:
-            return self.run(b, row, column, inner, sums, taps)
-        count = i64(turn.count) if isinstance(turn.count, int) else turn.count
-        with b.loop(i64(0), count, 1, [row, column, *sums], nonempty=True) as loop:
+        turn, *rest = nest
+        if isinstance(turn.times, int) and turn.times == 1:
+            return self.run(b, row, column, rest, sums, taps, inner)
+        times = i64(turn.times) if isinstance(turn.times, int) else turn.times
+        start = [row, column, *sums]
+        with b.loop(i64(0), times, 1, start, nonempty=not turn.maybe) as loop:
             at, beside, *totals = loop.carried
-            totals = self.run(b, at, beside, inner, totals, taps)
+            totals = self.run(b, at, beside, rest, totals, taps, inner)
             loop.carry(self._moved(b, at, turn.row_step),
                        self._moved(b, beside, turn.column_step), *totals)
         return loop.results[2:]

@@ -20,6 +20,7 @@ from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share
+from agnesi.core.extents import Extent
 
 
 class Weight:
@@ -43,7 +44,7 @@ class Weight:
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, panels)
             self.low, self.high = share(b, plan.tiles, plan.row_groups, part)
             self._clear()
-            with b.loop(i64(0), i64(plan.blocks), nonempty=True) as block:
+            with b.loop(i64(0), b.size(plan.all_blocks), nonempty=True) as block:
                 self._block(block.index)
             self._finish()
 
@@ -93,7 +94,7 @@ class Weight:
         rest, across = divide(b, index, plan.row_blocks)
         rest, down = divide(b, rest, plan.line_blocks)
         images, depth = divide(b, rest, self.dense.spans[0].count)
-        n, n_end = share(b, self.dense.batch, plan.image_blocks, images)
+        n, n_end = self._images(images)
         y, y_end = share(b, self.dense.spans[1].count, plan.line_blocks, down)
         x, x_end = share(b, self.dense.spans[2].count, plan.row_blocks, across)
         if plan.packed_a or plan.packed_b:
@@ -106,6 +107,14 @@ class Weight:
             with b.loop(start, stop) as loop:
                 for size, corner in self._tiles():
                     self._tile(panel, loop.index, size, corner, box, n_end)
+
+    def _images(self, block: Value) -> tuple[Value, Value]:
+        """First and last image of a block."""
+        b, plan, images = self.b, self.plan, self.dense.images
+        if not isinstance(images, Extent):
+            return share(b, self.dense.batch, plan.image_blocks, block)
+        n = b.mul(block, i64(plan.images))
+        return n, b.intrinsic("smin", b.add(n, i64(plan.images)), b.size(images))
 
     def _pack(self, box: Box, image: Value) -> None:
         """One image of a block, the so-manieth."""
@@ -173,8 +182,9 @@ class Weight:
         at = b.add(b.mul(depth, i64(layout.plane)), b.mul(line, i64(layout.line * h.step)))
         at = b.add(b.add(at, b.mul(beside, i64(layout.pixel * w.step))), run)
         base = self.packed_a
-        image, cotangent = plan.image_pitch, (plan.place_lines * plan.line_pitch,
-                                              plan.line_pitch, plan.pitch)
+        image = plan.image_pitch
+        cotangent: tuple[int, ...] = (plan.place_lines * plan.line_pitch, plan.line_pitch,
+                                      plan.pitch)
         if not plan.packed_a:
             base, image = place_in(b, self.dense, self.type, self.source, box), plan.image_step
         row = b.gep(self.type, base, at)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.plan import WidePlan
-from agnesi.codegen.conv.source import Box, pack_source, place_in
+from agnesi.codegen.conv.source import Box, pack_source, place_in, taps_inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
@@ -63,7 +64,8 @@ class Wide:
             if plan.dense.depth:
                 with b.when(b.icmp("ne", both, loop.carried[0])):
                     self._pack_filters()
-            low, high = share(b, plan.blocks, plan.chunks, chunk)
+            blocks = plan.dense.blocks(plan.line_blocks * plan.row_blocks)
+            low, high = share(b, blocks, plan.chunks, chunk)
             with b.loop(low, high) as block:
                 self._block(block.index)
             loop.carry(both)
@@ -120,12 +122,18 @@ class Wide:
             with self._panels(panel) as panel_index:
                 for nl, line in tiles(b, plan.lines, lines):
                     with line as top:
+                        if plan.clipped:
+                            for some in plan.places:
+                                self._tile(panel, panel_index, box, base, (nl, len(some)),
+                                           (top, i64(some[0])), some)
+                            continue
                         for nr, row in tiles(b, plan.rows, rows):
                             with row as left:
                                 self._tile(panel, panel_index, box, base, (nl, nr), (top, left))
 
     def _tile(self, panel: Panel, index: Value, box: Box, base: Value, size: tuple[int, int],
-              corner: tuple[Value, Value]) -> None:
+              corner: tuple[Value, Value], places: range | None = None) -> None:
+        """One register tile; of known ``places`` of the line only those that a tap reaches."""
         b, plan, layout = self.b, self.plan, self.plan.layout
         (lines, rows), (top, left) = size, corner
         _, high, wide = self.dense.spans
@@ -136,8 +144,16 @@ class Wide:
         sums = tile.zeros()
         if self.dense.depth:
             at = b.add(b.mul(b.sub(top, box.y), i64(down)), b.mul(b.sub(left, box.x), i64(right)))
-            sums = tile.run(b, b.gep(self.type, base, at), self._filters(index),
-                            self._nest(panel.width), sums)
+            row, column, nest = self._lines(panel.width, b.gep(self.type, base, at),
+                                            self._filters(index), box.depth, top, lines)
+            if places is None:
+                nest += self._taps(panel.width)
+                sums = tile.run(b, row, column, nest, sums)
+            else:
+                def inner(row: Value, column: Value, sums: list[Value]) -> list[Value]:
+                    return self._clipped(tile, panel.width, places, row, column, sums)
+
+                sums = tile.run(b, row, column, nest, sums, inner=inner)
         o = b.mul(index, i64(plan.panel_columns))
         where = (box.image, self.group, o, box.depth, top, left)
         if plan.spill:
@@ -147,17 +163,55 @@ class Wide:
             place = (*where[:4], b.add(top, i64(n // rows)), b.add(left, i64(n % rows)))
             self._line(panel, place, sums[n * len(columns):(n + 1) * len(columns)])
 
-    def _nest(self, width: int) -> list[Turn]:
-        layout, channels = self.plan.layout, self.dense.channels
+    def _lines(self, width: int, row: Value, column: Value, depth: Value, top: Value,
+               lines: int) -> tuple[Value, Value, list[Turn]]:
+        """Pointers and loops over planes and lines of taps: those inside, where that is one range.
+        """
+        b, layout = self.b, self.plan.layout
         d, h, w = self.dense.spans
-        nest = [
-            Turn(d.taps, layout.plane, h.taps * w.taps * channels * width),
-            Turn(h.taps, layout.line * h.step, w.taps * channels * width),
-        ]
+        across = w.taps * self.dense.channels * width
+        nest = []
+        for span, place, step, beside in (
+            (d, depth, layout.plane, h.taps * across), (h, top, layout.line * h.step, across),
+        ):
+            if span.inside or (span is h and lines > 1):
+                nest.append(Turn(span.taps, step, beside))
+                continue
+            first, last = taps_inside(b, span, place)
+            row = b.gep(self.type, row, b.mul(first, i64(step)))
+            column = b.gep(self.type, column, b.mul(first, i64(beside)))
+            nest.append(Turn(b.sub(last, first), step, beside, maybe=True))
+        return row, column, nest
+
+    def _taps(self, width: int) -> list[Turn]:
+        """Loops over the taps of a line and the channels."""
+        layout, channels, w = self.plan.layout, self.dense.channels, self.dense.spans[2]
         if layout.channel == 1 and layout.pixel * w.step == channels:
-            return [*nest, Turn(w.taps * channels, 1, width)]
-        return [*nest, Turn(w.taps, layout.pixel * w.step, channels * width),
+            return [Turn(w.taps * channels, 1, width)]
+        return [Turn(w.taps, layout.pixel * w.step, channels * width),
                 Turn(channels, layout.channel, width)]
+
+    def _clipped(self, tile: Tile, width: int, places: range, row: Value, column: Value,
+                 sums: list[Value]) -> list[Value]:
+        """The taps of a line, one after the other, for the places that have them inside."""
+        b, layout, channels, w = self.b, self.plan.layout, self.dense.channels, self.dense.spans[2]
+        each, sums = len(tile.columns), list(sums)
+        for tap in range(w.taps):
+            found = [
+                n for n in range(len(tile.rows))
+                if 0 <= w.origin + places[n % len(places)] * w.stride + tap * w.step < w.size
+            ]
+            if not found:
+                continue
+            some = replace(tile, rows=tuple(tile.rows[n] for n in found))
+            mine = [n * each + m for n in found for m in range(each)]
+            at = b.gep(self.type, row, i64(tap * w.step * layout.pixel))
+            beside = b.gep(self.type, column, i64(tap * channels * width))
+            new = some.run(b, at, beside, [Turn(channels, layout.channel, width)],
+                           [sums[n] for n in mine])
+            for n, value in zip(mine, new, strict=True):
+                sums[n] = value
+        return sums
 
     # -- results --------------------------------------------------------------------------
     def _line(self, panel: Panel, place: tuple[Value, ...], line: list[Value]) -> None:
@@ -178,8 +232,8 @@ class Wide:
             b.loop(i64(0), i64(size[0]), nonempty=True) as y,
             b.loop(i64(0), i64(size[1]), nonempty=True) as x,
         ):
-            n = b.add(b.mul(y.index, i64(size[1])), x.index)
-            at = b.gep(self.type, self.sums, b.mul(n, i64(panel.width)))
+            row = b.add(b.mul(y.index, i64(size[1])), x.index)
+            at = b.gep(self.type, self.sums, b.mul(row, i64(panel.width)))
             line = [
                 b.load(vector(self.type, p.lanes), b.gep(self.type, at, i64(p.offset)), align)
                 for p in pieces
