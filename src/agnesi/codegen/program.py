@@ -129,7 +129,7 @@ class _Program:
         elif isinstance(kernel, Convolution):
             conv = plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
                                     l2=machine.l2, l3=machine.l3)
-            units, parallel = conv.units, conv.parallel
+            units, parallel, spare = conv.units, conv.parallel, conv.spare
             emit_convolution(b, conv, pointer, begin, end)
         else:
             assert isinstance(kernel, Nest)

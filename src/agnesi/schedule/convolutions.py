@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.extents import guess
 from agnesi.core.kernels import ConvSizes
 from agnesi.core.node import Node
 
@@ -42,5 +43,5 @@ def sizes_of(node: Node) -> tuple[str, ConvSizes]:
 def multiply_adds(node: Node) -> int:
     """How many a convolution takes."""
     _, s = sizes_of(node)
-    places = s.batch * math.prod(s.places) * math.prod(s.kernel)
+    places = guess(s.batch) * math.prod(s.places) * math.prod(s.kernel)
     return places * s.groups * s.channels * s.filters

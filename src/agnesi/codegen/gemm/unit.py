@@ -9,16 +9,18 @@ from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.operands import Operands
 from agnesi.codegen.gemm.planner import GemmPlan
 from agnesi.codegen.gemm.tiling import OpenRows, Panel, Rows
+from agnesi.core.dims import Size
 
 
-def share(b: Builder, total: int, parts: int, part: Value) -> tuple[Value, Value]:
+def share(b: Builder, total: Size, parts: int, part: Value) -> tuple[Value, Value]:
     """Where share ``part`` of ``total`` things cut into ``parts`` begins and ends."""
+    count = b.size(total)
     if parts == 1:
-        return i64(0), i64(total)
-    if parts == total:
+        return i64(0), count
+    if isinstance(total, int) and parts == total:
         return part, b.add(part, i64(1))
-    low = b.op("udiv", b.mul(part, i64(total)), i64(parts))
-    high = b.op("udiv", b.mul(b.add(part, i64(1)), i64(total)), i64(parts))
+    low = b.op("udiv", b.mul(part, count), i64(parts))
+    high = b.op("udiv", b.mul(b.add(part, i64(1)), count), i64(parts))
     return low, high
 
 
