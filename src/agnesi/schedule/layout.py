@@ -7,10 +7,11 @@ The order of a family is the one that its convolutions are fastest with.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from agnesi.core.dims import product
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Store
 from agnesi.core.loops import Axis
 from agnesi.core.node import Node
@@ -91,7 +92,7 @@ class _Cost:
         kind, sizes = sizes_of(node)
         values = _values(node)
         self.families = [families.of(v) for v in values]
-        self.sizes = [math.prod(v.shape) for v in values]
+        self.sizes = [guess(product(v.shape)) for v in values]
         self.options = []
         for option in prefers(kind, sizes, itemsize=node.dtype.itemsize):
             found = {"forward": (option.first, option.result),
