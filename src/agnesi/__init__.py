@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from agnesi.autodiff.checkpoint import checkpoint_sequential as checkpoint_sequential
     from agnesi.compiler.control import clear_cache as clear_cache
     from agnesi.compiler.control import get_num_threads as get_num_threads
+    from agnesi.compiler.control import keep_memory as keep_memory
+    from agnesi.compiler.control import memory_stats as memory_stats
     from agnesi.compiler.control import set_num_threads as set_num_threads
     from agnesi.compiler.function import In as In
     from agnesi.compiler.function import function as function
@@ -80,6 +82,8 @@ _LATE = {
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "inspect": "agnesi.inspect",
     "jit": "agnesi.compiler.jit:jit",
+    "keep_memory": "agnesi.compiler.control:keep_memory",
+    "memory_stats": "agnesi.compiler.control:memory_stats",
     "manual_seed": "agnesi.api.random:manual_seed",
     "nn": "agnesi.nn",
     "optim": "agnesi.optim",

@@ -1,4 +1,4 @@
-"""Threads and the compile cache: what users set of the runtime."""
+"""Threads, memory and the compile cache: what users set of the runtime, and ask it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.limits import byte_count
 from agnesi.runtime import diskcache, pool, threads
 
 
@@ -49,6 +50,61 @@ def get_num_threads() -> int:
     True
     """
     return threads.get_num_threads()
+
+
+def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
+    """What the pool holds, from which compiled functions and large results take memory.
+
+    Temporaries of a call come from the pool and go back to it, so functions share them, and a
+    second call allocates nothing.
+
+    Parameters
+    ----------
+    reset_peak : bool
+        Let ``peak`` begin anew afterwards.
+
+    Returns
+    -------
+    dict
+        ``live``: bytes in use; ``peak``: the most there were; ``kept``: bytes that wait for the
+        next use; ``limit``: how many may wait; ``hits`` and ``misses``: requests served from what
+        was kept, and by the system.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> sorted(ag.memory_stats())
+    ['hits', 'kept', 'limit', 'live', 'misses', 'peak']
+    """
+    found = pool.stats()
+    if reset_peak:
+        pool.reset_peak()
+    return found
+
+
+def keep_memory(limit: int | str) -> None:
+    """Let so many bytes of freed memory wait for their next use (at first a quarter of all).
+
+    With 0 all memory is given back as soon as it is free, and every call allocates its temporaries.
+
+    Parameters
+    ----------
+    limit : int or str
+        Bytes, or text such as "512MB".
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> before = ag.memory_stats()["limit"]
+    >>> ag.keep_memory("1MB")
+    >>> ag.memory_stats()["limit"]
+    1000000
+    >>> ag.keep_memory(before)
+    """
+    size = 0 if limit == 0 else byte_count(limit, "limit")
+    pool.set_limit(size or 0)
+    if pool.stats()["kept"] > (size or 0):
+        pool.trim()
 
 
 def clear_cache() -> int:

@@ -10,7 +10,7 @@ from agnesi.core.errors import at
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
 
 
-def byte_count(limit: Any) -> int | None:
+def byte_count(limit: Any, name: str = "memory_limit") -> int | None:
     """A number of bytes, given as such or as text with a unit; None stays None.
 
     Examples
@@ -24,7 +24,7 @@ def byte_count(limit: Any) -> int | None:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?)B?\s*", str(limit).upper())
     if not isinstance(limit, str) or found is None or found[2] not in _UNITS:
         raise ValueError(
-            at(f"memory_limit must be a number of bytes or text such as '512MB', not {limit!r}")
+            at(f"{name} must be a number of bytes or text such as '512MB', not {limit!r}")
         )
     return int(float(found[1]) * _UNITS[found[2]])
 

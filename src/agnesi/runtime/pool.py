@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.runtime import support
 
-_KEPT, _LIMIT, _HITS, _MISSES, _LIVE = range(1, 6)
+_KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK = range(1, 7)
 
 
 class _Empty(ctypes.Structure):
@@ -40,15 +40,16 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def stats() -> dict[str, int]:
-    """Bytes handed out and kept, the limit of the latter, and how requests were served.
+    """Bytes handed out (now, and at most), kept, and the limit of that; how requests were served.
 
     Examples
     --------
     >>> from agnesi.runtime import pool
     >>> sorted(pool.stats())
-    ['hits', 'kept', 'limit', 'live', 'misses']
+    ['hits', 'kept', 'limit', 'live', 'misses', 'peak']
     """
-    places = {"kept": _KEPT, "limit": _LIMIT, "hits": _HITS, "misses": _MISSES, "live": _LIVE}
+    places = {"kept": _KEPT, "limit": _LIMIT, "hits": _HITS, "misses": _MISSES, "live": _LIVE,
+              "peak": _PEAK}
     return {name: support.variable("pool", at).value for name, at in places.items()}
 
 
@@ -63,6 +64,11 @@ def trim() -> None:
     0
     """
     support.call("pool_trim")
+
+
+def reset_peak() -> None:
+    """Let ``peak`` begin at what is handed out now."""
+    support.variable("pool", _PEAK).value = support.variable("pool", _LIVE).value
 
 
 def set_limit(size: int) -> None:

@@ -6,9 +6,10 @@
 ; alike finds too few places in the first-level cache and runs 1.4 times as long.
 
 %Header = type {i64, i64, ptr, ptr}           ; class, bytes of the block, next free, start of memory
-%Pool = type {i64, i64, i64, i64, i64, i64}   ; lock, kept, limit, hits, misses, live (bytes)
+; Lock, kept, limit, hits, misses, live, most that was live (bytes).
+%Pool = type {i64, i64, i64, i64, i64, i64, i64}
 
-@pool = global %Pool {i64 0, i64 0, i64 1073741824, i64 0, i64 0, i64 0}, align 64
+@pool = global %Pool {i64 0, i64 0, i64 1073741824, i64 0, i64 0, i64 0, i64 0}, align 64
 @free_blocks = internal global [256 x ptr] zeroinitializer, align 64
 
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -65,6 +66,10 @@ fits:
   %head = getelementptr ptr, ptr @free_blocks, i64 %class
   call void @pool_lock()
   call void @pool_add(i64 5, i64 %bytes)
+  %live = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 5)
+  %peak = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 6)
+  %most = call i64 @llvm.umax.i64(i64 %live, i64 %peak)
+  store i64 %most, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 6)
   %found = load ptr, ptr %head
   %none = icmp eq ptr %found, null
   br i1 %none, label %miss, label %hit
