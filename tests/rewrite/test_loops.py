@@ -97,7 +97,7 @@ def test_until_keeps_rows_inside():
 # -- what is not needed -----------------------------------------------------------------------
 def test_carries_and_results_without_use_are_dropped():
     def f(x, a, b):
-        (a, b), (y, z) = ag.scan(lambda c, x: ((c[0] + x, c[1] * 2), (c[0], c[1])), (a, b), x)
+        _, (y, _) = ag.scan(lambda c, x: ((c[0] + x, c[1] * 2), (c[0], c[1])), (a, b), x)
         return y
 
     (scan,) = scans(compared(f, normal(5), normal(seed=1), normal(seed=2)))
@@ -183,7 +183,7 @@ def recurrence(x: Any, h: Any, w: Any) -> Any:
 
 @pytest.mark.parametrize("size", [(6, 4, 20), (5, 1, 16), (3, 2, 1)])
 def test_gradients_of_weights_become_one_product(size):
-    steps, rows, width = size
+    _, rows, width = size
     args = normal(*size), normal(rows, width, seed=1), normal(width, width, seed=2)
     compiled = compared(ag.grad(recurrence, (0, 1, 2)), *args)
     forward, reverse = scans(compiled)

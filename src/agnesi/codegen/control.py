@@ -65,6 +65,7 @@ class _Emitter:
     def _inline(self, kernel: Kernel, base: Base) -> None:
         assert isinstance(kernel, Nest)
         shape = prepare(kernel)
+        assert isinstance(shape.units, int)
         emit_nest(self.b, shape, lambda buffer: address(self.b, buffer, base), self.bits, i64(0),
                   i64(shape.units))
 
@@ -191,7 +192,7 @@ class _Loop:
         return near
 
     def _settle_written(self, buffer: Buffer) -> None:
-        """A value that a turn writes beside the carries: near, in a row, or in one of two places."""
+        """What a turn writes beside the carries: near, in a row, or in one of two places."""
         if buffer.nbytes <= _SMALL:
             self.fixed[buffer.slot] = self.emit.room(buffer.nbytes)
         elif buffer.slot not in self.rows:

@@ -191,10 +191,10 @@ class Model:
                 if node in seen:
                     continue
                 seen.add(node)
-                carry = inside.get(node)
-                if carry is not None and carry not in needed:
-                    needed[carry] = None
-                    stack.append(carry.following)
+                found = inside.get(node)
+                if found is not None and found not in needed:
+                    needed[found] = None
+                    stack.append(found.following)
         self.carries = [c for c in self.carries if c in needed]
 
     def replace(self, new: Mapping[Node, Node]) -> None:
