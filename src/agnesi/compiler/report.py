@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.plans import MemoryPlan
+from agnesi.compiler.unrolled import repetitions
 from agnesi.core.graph import FunctionGraph
 
 
@@ -23,7 +24,8 @@ class Specialisation:
     def __str__(self) -> str:
         spent = ", ".join(f"{k} {1e3 * v:.1f}" for k, v in self.seconds.items())
         total = 1e3 * sum(self.seconds.values())
-        return f"({self.signature})\n    because {self.cause}\n    {total:.1f} ms: {spent}"
+        hints = "".join(f"\n    {line}" for line in repetitions(self.compiled.graph))
+        return f"({self.signature})\n    because {self.cause}\n    {total:.1f} ms: {spent}{hints}"
 
 
 class Inspectable:

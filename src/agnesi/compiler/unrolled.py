@@ -1,0 +1,85 @@
+"""Python loops that were written out while tracing, and whose body could be that of a scan."""
+
+from __future__ import annotations
+
+import dis
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from types import CodeType
+
+from agnesi.core.errors import location
+from agnesi.core.graph import FunctionGraph, constant_value
+from agnesi.core.node import Node, toposort
+
+#: Repetitions from which on a loop is worth mentioning.
+_LEAST = 8
+Group = tuple[tuple[CodeType, int], str]
+
+
+@cache
+def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """The loops of a code object: first and last instruction."""
+    return tuple(
+        (i.argval, i.offset) for i in dis.get_instructions(code)
+        if "JUMP" in i.opname and i.argval is not None and i.argval < i.offset
+    )
+
+
+def _is_repeated(code: CodeType, instruction: int, counts: Sequence[int]) -> bool:
+    """Whether an instruction belongs to a loop, or to a function that only runs in one."""
+    if any(first <= instruction <= last for first, last in _loops(code)):
+        return True
+    least = min(counts)
+    return least >= _LEAST and all(n % least == 0 for n in counts)
+
+
+def repetitions(graph: FunctionGraph) -> list[str]:
+    """A line for each stretch of Python that ran again and again on its own results."""
+    groups: dict[Group, list[Node]] = defaultdict(list)
+    for node in graph.nodes:
+        if node.op is None or node.where is None:
+            continue
+        code, instruction = node.where
+        if isinstance(code, CodeType):  # a graph from a file knows lines only
+            groups[(code, instruction), node.op.name].append(node)
+    counts: dict[CodeType, list[int]] = defaultdict(list)
+    for ((code, _), _), nodes in groups.items():
+        counts[code].append(len(nodes))
+    member = {n: group for group, nodes in groups.items() for n in nodes}
+    bodies: dict[tuple[CodeType, int], list[list[Node]]] = defaultdict(list)
+    for group, nodes in groups.items():
+        (code, instruction), _ = group
+        if len(nodes) >= _LEAST and _is_repeated(code, instruction, counts[code]):
+            bodies[code, len(nodes)].append(nodes)
+    return [
+        _told(times, body) for (_, times), body in bodies.items()
+        if all(_is_alike(nodes, member) for nodes in body) and any(map(_is_chain, body))
+    ]
+
+
+def _is_alike(nodes: Sequence[Node], member: dict[Node, Group]) -> bool:
+    """Whether nodes read the same things, or what was repeated itself; the first may differ."""
+    for sources in zip(*(n.inputs for n in nodes[1:]), strict=False):
+        if len(set(sources)) == 1 or all(constant_value(n) is not None for n in sources):
+            continue
+        if len({member.get(n, n) for n in sources}) > 1:
+            return False
+    return True
+
+
+def _is_chain(nodes: Sequence[Node]) -> bool:
+    """Whether the last of some nodes depends on the first."""
+    first = nodes[0]
+    return first in set(toposort([nodes[-1]], lambda n: n is first))
+
+
+def _told(times: int, body: Sequence[Sequence[Node]]) -> str:
+    places = {location(nodes[0].where) for nodes in body}
+    lines = sorted(int(place.rpartition(":")[2]) for place in places)
+    file = next(iter(places)).rpartition(":")[0]
+    span = f"{lines[0]}" if lines[0] == lines[-1] else f"{lines[0]}-{lines[-1]}"
+    return (
+        f"{file}:{span} was written out {times} times, each time on the last one's results; as "
+        "the body of ag.scan (or ag.fori_loop) it is compiled once"
+    )
