@@ -46,3 +46,13 @@ def test_drawing():
 def test_anything_else_is_refused():
     with pytest.raises(TypeError, match="not int"):
         listing(3)
+
+
+def test_bodies_of_loops_are_shown():
+    x = T.fvector("x", shape=(3,))
+    total, _ = ag.scan(lambda c, r: (ag.tanh(c + r), None), x[0] * 0, x)
+    text = ag.inspect.listing(total)
+    assert "    body:\n    %0 = input: float32[]\n    %1 = input: float32[]\n    %2 = add(" in text
+    f = ag.function([x], total)
+    f([1.0, 2.0, 3.0])
+    assert "    body:\n    %0 = input" in str(f.graph)

@@ -365,8 +365,7 @@ class FunctionGraph:
             if not unify(leaf.shape, shape, known):
                 raise ShapeError(_unfit(leaf, shape, known))
             done[leaf] = _leaf_of(leaf, shape)
-        told = partial(size_with, known=known)
-        return self._mapped(done, lambda node, inputs: inferred(node, inputs, told))
+        return self._mapped(done, partial(inferred, known=partial(size_with, known=known)))
 
     @no_gc()
     def expand(self) -> FunctionGraph:
@@ -416,7 +415,7 @@ class FunctionGraph:
         if all(known(n) == n for node in nodes for n in node.shape):
             return self
         done = {n: _leaf_of(n, tuple(map(known, n.shape))) for n in nodes if n.op is None}
-        return self._mapped(done, lambda node, inputs: inferred(node, inputs, known))
+        return self._mapped(done, partial(inferred, known=known))
 
     def _mapped(self, done: dict[Node, Node],
                 rebuild: Callable[[Node, tuple[Node, ...]], Node]) -> FunctionGraph:
@@ -494,5 +493,8 @@ def text(graph: FunctionGraph) -> str:
         else:
             what = f"{'input' if node in graph.inputs else 'tensor'} {node.name or ''}".rstrip()
         lines.append(f"{label} = {what} : {node.dtype}{list(node.shape)}")
+        for name in node.op.bodies if node.op is not None else ():
+            inner = text(getattr(node.op, name).graph).splitlines()
+            lines += [f"    {name}:", *(f"    {line}" for line in inner)]
     lines.append("return " + ", ".join(numbers[n] for n in graph.outputs))
     return "\n".join(lines)

@@ -78,6 +78,9 @@ def listing(what: Any) -> str:
         if node.op is not None and node.where is not None:
             line += f"  # {os.path.basename(location(node.where))}"
         lines.append(line)
+        for held in node.op.bodies if node.op is not None else ():
+            inner = listing(getattr(node.op, held).graph).splitlines()
+            lines += [f"    {held}:", *(f"    {row}" for row in inner)]
     return "\n".join([*lines, "return " + ", ".join(numbers[n] for n in outputs)])
 
 
