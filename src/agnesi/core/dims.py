@@ -94,6 +94,17 @@ class Dim:
     def __rmul__(self, other: Any) -> Any:
         return combine("*", other, self)
 
+    def __truediv__(self, other: Any) -> Any:
+        return self._quotient(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._quotient(other, self)
+
+    @staticmethod
+    def _quotient(a: Any, b: Any) -> Any:
+        """The quotient of sizes, which is a tensor: ``ops.arith`` puts its division here."""
+        return NotImplemented
+
     def __floordiv__(self, other: Any) -> Any:
         return combine("//", self, other)
 

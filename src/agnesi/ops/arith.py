@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.dims import Dim
 from agnesi.core.public import into, public, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
@@ -115,6 +116,7 @@ divide = binary(
     DIVIDE, "Quotient of two tensors, element by element; integers are divided as floats.",
     "[1, 6], [2, 4]", "[0.5, 1.5]",
 )
+Dim._quotient = staticmethod(divide)  # type: ignore[method-assign, assignment]
 floor_divide: Function = binary(
     FLOOR_DIVIDE, "Quotient rounded down to a whole number.", "[7, -7], 2", "[ 3, -4]"
 )
