@@ -388,3 +388,55 @@ def test_wrong_sizes_do_not_spoil_later_versions():
     for n in (5, 7, 9):
         f(rows(n, 3), rows(n, 3))
     assert dynamic(f) == 1 and len(f.specialisations) == 3, f.explain()
+
+
+# -- convolutions ---------------------------------------------------------------------------
+@pytest.mark.parametrize(("image", "filters", "options"), [
+    ((3, 12, 11), (8, 3, 3, 3), {"padding": 1}),
+    ((16, 9, 9), (32, 16, 3, 3), {"stride": 2, "padding": 1}),
+    ((20, 7, 7), (24, 20, 1, 1), {}),
+    ((8, 10, 10), (8, 1, 3, 3), {"groups": 8, "padding": 1}),
+    ((8, 10, 10), (12, 4, 3, 3), {"groups": 2}),
+    ((1, 20, 20), (4, 1, 5, 5), {"dilation": 2}),
+    ((6, 31), (10, 6, 4), {"stride": 3}),
+    ((3, 6, 7, 8), (5, 3, 3, 3, 3), {}),
+])
+def test_convolutions(image, filters, options):
+    def function(x, w):
+        def loss(x, w):
+            conv = [ag.conv1d, ag.conv2d, ag.conv3d][len(image) - 2]
+            y = ag.relu(conv(x, w, **options))
+            return (y * y).mean(), y
+
+        (total, y), slopes = ag.value_and_grad(loss, argnums=(0, 1), has_aux=True)(x, w)
+        return total, y, *slopes
+
+    check(function, (None, *image), filters, sizes=(6, 9, 2, 3, 17, 40), dtype="float64")
+
+
+def test_convolutional_training():
+    def trained() -> Any:
+        nn = ag.nn
+        model = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(4 * 25, 3),
+        )
+        rng = np.random.default_rng(3)
+        for p in model.parameters():
+            p.data[...] = rng.normal(size=p.shape) * 0.3
+        opt = ag.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+        def step(x, labels):
+            opt.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), labels)
+            loss.backward()
+            opt.step()
+            return loss
+
+        return step
+
+    eager, f = trained(), ag.jit(trained())
+    for n in (8, 5, 9, 3, 20, 8):
+        x, labels = rows(n, 1, 12, 12), ag.tensor(np.random.default_rng(n).integers(0, 3, n))
+        np.testing.assert_allclose(f(x, labels).data, eager(x, labels).data, rtol=2e-3)
+    assert dynamic(f) == 1, f.explain()
