@@ -202,3 +202,16 @@ def _loop_of(text: str) -> str:
     block = re.search(r"\n(loop\d+):.*?br i1 [^\n]*label %\1[^\n]*", text, re.DOTALL)
     assert block is not None
     return block[0]
+
+
+def test_lengths_are_run_time_values():
+    def loss(x: Any, h: Any, w: Any) -> Any:
+        return (ag.scan(lambda h, x: ((y := ag.tanh(x + h @ w)), y), h, x)[1] ** 2).sum()
+
+    step = ag.jit(ag.grad(loss, (0, 1, 2)))
+    h, w = ag.tensor(normal(3, 40)), ag.tensor(normal(40, 40, seed=1) / 7)
+    for steps in (3, 4, 5, 6, 9, 30, 2):
+        x = ag.tensor(normal(steps, 3, 40))
+        for a, b in zip(step(x, h, w), ag.grad(loss, (0, 1, 2))(x, h, w), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-8, atol=1e-10)
+    assert len(step.specialisations) <= 3

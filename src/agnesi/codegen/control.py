@@ -8,6 +8,8 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.steps import Base, Runner, Step, address
+from agnesi.core.dims import Size
+from agnesi.core.extents import least
 from agnesi.core.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source
 
 #: Values of this size are kept in registers (or next to the stack) from turn to turn.
@@ -67,20 +69,20 @@ class _Emitter:
         shape = prepare(kernel)
         assert isinstance(shape.units, int)
         emit_nest(self.b, shape, lambda buffer: address(self.b, buffer, base), self.bits, i64(0),
-                  i64(shape.units))
+                  self.b.size(shape.units))
 
     def at(self, source: Source, dtype_bytes: int, turn: Value | None = None) -> Value:
         """The address behind a source, at a turn of the loop."""
         place = self.outer(source.buffer)
         if source.offset:
-            place = self.b.gep("i8", place, i64(source.offset * dtype_bytes))
+            place = self.b.gep("i8", place, self.b.size(source.offset * dtype_bytes))
         if source.step and turn is not None:
-            place = self.b.gep("i8", place, self.b.mul(turn, i64(source.step * dtype_bytes)))
+            place = self.b.gep("i8", place, self.b.mul(turn, self.b.size(source.step * dtype_bytes)))
         return place
 
-    def copy(self, target: Value, origin: Value, size: int) -> None:
-        if size and target.ref != origin.ref:
-            self.b.call("void", "llvm.memcpy.p0.p0.i64", target, origin, i64(size),
+    def copy(self, target: Value, origin: Value, size: Size) -> None:
+        if (not isinstance(size, int) or size) and target.ref != origin.ref:
+            self.b.call("void", "llvm.memcpy.p0.p0.i64", target, origin, self.b.size(size),
                         Value("false", "i1"))
 
     def room(self, size: int) -> Value:
@@ -89,7 +91,8 @@ class _Emitter:
 
     def arena(self, block: Block, place: Value) -> Value:
         """Where a block's temporaries lie: on the stack, or at ``place``."""
-        return self.room(block.arena_bytes) if block.arena_bytes <= _STACK else place
+        size = block.arena_bytes
+        return self.room(size) if isinstance(size, int) and size <= _STACK else place
 
     def flag(self, place: Value) -> Value:
         """A bool in memory."""
@@ -110,6 +113,11 @@ def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | None
         emit.block(block, inner, entries.__getitem__)
         b.br(after)
     b.open_block(after)
+
+
+def _is_small(buffer: Buffer) -> bool:
+    """Whether a value is kept in registers, or near them."""
+    return isinstance(buffer.nbytes, int) and buffer.nbytes <= _SMALL
 
 
 class _Loop:
@@ -143,10 +151,10 @@ class _Loop:
         self.swapped: list[int] = []
         self._settle()
 
-    def _part(self, offset: int) -> Value:
-        return self.b.gep("i8", self.scratch, i64(offset)) if offset else self.scratch
+    def _part(self, offset: Size) -> Value:
+        return self.b.gep("i8", self.scratch, self.b.size(offset))
 
-    def _arena(self, block: Block, offset: int) -> Value:
+    def _arena(self, block: Block, offset: Size) -> Value:
         return self.emit.arena(block, self._part(offset))
 
     # -- places -----------------------------------------------------------------------------
@@ -166,13 +174,13 @@ class _Loop:
 
     def _stays(self, carry: Carry) -> bool:
         """Whether a carry has one place for the whole loop."""
-        return carry.inside.nbytes <= _SMALL or carry.following.slot in {
+        return _is_small(carry.inside) or carry.following.slot in {
             c.inside.slot for c in self.loop.carries
         }
 
-    def _start(self, carry: Carry, offset: int) -> None:
+    def _start(self, carry: Carry, offset: Size) -> None:
         size = carry.inside.nbytes
-        if size <= _SMALL:
+        if _is_small(carry.inside):
             place = self.emit.room(size)
         else:
             place = self.emit.outer(carry.last) if carry.last is not None else self._part(offset)
@@ -185,7 +193,7 @@ class _Loop:
     def _invariant(self, buffer: Buffer, source: Source) -> Value:
         """What does not change; small values go where they can be kept in registers."""
         place = self.emit.at(source, buffer.dtype.itemsize)
-        if not 0 < buffer.nbytes <= _SMALL or not buffer.contiguous:
+        if not _is_small(buffer) or not buffer.nbytes or not buffer.contiguous:
             return place
         near = self.emit.room(buffer.nbytes)
         self.emit.copy(near, place, buffer.nbytes)
@@ -193,7 +201,7 @@ class _Loop:
 
     def _settle_written(self, buffer: Buffer) -> None:
         """What a turn writes beside the carries: near, in a row, or in one of two places."""
-        if buffer.nbytes <= _SMALL:
+        if _is_small(buffer):
             self.fixed[buffer.slot] = self.emit.room(buffer.nbytes)
         elif buffer.slot not in self.rows:
             self.swapped.append(buffer.slot)
@@ -208,7 +216,7 @@ class _Loop:
             self.answer = self.emit.room(1)
             turns = b.select(self._goes_on(starts), turns, i64(0))
         pairs = [v for slot in self.swapped for v in self._pair(slot)]
-        nonempty = loop.count is None and loop.condition is None and bool(loop.length)
+        nonempty = loop.count is None and loop.condition is None and (least(loop.length) or 0) > 0
         with b.loop(i64(0), turns, 1, [i64(0), *starts, *pairs], nonempty=nonempty) as run:
             present = run.carried[1 : 1 + len(starts)]
             pairs = run.carried[1 + len(starts) :]
@@ -227,7 +235,7 @@ class _Loop:
         loop = self.loop
         if loop.length is None:
             return i64(_FOREVER)
-        most = i64(loop.length)
+        most = self.b.size(loop.length)
         if loop.count is None:
             return most
         count = self.b.load("i64", self.emit.at(loop.count, 8))
@@ -236,9 +244,9 @@ class _Loop:
     def _pair(self, slot: int) -> tuple[Value, Value]:
         """The two places that a value takes turns in."""
         carry = self.takers[slot][0]
-        offset = self.places[2][self.loop.carries.index(carry)]
-        size = -(-carry.inside.nbytes // 64) * 64
-        return self._part(offset), self._part(offset + size)
+        index = self.loop.carries.index(carry)
+        offset, end = self.places[2][index : index + 2]
+        return self._part(offset), self._part(offset + (end - offset) // 2)
 
     def _turn(self, turn: Value, present: Sequence[Value], pairs: Sequence[Value]) -> list[Value]:
         """One turn; returns where the moving carries lie in the next one."""
@@ -308,6 +316,6 @@ class _Loop:
         """Rows beyond the count are zeros."""
         b = self.b
         assert self.loop.length is not None
-        left = b.mul(b.sub(i64(self.loop.length), turns), i64(buffer.nbytes))
+        left = b.mul(b.sub(b.size(self.loop.length), turns), b.size(buffer.nbytes))
         place = self.emit.at(source, buffer.dtype.itemsize, turns)
         b.call("void", "llvm.memset.p0.i64", place, Value("0", "i8"), left, Value("false", "i1"))

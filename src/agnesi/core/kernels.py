@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.dims import Size
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
 
@@ -341,13 +342,13 @@ class Loop(Kernel):
     def blocks(self) -> list[Block]:
         return [self.block] if self.condition is None else [self.condition, self.block]
 
-    def places(self) -> tuple[int, int, list[int], int]:
-        """Offsets in the scratch memory: block, condition, two places for each carry; its size."""
-        at = [0]
+    def places(self) -> tuple[Size, Size, list[Size]]:
+        """Offsets in the scratch memory: block, condition, room for two of each carry, the end."""
+        at: list[Size] = [0]
         asking = self.condition.arena_bytes if self.condition is not None else 0
         for size in (self.block.arena_bytes, asking, *(2 * c.inside.nbytes for c in self.carries)):
-            at.append(at[-1] + -(-size // 128) * 128)
-        return at[0], at[1], at[2:-1], at[-1]
+            at.append(at[-1] + (size + 127) // 128 * 128)
+        return at[0], at[1], at[2:]
 
 
 @dataclass

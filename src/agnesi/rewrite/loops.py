@@ -12,6 +12,7 @@ from typing import Any
 
 from agnesi.core.dims import product
 from agnesi.core.dispatch import Item, apply, graph_node
+from agnesi.core.extents import Extent, guess
 from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.loops import is_heavy
 from agnesi.core.node import Node, toposort
@@ -153,11 +154,10 @@ class _Round:
                 if not users and not any(n in self.results for n in items):
                     continue
                 stacked = op.carries <= i < op.carries + op.stacked
-                end = (0, -op.length) if op.reverse else (-1, op.length - 1)
                 found[scan, i] = not (
-                    stacked and op.length and not op.counted
+                    stacked and op.length != 0 and not op.counted
                     and not any(n in self.results for n in items)
-                    and all(type(u.op) is Slice and u.op.key[0] in end for u in users)
+                    and all(type(u.op) is Slice and _is_end(u.op.key[0], op) for u in users)
                 )
         return found
 
@@ -180,6 +180,19 @@ def _summary(scans: Sequence[Node]) -> Any:
     return [(len(s.inputs), s.op.outputs, len(s.op.body.graph)) for s in scans]
 
 
+def _is_end(entry: Any, op: Scan) -> bool:
+    """Whether the first entry of a slice takes the row of the last step."""
+    ends = [0 if op.reverse else -1]
+    if isinstance(op.length, int):
+        ends.append(-op.length if op.reverse else op.length - 1)
+    return isinstance(entry, int) and entry in ends
+
+
+def _is_known(length: Any) -> bool:
+    """Whether a number of steps is a number, be it one that every call brings along."""
+    return isinstance(length, (int, Extent))
+
+
 def _rest(cut: Node, final: Node) -> Node:
     """The rest of a slice whose first entry was the last row."""
     key = cut.op.key[1:]
@@ -195,7 +208,7 @@ class _Better:
         self.changed = False
         self._ends: list[Key] = []
         model.keep(wanted.__contains__)
-        if isinstance(model.length, int):
+        if _is_known(model.length):
             self._last_rows([k for k, whole in wanted.items() if not whole])
         self._constants()
         self._invariants()
@@ -267,7 +280,7 @@ class _Better:
     def _sequences(self) -> None:
         """What depends on rows of sequences only is computed for all rows at once."""
         model = self.model
-        if not isinstance(model.length, int):
+        if not _is_known(model.length):
             return
         self.whole = _Whole(model)
         rows = self.whole.rows
@@ -277,7 +290,7 @@ class _Better:
                     self._computed(key, self.whole.of(node))
                     del model.rows[key]
         new = {n: o for n, o in rows.items() if n.op is not None and _is_worth(n)
-               and model.length * _bytes(n) <= _MOST_BYTES}
+               and guess(model.length * _bytes(n)) <= _MOST_BYTES}
         new = _outermost(model, new)
         model.replace({n: model.sequence_for(o) for n, o in new.items()})
         model.keep({*model.rows, *model.last}.__contains__)
@@ -287,7 +300,7 @@ class _Better:
     def _sums(self) -> list[_Sum]:
         """Carries to which every step adds something that no step reads: one sum at the end."""
         model = self.model
-        if not isinstance(model.length, int) or model.stop is not None or not model.length:
+        if not _is_known(model.length) or model.stop is not None:
             return []
         self.whole = _Whole(model)
         users = model.users()
@@ -439,7 +452,7 @@ def _sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: _Whole) -> _Su
         return None
     if found.pair is not None:
         found.needs = [n for n in found.pair if n not in whole]
-        if sum(_bytes(n) for n in found.needs) * whole.model.length > _MOST_BYTES:
+        if guess(sum(_bytes(n) for n in found.needs) * whole.model.length) > _MOST_BYTES:
             return None
     return found
 
@@ -460,17 +473,17 @@ def _is_worth(node: Node) -> bool:
     """Whether computing all rows at once is faster than in the loop."""
     if type(node.op) is MatMul:
         return True
-    size = max(_size(n) for n in (node, *node.inputs))
+    size = max(guess(_size(n)) for n in (node, *node.inputs))
     if isinstance(node.op, (Elementwise, Reduce)):
         return size <= (_SOME if is_heavy(node.op.name) else _FEW)
     return False
 
 
-def _size(node: Node) -> int:
-    return product(node.shape)  # type: ignore[return-value]
+def _size(node: Node) -> Any:
+    return product(node.shape)
 
 
-def _bytes(node: Node) -> int:
+def _bytes(node: Node) -> Any:
     return _size(node) * node.dtype.itemsize
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.dims import Size, combine
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.kernels import (
     Block,
@@ -122,7 +123,7 @@ class Maker:
             )
             blocks.append(made.block)
         then, otherwise = blocks
-        size = max(then.arena_bytes, otherwise.arena_bytes)
+        size = combine("max", then.arena_bytes, otherwise.arena_bytes)
         return Branch(
             chosen=Source(chosen.buffer, chosen.offset), then=then, otherwise=otherwise,
             results=[r for r in results if r is not None], scratch=_scratch(size),
@@ -144,7 +145,7 @@ class Maker:
         constants += [b for b in leaves.values() if b.role == "constant" and b not in constants]
         of = {id(n): b for n, b in zip(unique, program.outputs, strict=True)}
         may = {id(n) for n in in_place}
-        pairs = [(b, of[id(n)]) for b, n in carried if id(n) in may or b.size == 1]
+        pairs = [(b, of[id(n)]) for b, n in carried if id(n) in may or (isinstance(b.size, int) and b.size == 1)]
         layout = lay_out(program, (), (), pairs)
         block = Block(layout.kernels, layout.table, {}, layout.arena_bytes)
         for buffer in constants:
@@ -185,9 +186,9 @@ def _carries(inside: Sequence[Buffer], nexts: Sequence[Buffer], firsts: Sequence
 
 def _roomy(loop: Loop) -> Loop:
     """The loop with the scratch memory that it needs."""
-    loop.scratch = _scratch(loop.places()[-1])
+    loop.scratch = _scratch(loop.places()[-1][-1])
     return loop
 
 
-def _scratch(size: int) -> Buffer:
-    return Buffer((max(size, 1),), np.dtype(np.uint8), "temporary", name="scratch")
+def _scratch(size: Size) -> Buffer:
+    return Buffer((combine("max", size, 1),), np.dtype(np.uint8), "temporary", name="scratch")
