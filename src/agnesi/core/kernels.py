@@ -393,16 +393,20 @@ def nested(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
 
 def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
     """All expressions below ``values``, each once, arguments first."""
-    done: set[int] = set()
-    stack = [(v, False) for v in values]
+    done: set[Expr] = set()
+    stack: list[Any] = list(values)  # None stands on a value whose arguments are through
     while stack:
-        value, ready = stack.pop()
-        if ready:
-            yield value
-        elif id(value) not in done:
-            done.add(id(value))
-            stack.append((value, True))
-            stack.extend((a, False) for a in value.args)
+        value = stack.pop()
+        if value is None:
+            yield stack.pop()
+        elif value not in done:
+            done.add(value)
+            if not value.args:
+                yield value
+                continue
+            stack.append(value)
+            stack.append(None)
+            stack.extend(value.args)
 
 
 def buffers_of(values: Any) -> list[Buffer]:

@@ -99,19 +99,24 @@ def toposort(
     ``stop(node)`` true keeps the node but does not look behind it.
     """
     order: list[Node] = []
-    done: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(n, False) for n in reversed(list(outputs))]
+    done: set[Node] = set()
+    stack: list[Any] = list(outputs)  # None stands on a node whose inputs are in order
+    stack.reverse()
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            order.append(node)
-            continue
-        if id(node) in done:
-            continue
-        done.add(id(node))
-        stack.append((node, True))
-        if stop is None or not stop(node):
-            stack.extend((n, False) for n in reversed(node.inputs) if id(n) not in done)
+        node = stack.pop()
+        if node is None:
+            order.append(stack.pop())
+        elif node not in done:
+            done.add(node)
+            inputs = node.inputs
+            if not inputs or (stop is not None and stop(node)):
+                order.append(node)
+                continue
+            stack.append(node)
+            stack.append(None)
+            for n in reversed(inputs):
+                if n not in done:
+                    stack.append(n)
     return order
 
 

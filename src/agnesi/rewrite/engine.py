@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,16 +68,19 @@ class Settler:
     """Brings nodes to the form in which no rule of a stage applies, operands first.
 
     A node is looked at when its operands are settled; if a rule fires, the node is as good as the
-    settled replacement.  A rule that leads back to a node under way is not followed.
+    settled replacement.  A rule that leads back to a node under way is not followed.  Nodes in
+    ``known`` were settled by an earlier stage: only the rules of this one can do anything to them.
     """
 
-    def __init__(self, rules: Sequence[Rule], interner: Interner, report: StageReport) -> None:
-        self.rules = rules
+    def __init__(self, rules: Sequence[Rule], interner: Interner, report: StageReport,
+                 known: AbstractSet[Node] = frozenset()) -> None:
+        own = tuple([r for r in rules if r.stage == report.stage])
+        self.known = known
+        self._every, self._own = ((r, _index(r)) for r in (tuple(rules), own))
         self.interner = interner
         self.report = report
         self.settled: dict[Node, Node] = {}
         self.became: dict[Node, Node] = {}
-        self._by_heads = _index(tuple(rules))
         self._left = 0
         self.stopped = False
 
@@ -132,12 +136,7 @@ class Settler:
     def _fired(self, node: Node) -> Node | None:
         if node.op is None:
             return None
-        heads = (node.op.name, *[n.op.name if n.op is not None else "" for n in node.inputs])
-        rules = self._by_heads.get(heads)
-        if rules is None:
-            rules = tuple(r for r in self.rules if r.may_fire(heads))
-            self._by_heads[heads] = rules
-        for rule in rules:
+        for rule in self._candidates(node):
             new = rule(node)
             if new is None or new is node:
                 continue
@@ -150,6 +149,16 @@ class Settler:
             self.report.firings[rule.name] += 1
             return new
         return None
+
+
+    def _candidates(self, node: Node) -> tuple[Rule, ...]:
+        """Rules that may fire at a node, by the names of its operation and of its operands'."""
+        rules, known = self._own if node in self.known else self._every
+        heads = (node.op.name, *[n.op.name if n.op is not None else "" for n in node.inputs])
+        found = known.get(heads)
+        if found is None:
+            found = known[heads] = tuple([r for r in rules if r.may_fire(heads)])
+        return found
 
 
 @contextmanager
@@ -187,12 +196,14 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
     rules = [r.with_inner(inner) if isinstance(r, InsideRule) else r for r in rules]
     with outside_traces(), no_gc():
         graph = bodies_settled(graph, inner)
+        known: AbstractSet[Node] = frozenset()
         for stage in STAGES:
             if stage == "specialize":
                 graph = graph.expand()
             active = [r for r in rules if r.stage in ("canonicalize", stage)]
             if any(r.stage == stage for r in active):
-                graph = _stage(graph, stage, active, report)
+                graph = _stage(graph, stage, active, report, known)
+                known = frozenset(graph.nodes)
     return graph
 
 
@@ -220,8 +231,8 @@ def bodies_settled(graph: FunctionGraph,
     return FunctionGraph.of(graph.inputs, [done[n] for n in graph.outputs])
 
 
-def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule],
-           report: Report) -> FunctionGraph:
+def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule], report: Report,
+           known: AbstractSet[Node]) -> FunctionGraph:
     before = len(graph)
     globals_ = [r for r in rules if isinstance(r, GraphRule) and r.stage == stage]
     local = [r for r in rules if not isinstance(r, GraphRule)]
@@ -234,7 +245,7 @@ def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule],
     while True:
         did = StageReport(stage, before, firings=firings.copy())
         active = [r for r in local if r.name not in report.endless]
-        better = _settled(graph, active, did)
+        better = _settled(graph, active, did, known)
         if better is not None:
             report.stages.append(did)
             return better
@@ -245,11 +256,12 @@ def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule],
         )
 
 
-def _settled(graph: FunctionGraph, rules: Sequence[Rule], did: StageReport) -> FunctionGraph | None:
+def _settled(graph: FunctionGraph, rules: Sequence[Rule], did: StageReport,
+             known: AbstractSet[Node]) -> FunctionGraph | None:
     """The graph in its settled form; None if the rules do not come to an end."""
     interner = Interner()
     inputs = tuple(interner.add(n) for n in graph.inputs)
-    settler = Settler(rules, interner, did)
+    settler = Settler(rules, interner, did, known)
     outputs = settler.settle(graph.outputs)
     if settler.stopped:
         return None

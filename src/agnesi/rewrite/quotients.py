@@ -26,11 +26,15 @@ from agnesi.rewrite.softmaxes import normaliser_of, softmax_of, squeezed
 
 BOOK = Book()
 rewriter = BOOK.rewriter
-_MOST_FACTORS = 24
+_MOST_FACTORS, _NEAR = 24, 8
 _MOST_TERMS = 8
-_STRAIGHT = ("multiply", "divide", "negative", "reciprocal", "square")
 _BINARY = ("multiply", "divide", "safe_multiply", "safe_divide")
-_PRODUCTS = (*_BINARY, "negative", "reciprocal", "square")
+_SAFE = frozenset(_BINARY[2:])
+_QUOTIENTS = frozenset(("divide", "safe_divide"))
+_STRAIGHT = frozenset(("multiply", "divide", "negative", "reciprocal", "square"))
+_PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
+#: What may be a number: a leaf, or copies of one.
+_NUMBERS = frozenset(("", "broadcast_to"))
 
 
 @dataclass
@@ -79,7 +83,7 @@ class Product:
         )
 
 
-def factors(node: Node) -> Product:
+def factors(node: Node, most: int = _MOST_FACTORS) -> Product:
     """The factors of a node; of large products only so far that the work stays bounded."""
     found = Product()
     stack = [(node, False, False)]
@@ -88,13 +92,13 @@ def factors(node: Node) -> Product:
         n, then, under = stack.pop()
         name = n.op.name if n.op is not None else ""
         count += 1
-        value = scalar(n)
+        value = scalar(n) if name in _NUMBERS else None
         if value is not None and not (under and value == 0):
             found.number = found.number / float(value) if under else found.number * float(value)
             found.numbers += 1
-        elif name == "reshape" and count < _MOST_FACTORS and (inner := _reshaped(n)) is not None:
+        elif name == "reshape" and count < most and (inner := _reshaped(n)) is not None:
             stack.append((inner, then, under))
-        elif name not in (_STRAIGHT if under else _PRODUCTS) or count > _MOST_FACTORS:
+        elif name not in (_STRAIGHT if under else _PRODUCTS) or count > most:
             side = found.then if then else found.first
             (side.below if under else side.above).append(n)
         elif name == "negative":
@@ -106,7 +110,7 @@ def factors(node: Node) -> Product:
             stack += [(n.inputs[0], then, under)] * 2
         else:
             a, b = n.inputs
-            stack.append((b, then or name.startswith("safe"), under ^ name.endswith("divide")))
+            stack.append((b, then or name in _SAFE, under ^ (name in _QUOTIENTS)))
             stack.append((a, then, under))
     return found
 
@@ -253,15 +257,21 @@ def cancel_factors(node: Node) -> Tensor | None:
         _named(n, *_PRODUCTS, "reshape") for n in node.inputs
     ):
         return None
-    product = factors(node)
-    changed = cancel(product)
-    return written(product, node) if changed or product.numbers > 1 else None
+    near = factors(node, _NEAR)  # the numbers of settled operands stand near the top
+    if near.below():
+        product = factors(node)
+        if cancel(product):
+            return written(product, node)
+    return written(near, node) if near.numbers > 1 else None
 
 
 @rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))
 def pair_factors(node: Node) -> Tensor | None:
     """Factors that overflow or vanish together become one that does not."""
     if node.dtype.kind != "f":
+        return None
+    near = factors(node, _NEAR)
+    if not near.below() and not any(_named(n, "exp") for n in near.above()):
         return None
     product = factors(node)
     if not pair_off(product):
@@ -296,11 +306,15 @@ def distribute(node: Node) -> Tensor | None:
     """(a / p + b) * p is a + b * p where p may vanish: the quotient would be infinite."""
     if node.dtype.kind != "f":
         return None
+    if not any(map(_vanishes, factors(node, _NEAR).above())):
+        return None
     product = factors(node)
     for total in product.above():
         if not _named(total, "add", "subtract"):
             continue
         parts = [(sign, factors(term)) for sign, term in terms(total)]
+        if not any(_vanishes(n) for _, part in parts for n in part.below()):
+            continue
         product.remove(total, True)
         outside, product.number = product.number, 1.0
         wholes = [part.times(product) for _, part in parts]
