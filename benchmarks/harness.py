@@ -65,6 +65,7 @@ class Result:
     rivals: tuple[str, ...] | None = None
     bound: float | None = None  # seconds that the machine needs at its measured peaks
     items: int = 0
+    unit: str = "s"  # or "B": bytes, wherever this speaks of seconds
 
     @classmethod
     def empty(cls, context: Context, case: str, **goals: Any) -> Result:

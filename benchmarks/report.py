@@ -18,6 +18,16 @@ def seconds(value: float | None) -> str:
     return f"{value / 1e-9:.3g} ns"
 
 
+def amount(value: float | None, unit: str) -> str:
+    """Seconds, or bytes, in the unit that suits them."""
+    if unit == "s" or value is None:
+        return seconds(value)
+    for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.3g} {prefix}B"
+    return f"{value:.0f} B"
+
+
 def suite_table(title: str, results: Sequence[Result]) -> str:
     """One row a case: ours, the best peer, the ratio, the goal, the physical limit, all peers.
 
@@ -37,14 +47,14 @@ def _row(result: Result, peers: Sequence[str], rate: bool) -> list[str]:
     per_second = f"{result.items / result.ours:,.0f}" if result.items and result.ours else "-"
     return [
         result.case,
-        seconds(result.ours),
+        amount(result.ours, result.unit),
         *([per_second] if rate else []),
         ratio_text(result),
         goal_text(result),
         {True: "yes", False: "NO", None: "-"}[result.met],
         result.best_peer or "-",
         "-" if fraction is None else f"{100 * fraction:.0f}",
-        *(seconds(result.seconds.get(name)) for name in peers),
+        *(amount(result.seconds.get(name), result.unit) for name in peers),
     ]
 
 

@@ -17,6 +17,7 @@ NAMES = (
     "language",
     "scan",
     "shapes",
+    "memory",
     "compile",
     "imports",
     "eager_op",
