@@ -276,6 +276,30 @@ def test_checkpoints_change_nothing(length, every, reverse):
             np.testing.assert_allclose(a, b, 1e-10)
 
 
+@pytest.mark.parametrize("where", ["inside", "around"])
+def test_checkpointed_functions(where):
+    """``ag.checkpoint`` of a step, and of the whole loop."""
+    w = rng().normal(size=(2, 2))
+
+    def loop(step, x, w):
+        return ag.scan(lambda c, r: (step(c, r, w), None), x[0] * 0, x)[0]
+
+    def cell(c, r, w):
+        return ag.tanh(c @ w + ag.sin(r))
+
+    def f(x, w):
+        if where == "around":
+            return ag.checkpoint(lambda x, w: loop(cell, x, w), x, w).sum()
+        return loop(lambda *xs: ag.checkpoint(cell, *xs), x, w).sum()
+
+    x = rng().normal(size=(5, 2))
+    expected = run("eager", ag.grad(lambda x, w: loop(cell, x, w).sum(), argnums=(0, 1)), x, w)
+    for way in WAYS[:3]:
+        found = run(way, ag.grad(f, argnums=(0, 1)), x, w)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, 1e-10)
+
+
 # -- state ------------------------------------------------------------------------------------
 def test_random_numbers_advance_from_step_to_step():
     def f(x):

@@ -8,10 +8,10 @@ from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import Item, assign, node_of_type
+from agnesi.core.dispatch import assign, node_of_type
 from agnesi.core.errors import TraceError, Where, at, user_where
 from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
-from agnesi.core.node import Node, toposort
+from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.body import Body
@@ -72,13 +72,12 @@ class _Gradient:
 class BodyTrace:
     """The state of a trace of a body.
 
-    Nodes of the body are known by what they read; everything else comes from outside, and gets a
-    stand-in at its first use.
+    Nodes that are older than the trace come from outside, and get a stand-in at their first use.
     """
 
     def __init__(self, around: Any) -> None:
         self.around = around
-        self.own: set[Node] = set()
+        self.since = next_serial()
         self.captures: dict[Any, Capture] = {}
         self.inner: dict[int, tuple[Tensor, Node]] = {}
         self.restored: dict[int, tuple[Tensor, Node]] = {}
@@ -86,9 +85,7 @@ class BodyTrace:
 
     def variable(self, x: Any, weak: bool = False) -> Tensor:
         """A free variable of the body, of the type of ``x``."""
-        made = stand_in(x.shape, x.dtype, weak)
-        self.own.add(made.node)  # type: ignore[arg-type]
-        return made
+        return stand_in(x.shape, x.dtype, weak)
 
     # -- what a trace is asked ----------------------------------------------------------------
     def node_of(self, x: Tensor) -> Node:
@@ -101,26 +98,16 @@ class BodyTrace:
             return self._lifted(x) if kept is None else kept[1]
         if x.node is None:
             raise TraceError(at("this tensor has neither a value nor a node"))
-        return x.node if self._is_own(x.node) else self._captured(x.node, symbol(x.node), x.node)
+        node = x.node
+        return node if self._is_own(node) else self._captured(node, symbol(node), node)
 
     def _is_own(self, node: Node) -> bool:
-        if node in self.own:
-            return True
-        if type(node.op) is Item:
-            own = self._is_own(node.inputs[0])
-        elif not node.inputs:
-            own = node.op is not None and node.op.name == "size"
-        else:
-            own = all(n in self.own for n in node.inputs)
-        if own:
-            self.own.add(node)
-        return own
+        return getattr(node, "serial", -1) >= self.since  # nodes of eager operations have none
 
     def _captured(self, key: Any, outer: Tensor, like: Node) -> Node:
         found = self.captures.get(key)
         if found is None:
             inner = stand_in(like.shape, like.dtype, like.weak, like.name, user_where(2)).node
-            self.own.add(inner)  # type: ignore[arg-type]
             if outer.data is not None and outer.requires_grad:
                 inner.handle = lambda: outer  # type: ignore[union-attr] # for backward()
             found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
@@ -139,7 +126,6 @@ class BodyTrace:
             if live_tensor(leaf) is not None or data.nbytes > _INSIDE_BYTES:
                 return self._captured(id(x), x, leaf)
             node = Node(None, (), data.shape, data.dtype, value=data)
-        self.own.add(node)
         self.inner[id(x)] = x, node
         return node
 
@@ -157,7 +143,6 @@ class BodyTrace:
         if before in self.captures and x._view is None:
             self.captures[before].now = node
             self.captures[before].outer = x
-        self.own.add(node)
         x.node = node
         x.requires_grad = node.requires_grad
 
@@ -167,15 +152,10 @@ class BodyTrace:
             # A parameter that was assigned is a parameter again: its gradient starts here.
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
                         handle=lambda: x)
-        self.own.add(node)
         if id(x) in self.captures:
             self.captures[id(x)].now = node
         else:
             self.inner[id(x)] = x, node
-
-    def born(self, node: Node) -> None:
-        """Hear of a node made here, whatever it reads."""
-        self.own.add(node)
 
     def watch(self, owner: Any, slot: str) -> None:
         """Note that the trace depends on what a slot of an object holds now."""

@@ -85,9 +85,6 @@ class Trace:
                         handle=lambda: x)
         self.nodes[id(x)] = node
 
-    def born(self, node: Node) -> None:
-        """Hear of a node whose place its inputs do not tell; bodies of loops must know it."""
-
     def changed(self) -> list[tuple[Tensor, Node, Node]]:
         """Live tensors that were assigned: the tensor, its leaf, its last node."""
         return [

@@ -247,10 +247,7 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, op.name, xs) from None
     inputs = tuple([graph_node(x) for x in xs])
-    node = node_of_type(op, inputs, types, user_where(3))
-    if not inputs and STATE.trace is not None:
-        STATE.trace.born(node)
-    return node
+    return node_of_type(op, inputs, types, user_where(3))
 
 
 def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:

@@ -90,13 +90,10 @@ class Body:
         """The outputs for operands of the inputs' types: the body's operations, written out."""
         done = {n: current(x) for n, x in zip(self.inputs, operands, strict=True)}
         for node in self.graph.nodes:
-            if node in done:
-                continue
-            done[node] = node if node.op is None else _again(
-                node, tuple([done[n] for n in node.inputs])
-            )
-            if STATE.trace is not None:
-                STATE.trace.born(done[node])
+            if node not in done:
+                done[node] = node if node.op is None else _again(
+                    node, tuple([done[n] for n in node.inputs])
+                )
         return [symbol(done[n]) for n in self.outputs]
 
 

@@ -44,10 +44,7 @@ def made(op: Op, *sizes: Any) -> Tensor:
 
 def constant(value: Any, dtype: np.dtype) -> Tensor:
     """A constant of a graph."""
-    node = Node(None, (), np.shape(value), dtype, value=np.asarray(value, dtype))
-    if STATE.trace is not None:
-        STATE.trace.born(node)
-    return symbol(node)
+    return symbol(Node(None, (), np.shape(value), dtype, value=np.asarray(value, dtype)))
 
 
 def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
