@@ -14,7 +14,6 @@ from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector, width
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
 from agnesi.codegen.periodic import lanes_with_periods
-from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
@@ -36,7 +35,7 @@ class Shape:
     axes: tuple[Axis, ...]
     stores: list[Store]
     along: Axis | None
-    units: Size
+    units: Any
     work: Any
     ordered: frozenset[Axis]
     block: int = _BLOCK
@@ -52,7 +51,7 @@ class Shape:
         return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare >= 0)
 
     @property
-    def spare(self) -> Size:
+    def spare(self) -> Any:
         """By how much it is worth several threads."""
         return self.work - _PARALLEL_WORK
 

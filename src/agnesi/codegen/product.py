@@ -35,12 +35,12 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
     return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long)
 
 
-def _fixed(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[int, ...]:
+def _fixed(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:
     """Strides that are the same for all sizes; those of single lines do not count."""
     found = [guess(s) if n == 1 else s for s, n in zip(strides, sizes, strict=True)]
     if not is_static(found):
         raise UnknownSizeError("lines of a matrix would lie apart by a run-time size")
-    return tuple(found)
+    return found[0], found[1]
 
 
 def emit_product(b: Builder, product: Product, cut: GemmPlan,

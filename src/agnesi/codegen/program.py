@@ -118,7 +118,7 @@ class _Program:
         b.give_sizes(places, len(buffers), self.sizes)
         pointer = _given(b, places, buffers)
         machine = self.machine
-        spare: Size = 0
+        spare: Any = 0
         if isinstance(kernel, Product):
             cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
                                l2=machine.l2, l3=machine.l3)

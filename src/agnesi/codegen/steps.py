@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
+from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.core.dims import Size
@@ -39,7 +40,7 @@ class Step:
         return self.callback < 0 and not self.control
 
 
-def spot(buffer: Buffer) -> tuple[int, Size]:
+def spot(buffer: Buffer) -> tuple[int, int]:
     """Where a buffer lies, by the table of the code around it."""
     return buffer.slot, buffer.offset
 
@@ -122,8 +123,10 @@ class Runner:
         """Many steps as a loop over tables, so that the code does not grow with their number."""
         b, module = self.b, self.b.module
         ends = accumulate(len(s.places) for s in steps)
-        rows = [n for s, end in zip(steps, ends, strict=True) for n in (s.units, s.parallel, end)]
-        spots = [n for s in steps for p in s.places for n in spot(p)]
+        rows: list[Any] = [
+            n for s, end in zip(steps, ends, strict=True) for n in (s.units, s.parallel, end)
+        ]
+        spots: list[Any] = [n for s in steps for p in s.places for n in spot(p)]
         numbers, places = module.table("i64", rows), module.table("i64", spots or [0])
         functions = module.pointers([s.name for s in steps])
 

@@ -131,7 +131,7 @@ def fits(pattern: Pattern, sizes: Leading) -> bool:
     known: dict[Extent, int] = {}
     for wanted, size in zip(pattern, sizes, strict=True):
         if isinstance(wanted, Extent):
-            if size is None or not wanted.least <= size <= wanted.most:  # type: ignore[operator]
+            if size is None or not (wanted.least or 0) <= size <= (wanted.most or size):
                 return False
             if known.setdefault(wanted, size) != size:
                 return False

@@ -46,6 +46,11 @@ class Extent(Dim):
     __slots__ = ("guess", "least", "most", "terms")
     algebra: ClassVar[Callable[..., Any] | None]
 
+    guess: int
+    least: int | None
+    most: int | None
+    terms: Terms
+
     @classmethod
     def named(cls, name: str, least: int, most: int | None, guess: int) -> Extent:
         """A size of its own."""
@@ -236,7 +241,7 @@ def _maximum(a: Any, b: Any) -> Any:
     if high is not None and high <= 0:
         return b
     lows = [n for n in (least(a), least(b)) if n is not None]
-    highs = [n.most if isinstance(n, Extent) else n for n in (a, b)]
+    highs: list[Any] = [n.most if isinstance(n, Extent) else n for n in (a, b)]
     most = None if None in highs else max(highs)
     return Extent._atom("max", (a, b), max(lows, default=None), most, max(guess(a), guess(b)))
 

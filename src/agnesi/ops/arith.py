@@ -116,7 +116,7 @@ divide = binary(
     DIVIDE, "Quotient of two tensors, element by element; integers are divided as floats.",
     "[1, 6], [2, 4]", "[0.5, 1.5]",
 )
-Dim._quotient = staticmethod(divide)  # type: ignore[method-assign, assignment]
+Dim._quotient = staticmethod(divide)  # type: ignore[method-assign]
 floor_divide: Function = binary(
     FLOOR_DIVIDE, "Quotient rounded down to a whole number.", "[7, -7], 2", "[ 3, -4]"
 )

@@ -53,9 +53,9 @@ def _bounds(entry: Any, n: Size) -> tuple[Size, Size, int]:
     return first, span if trivial else combine("max", span, 0), step
 
 
-def _position(i: int, n: Size, axis: int) -> Size:
+def _position(i: int, n: Any, axis: int) -> Size:
     if is_open(n):
-        return n + i if i < 0 else i  # type: ignore[operator]
+        return n + i if i < 0 else i
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of range for axis {axis} of size {n}")
     return i + n if i < 0 else i

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from agnesi.core.dims import product
 from agnesi.core.kernels import Buffer, Matrix, Store, row_major, walk
@@ -26,7 +27,8 @@ def one_batch(axes: Sequence[Axis], operands: Sequence[Sequence[int]],
     for outer, inner in pairwise(wide):
         if any(t[outer] != t[inner] * inner.extent for t in terms):
             return None
-    merged = Axis(wide[-1].slot, product([a.extent for a in wide]))
+    length: Any = product([a.extent for a in wide])
+    merged = Axis(wide[-1].slot, length)
     change = Substitution({a: Affine() for a in axes} | {wide[-1]: Affine(0, {merged: 1})})
     return merged, [Store(s.buffer, change.index(s.offset), change(s.value)) for s in body]
 

@@ -17,7 +17,7 @@ from agnesi.schedule import arena
 _STEP = arena.ALIGN // 4
 
 
-def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list[Size], Size]:
+def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list[Any], Any]:
     """An offset for every buffer of these bytes and lifetimes, and the size of the arena."""
     groups: dict[Size, list[tuple[int, int]]] = {}
     for i, n in enumerate(sizes):
@@ -35,7 +35,7 @@ def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list
     return offsets, start
 
 
-def _measured(nbytes: Size) -> tuple[Size, int]:
+def _measured(nbytes: Any) -> tuple[Size, int]:
     """A number of bytes as a count of some size; never less than what it really is."""
     if not isinstance(nbytes, Extent):
         return 1, arena.rounded(nbytes)

@@ -97,11 +97,11 @@ class Dense:
     @property
     def actual_work(self) -> Size:
         """The same for the batch as the code has it."""
-        return self.images * (self.work // self.batch)  # type: ignore[return-value]
+        return self.images * (self.work // self.batch)
 
     def blocks(self, each: int) -> Size:
         """Blocks of all images, ``each`` of a plane of one."""
-        return self.images * (self.spans[0].count * each)  # type: ignore[return-value]
+        return self.images * (self.spans[0].count * each)
 
 
 def folded(dense: Dense) -> Dense:

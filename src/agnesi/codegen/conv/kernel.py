@@ -37,20 +37,20 @@ class ConvPlan:
     """The parts of a kernel; their units are numbered through."""
 
     kernel: Convolution
-    work: Size
+    work: Any
     parts: tuple[Part, ...]
 
     @property
     def units(self) -> Size:
-        return sum(_units(p) for p in self.parts)  # type: ignore[arg-type, return-value]
+        return sum(_units(p) for p in self.parts)
 
     @property
     def parallel(self) -> bool:
         """Whether it is worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare > 0)  # type: ignore[operator]
+        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare > 0)
 
     @property
-    def spare(self) -> Size:
+    def spare(self) -> Any:
         """By how much it is worth several threads."""
         return self.work - _PARALLEL_WORK
 
@@ -81,7 +81,7 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
             parts.append(plan_weight(part, type_, machine))
         else:
             parts.append(_plan_dense(part, type_, machine, long))
-    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))  # type: ignore[arg-type]
+    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> WidePlan | RowsPlan:

@@ -89,7 +89,7 @@ class WeightPlan:
         if not isinstance(images, Extent):
             return self.blocks
         count = (images + (self.images - 1)) // self.images
-        return count * (self.blocks // self.image_blocks)  # type: ignore[no-any-return]
+        return count * (self.blocks // self.image_blocks)
 
     @property
     def pitch(self) -> int:

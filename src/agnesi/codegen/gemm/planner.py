@@ -45,7 +45,7 @@ class GemmPlan:
 
     @property
     def units(self) -> Size:
-        return self.spec.sizes[0] * self.chunks * self.column_groups  # type: ignore[no-any-return]
+        return self.spec.sizes[0] * self.chunks * self.column_groups
 
     @property
     def chunks(self) -> Size:
