@@ -21,7 +21,7 @@ from agnesi.codegen.periodic import (
 )
 from agnesi.core.dims import Size
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer
+from agnesi.core.kernels import Buffer, walk
 from agnesi.core.loops import Affine, Axis, Expr
 
 #: Size from which results are written past the caches: more than they hold.
@@ -113,6 +113,8 @@ class Scope:
         #: Values of an earlier loop over the same axis that were kept in memory.
         self.kept: dict[Expr, Expr] = {}
         self.divisors: dict[tuple[Expr, int], Divisor] = {}
+        #: All that is going to be computed here.
+        self.wanted: list[Expr] = []
         #: Whether what is stored is read again soon, so that it must not go past the caches.
         self.rereads: bool = parent is not None and parent.rereads
 
@@ -339,29 +341,51 @@ class Scope:
 
     # -- reductions -----------------------------------------------------------------------
     def _reduce(self, value: Expr) -> Value:
-        """A reduction in place, one turn at a time: its lanes are those of this scope."""
-        kind, bound = value.param
-        (body,) = value.args
-        dtype = body.dtype
-        lanes_ = self.lanes if self.varies(value) else 1
-        start = const(scalars.register(dtype, lanes_), IDENTITY[kind](dtype))
-        if any(a.extent == 0 for a in bound):
-            return const(start.type, 0) if kind == "add" else start
+        """A reduction in place, one turn at a time, with all others that run over the same axes.
 
-        def turn(scope: Scope, left: tuple[Axis, ...], total: Value) -> Value:
+        Their lanes are those of this scope.
+        """
+        bound = value.param[1]
+        lanes_ = self.lanes if self.varies(value) else 1
+        group = [value, *self._beside(value)]
+        starts = [
+            const(scalars.register(r.dtype, lanes_), IDENTITY[r.param[0]](r.dtype)) for r in group
+        ]
+        if any(a.extent == 0 for a in bound):
+            return const(starts[0].type, 0) if value.param[0] == "add" else starts[0]
+
+        def turn(scope: Scope, left: tuple[Axis, ...], totals: list[Value]) -> list[Value]:
             if not left:
-                part = scope.wide(body) if lanes_ > 1 else scope.value(body)
-                return scalars.emit(self.b, kind, (dtype, dtype), (total, part))
+                return [scope.folded(r, total, lanes_ > 1) for r, total in zip(group, totals,
+                                                                               strict=True)]
             axis, *rest = left
             inner = scope.inside({})
-            scope.hoist([body], {axis, *rest}, inner)
-            with self.b.loop(i64(0), self.b.size(axis.extent), 1, [total], nonempty=True) as loop:
+            scope.hoist([r.args[0] for r in group], {axis, *rest}, inner)
+            with self.b.loop(i64(0), self.b.size(axis.extent), 1, totals, nonempty=True) as loop:
                 inner.axes[axis] = loop.index
-                loop.carry(turn(inner, tuple(rest), loop.carried[0]))
-            return loop.results[0]
+                loop.carry(*turn(inner, tuple(rest), loop.carried))
+            return loop.results
 
         scope = self if lanes_ > 1 else self.inside({}, lanes=1, mask=None)
-        return turn(scope, bound, start)
+        results = turn(scope, bound, starts)
+        self.memo.update(zip(group[1:], results[1:], strict=True))
+        return results[0]
+
+    def folded(self, reduction: Expr, total: Value, wide: bool) -> Value:
+        """A running reduction with the element that this scope stands at."""
+        (body,) = reduction.args
+        part = self.wide(body) if wide else self.value(body)
+        return scalars.emit(self.b, reduction.param[0], (body.dtype, body.dtype), (total, part))
+
+    def _beside(self, value: Expr) -> list[Expr]:
+        """Reductions still to come that run over the axes of this one, and need no other."""
+        bound = value.param[1]
+        return [
+            v for v in self.wanted
+            if v is not value and v.op == "reduce" and v.param[1] == bound and not self.has(v)
+            and self.varies(v) == self.varies(value) and v.free <= self.axes.keys()
+            and not any(inner.op == "reduce" for inner in walk(list(v.args)))
+        ]
 
     # -- hoisting -------------------------------------------------------------------------
     def hoist(self, values: Iterable[Expr], axes: Iterable[Axis], inner: Scope) -> None:

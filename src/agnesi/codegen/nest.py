@@ -64,7 +64,8 @@ def prepare(nest: Nest) -> Shape:
     work = total_work(stores)
     if ordered and guess(work) >= _PARALLEL_WORK:
         outer.sort(key=lambda a: a in ordered)
-    block = _NARROW if outer else _BLOCK
+    sums = any(v.op == "reduce" for v in walk([s.value for s in stores]))
+    block = _NARROW if outer or sums else _BLOCK
     if outer and outer[0] not in ordered:
         units = outer[0].extent
     elif along is not None and (not outer or guess(work) >= _PARALLEL_WORK):
@@ -158,7 +159,8 @@ class _Nest:
         """All that is computed for stores: values, and places that depend on values."""
         return [v for s in stores for v in (s.value, *s.offset.atoms)]
 
-    def _store_all(self, scope: Scope, stores: Iterable[Store]) -> list[Value]:
+    def _store_all(self, scope: Scope, stores: Sequence[Store]) -> list[Value]:
+        scope.wanted = list(walk(self._values(stores)))
         for s in stores:
             scope.store(s.buffer, s.offset, s.value)
         return []

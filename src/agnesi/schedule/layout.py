@@ -42,11 +42,20 @@ def strides_in(order: Order, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def by_memory(axes: tuple[Axis, ...], body: Sequence[Store]) -> tuple[Axis, ...]:
-    """The axes of a nest in the order in which its widest result lies in memory."""
+    """The axes of a nest in the order in which its widest result lies in memory.
+
+    Axes that some results do not have stay inside of the others.
+    """
     if all(s.buffer.contiguous for s in body):
         return axes
     terms = max((s.offset.terms for s in body), key=len)
-    return tuple(sorted(axes, key=lambda a: -terms.get(a, 0) if a.extent != 1 else 0))
+
+    def rank(axis: Axis) -> tuple[int, int]:
+        if axis.extent == 1:
+            return 0, 0
+        return sum(axis not in s.offset.terms for s in body), -terms.get(axis, 0)
+
+    return tuple(sorted(axes, key=rank))
 
 
 def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> dict[int, Order]:

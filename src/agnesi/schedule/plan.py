@@ -7,6 +7,7 @@ becomes one kernel.  Nodes are visited once, users before makers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,6 +31,9 @@ _DEPTH, _HEAVY_STEP = 48, 6
 #: Sizes from which a reduction to one number is worth a kernel of its own.
 _BIG, _LITTLE = 1 << 15, 1 << 12
 _MERGE_LIMIT = 400
+#: Most steps of a value that is rather computed again than kept, and how much smaller than it
+#: something must be to be at hand.
+_STEPS, _SMALL = 3, 8
 
 
 def _numel(node: Node) -> int:
@@ -163,6 +167,7 @@ class Plan:
         self._must = {id(flat_source(n)) for n in outputs}
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
+        self._consumers = Counter(id(i) for node in order for i in dict.fromkeys(node.inputs))
         for node in reversed(order):
             if node.op is not None:
                 self._visit(node)
@@ -263,7 +268,31 @@ class Plan:
 
     def _is_cheap(self, node: Node) -> bool:
         read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
-        return node.op.name in _CHEAP and all(source(i).op is None for i in read)
+        if node.op.name not in _CHEAP:
+            return False
+        return all(source(i).op is None for i in read) or self._is_light(node)
+
+    def _is_light(self, node: Node) -> bool:
+        """Whether computing a value again takes a few steps from one that is kept anyway."""
+        size, steps = _weight(node), 0
+        kept: set[int] = set()
+        stack = [node] if size >= _LITTLE else []
+        while stack and steps <= _STEPS:
+            steps += 1
+            for operand in map(source, stack.pop().inputs):
+                if _weight(operand) * _SMALL <= size:
+                    continue
+                if operand.op is None or self._is_kept(operand):
+                    kept.add(id(operand))
+                elif operand.op.name in _CHEAP and lowerable(operand):
+                    stack.append(operand)
+                else:
+                    return False
+        return 0 < steps <= _STEPS and len(kept) == 1
+
+    def _is_kept(self, node: Node) -> bool:
+        """Whether a value gets memory however its users are arranged."""
+        return not lowerable(node) or (is_product(node) and self._consumers[id(node)] > 1)
 
     def _claim(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""

@@ -50,6 +50,8 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
             shared = reads[a] & reads[b]
             if first is second or not shared or grown.get(first, 0) >= _MOST:
                 continue
+            if len({r.shape for c in (first, second) for r in c.roots}) > 1:
+                continue
             if _depends(second, first, makers) or _depends(first, second, makers):
                 continue
             if merge({first, second}):

@@ -1,0 +1,168 @@
+"""Convolutional networks: training compiled and eagerly, and what their kernels are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.kernels import Buffer, Callback, Convolution, Nest
+from agnesi.core.node import Node
+from agnesi.schedule.fuse import fuse
+
+RANDOM = np.random.default_rng(0)
+
+
+class Residual(nn.Module):
+    """Two convolutions with batch normalization, and what they change."""
+
+    def __init__(self, channels):
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.other = nn.BatchNorm2d(channels)
+
+    def forward(self, x):
+        y = ag.relu(self.norm(self.first(x)))
+        return ag.relu(self.other(self.second(y)) + x)
+
+
+class Inception(nn.Module):
+    """Three ways side by side."""
+
+    def __init__(self, channels):
+        self.one = nn.Conv2d(channels, 4, 1)
+        self.three = nn.Sequential(nn.Conv2d(channels, 6, 1), nn.ReLU(),
+                                   nn.Conv2d(6, 5, 3, padding=1))
+        self.pool = nn.Sequential(nn.MaxPool2d(3, 1, 1), nn.Conv2d(channels, 3, 1))
+
+    def forward(self, x):
+        return ag.relu(ag.concat([self.one(x), self.three(x), self.pool(x)], axis=1))
+
+
+def lenet():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(),
+        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 4 * 4, 10),
+    )
+
+
+def residual():
+    return nn.Sequential(
+        nn.Conv2d(1, 20, 3, stride=2), nn.ReLU(), Residual(20), nn.MaxPool2d(3, 2, 1),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(20, 10),
+    )
+
+
+def inception():
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, stride=2), nn.LocalResponseNorm(), nn.MaxPool2d(2), Inception(16),
+        nn.AvgPool2d(2), nn.Flatten(), nn.Linear(12 * 9, 10),
+    )
+
+
+def strange():
+    return nn.Sequential(
+        nn.Conv2d(1, 12, 3, dilation=2), nn.GroupNorm(3, 12), nn.ReLU(),
+        nn.Conv2d(12, 12, 3, groups=12, padding=1), nn.InstanceNorm2d(12, affine=True),
+        nn.Conv2d(12, 8, (1, 3), stride=(2, 1), groups=2), nn.LPPool2d(2, 2), nn.Flatten(),
+        nn.Linear(8 * 6 * 11, 10),
+    )
+
+
+NETS = {"lenet": lenet, "residual": residual, "inception": inception, "strange": strange}
+
+
+def batch(n, dtype="float32"):
+    x = RANDOM.normal(size=(n, 1, 28, 28)).astype(dtype)
+    return ag.tensor(x), ag.tensor(RANDOM.integers(0, 10, n))
+
+
+def twins(build, dtype="float32"):
+    """Two equal models, each with an optimizer and a training step."""
+    steps = []
+    with ag.config(default_float=dtype):
+        models = [build() for _ in range(2)]
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        b.data[...] = a.data
+    for model in models:
+        optimizer = ag.optim.SGD(model.parameters(), lr=0.05, momentum=0.5)
+
+        def step(x, y, model=model, optimizer=optimizer):
+            loss = ag.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        steps.append(step)
+    return models, steps
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("n", [1, 5])
+def test_training_is_the_same_compiled_without_python(name, n):
+    models, (eager, plain) = twins(NETS[name], "float64")
+    compiled = ag.jit(plain)
+    for _ in range(3):
+        x, y = batch(n, "float64")
+        np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-7, atol=1e-9)
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        np.testing.assert_allclose(b.data, a.data, rtol=1e-6, atol=1e-8)
+    assert "python" not in compiled.ir()
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_single_precision(name):
+    _, (eager, plain) = twins(NETS[name])
+    compiled = ag.jit(plain)
+    for _ in range(2):
+        x, y = batch(3)
+        np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-4, atol=1e-5)
+
+
+def kernels(function, *shapes):
+    """The kernels of a function of tensors of these shapes."""
+    inputs = [Node(None, (), s, np.dtype("float32"), requires_grad=True) for s in shapes]
+    outputs = function(*[ag.core.tensor.symbol(n) for n in inputs])
+    graph = FunctionGraph(inputs, [o.node for o in outputs]).expand()
+    leaves = {id(n): Buffer(tuple(n.shape), n.dtype, "argument", node=n) for n in graph.inputs}
+    for node in graph.nodes:
+        if node.op is None and id(node) not in leaves:
+            leaves[id(node)] = Buffer(tuple(node.shape), node.dtype, "constant", node=node)
+    from agnesi.codegen.conv import preferred
+
+    return fuse(graph.outputs, leaves, lambda *a, **k: preferred(*a, vector_bits=512, **k)).kernels
+
+
+def block(x, w, v, b):
+    y = ag.max_pool(ag.relu(ag.conv2d(x, w, b, padding=1)), 3, stride=2, padding=1)
+    return ag.relu(ag.conv2d(y, v, padding=1)).sum()
+
+
+def test_a_training_step_has_no_kernels_that_only_move():
+    shapes = (4, 3, 32, 32), (32, 3, 3, 3), (32, 32, 3, 3), (32,)
+    made = kernels(lambda *xs: ag.grad(block, argnums=(1, 2, 3))(*xs), *shapes)
+    assert not any(isinstance(k, Callback) for k in made)
+    moving = [
+        k for k in made
+        if isinstance(k, Nest) and all(s.value.op == "load" for s in k.body) and len(k.axes) == 4
+    ]
+    assert not moving
+    convolutions = [k for k in made if isinstance(k, Convolution)]
+    assert [k.kind for k in convolutions].count("forward") == 2
+    assert len(convolutions) == 5
+    images = [b for k in convolutions for b in k.writes() if len(b.shape) == 4 and b.shape[0] == 4]
+    assert images
+    assert all(b.strides[1] == 1 for b in images)
+
+
+def test_taps_are_found_with_the_greatest():
+    made = kernels(
+        lambda x: ag.grad(lambda x: (ag.max_pool(x, 2) ** 2).sum(), argnums=(0,))(x),
+        (2, 8, 32, 32),
+    )
+    assert sum(any(n.op.name == "pool_taps" for n in k.nodes) for k in made) == 1
+    assert len([k for k in made if isinstance(k, Nest)]) == 2
