@@ -1,6 +1,5 @@
 """The recurrent network learns something of the manual's language, and writes."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
