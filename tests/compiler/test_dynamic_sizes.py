@@ -440,3 +440,34 @@ def test_convolutional_training():
         x, labels = rows(n, 1, 12, 12), ag.tensor(np.random.default_rng(n).integers(0, 3, n))
         np.testing.assert_allclose(f(x, labels).data, eager(x, labels).data, rtol=2e-3)
     assert dynamic(f) == 1, f.explain()
+
+
+# -- loops, threads -------------------------------------------------------------------------
+@pytest.mark.parametrize("reverse", [False, True])
+def test_lengths_of_loops(reverse):
+    def function(xs, w):
+        def loss(w):
+            def step(h, x):
+                h = ag.tanh(h @ w + x)
+                return h, h * 2
+
+            last, rows = ag.scan(step, xs[0] * 0, xs, reverse=reverse)
+            return (rows * rows).mean() + last.sum()
+
+        return ag.value_and_grad(loss)(w)
+
+    check(function, (None, 3, 4), (4, 4), sizes=(6, 9, 2, 3, 40, 17), dtype="float64")
+
+
+def test_all_threads():
+    before = ag.get_num_threads()
+    ag.set_num_threads(2)
+    try:
+        def function(x, w):
+            y = ag.tanh(x @ w)
+            return y, ag.softmax(y, axis=1), x.T @ y, (x * 2 + 1).sum(axis=1)
+
+        check(function, (None, 200), (200, 150), sizes=(700, 1500, 3, 40, 17, 900))
+        check(lambda x: ag.exp(-x * x), (None,), sizes=(100_000, 400_001, 3, 40, 17, 99_999))
+    finally:
+        ag.set_num_threads(before)

@@ -14,7 +14,7 @@ from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector, width
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
 from agnesi.codegen.periodic import lanes_with_periods
-from agnesi.core.extents import Extent, guess
+from agnesi.core.extents import Extent, guess, most
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
 
@@ -171,7 +171,7 @@ class _Nest:
         native = self._native(values)
         price = cost(values)
         wide = native * (4 if price <= 12 else 2 if price <= 120 else 1)
-        while wide > native and not isinstance(extent, Extent) and wide >= 2 * extent:
+        while wide > native and wide >= 2 * guess(extent):
             wide //= 2
         return wide
 
@@ -341,11 +341,11 @@ class _Nest:
             stack.extend(value.args)
         rows = []
         for value in mine:
-            fixed = isinstance(axis.extent, int)
-            fits = fixed and axis.extent * _ITEM[value.dtype] <= _ROW_BYTES
+            longest = most(axis.extent)
+            fits = longest is not None and longest * _ITEM[value.dtype] <= _ROW_BYTES
             if fits and value in later and is_heavy(value.op) and not scope.has(value):
                 row = Buffer((axis.extent,), np.dtype(value.dtype), "row")
-                self.rows[row] = self.b.alloca(scalars.register(value.dtype), axis.extent)
+                self.rows[row] = self.b.alloca(scalars.register(value.dtype), longest)
                 rows.append((value, row))
         return rows
 

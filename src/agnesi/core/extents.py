@@ -192,6 +192,11 @@ def least(size: Size) -> int | None:
     return size.least if isinstance(size, Extent) else size  # type: ignore[return-value]
 
 
+def most(size: Size) -> int | None:
+    """An upper bound of a size."""
+    return size.most if isinstance(size, Extent) else size  # type: ignore[return-value]
+
+
 # -- arithmetic -----------------------------------------------------------------------------
 def combined(op: str, a: Any, b: Any) -> Any:
     """``a op b`` for sizes of which one may be an extent."""
