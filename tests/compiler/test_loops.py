@@ -384,6 +384,33 @@ def test_training_inside_of_a_loop(kind):
     assert results[0][1].mean() < results[0][0].mean()
 
 
+def test_updates_while_nothing_is_recorded():
+    """Parameters that a step changes are parameters again in the next one."""
+    results = []
+    for way in WAYS[:3]:
+        w = ag.tensor([1.0, 2.0], dtype="float64", requires_grad=True)
+
+        def step(c, r, w=w):
+            with ag.enable_grad():
+                loss = ((w * r) ** 2).sum()
+            (g,) = ag.grad(loss, [w])
+            w.sub_(0.1 * g)
+            with ag.enable_grad():
+                loss = ((w + r) ** 2).sum()
+            (g,) = ag.grad(loss, [w])
+            w.sub_(0.1 * g)
+            return c, loss
+
+        def f(x, step=step):
+            with ag.no_grad():
+                return ag.scan(step, (), x)[1]
+
+        results.append([*run(way, f, np.arange(6.0).reshape(3, 2)), w.numpy()])
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_allclose(a, b, 1e-12)
+
+
 def test_gradients_that_a_body_forgets_are_forgotten():
     w = ag.ones(2, requires_grad=True)
     (w * w).sum().backward()

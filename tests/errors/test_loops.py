@@ -34,7 +34,8 @@ CASES = [
      "scan: the sequences differ in their numbers of rows: xs['a'] float32(4, 3), xs['b'] "
      "float32(3, 3); cut them"),
     (lambda x: ag.scan(nothing, (), x.sum()), ag.ShapeError,
-     "scan: xs is float32(), a scalar without rows"),
+     "scan: xs is float32(), a scalar without rows; a list is a nest of sequences, "
+     "ag.tensor([...]) makes one of its elements"),
     (lambda x: ag.scan(nothing, x), TypeError,
      "scan needs xs to run over, or length, the number of steps"),
     (lambda x: ag.scan(nothing, (), x, 5), ag.ShapeError,
@@ -163,6 +164,28 @@ def test_gradients_may_not_be_left_behind():
     with pytest.raises(ag.TraceError, match="leaves a gradient with float32"):
         ag.jit(lambda x: ag.scan(step, (), x))(ag.tensor(X))
     assert w.grad is None
+
+
+def test_values_do_not_leave_a_body_by_the_back_door():
+    kept = []
+
+    def step(c, r):
+        kept.append(r * 2)
+        return c, None
+
+    def outside(x):
+        ag.scan(step, (), x)
+        return kept[-1] + 1
+
+    with pytest.raises(ag.TraceError, match="when an earlier jit-compiled call or the body of a"):
+        ag.jit(outside)(ag.tensor(X))
+
+    def inside(c, r):
+        ag.scan(step, (), ag.ones((2, 3)) * r)
+        return c + kept[-1], None
+
+    with pytest.raises(ag.TraceError, match="a value from the body of another loop or branch"):
+        ag.jit(lambda x: ag.scan(inside, x[0], x))(ag.tensor(X))
 
 
 def test_names_in_strict_errors():

@@ -85,7 +85,12 @@ def rows_of(owner: str, xs: Nest) -> Size | None:
     found: Any = None
     for x, path in zip(xs.tensors, xs.paths, strict=True):
         if not x.shape:
-            raise ShapeError(at(f"{owner}: {path} is {typed(x)}, a scalar without rows"))
+            raise ShapeError(
+                at(
+                    f"{owner}: {path} is {typed(x)}, a scalar without rows; a list is a nest of "
+                    "sequences, ag.tensor([...]) makes one of its elements"
+                )
+            )
         if found is not None and not shapes_fit((found,), (x.shape[0],)):
             told = ", ".join(
                 f"{p} {typed(t)}" for p, t in zip(xs.paths, xs.tensors, strict=True)

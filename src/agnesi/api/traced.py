@@ -34,7 +34,7 @@ def tracing() -> Iterator[BodyTrace]:
     """What runs within this block is the body of a loop or branch."""
     TRACES.running += 1
     try:
-        with body_trace() as trace:
+        with body_trace(STATE.recording) as trace:
             yield trace
     finally:
         TRACES.running -= 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, node_of_type
-from agnesi.core.errors import TraceError, Where, at, user_where
+from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
 from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
@@ -211,10 +211,10 @@ class BodyTrace:
 
 
 @contextmanager
-def body_trace() -> Iterator[BodyTrace]:
-    """Operations of this thread are those of a body within this block, and flow."""
+def body_trace(record: bool = True) -> Iterator[BodyTrace]:
+    """Operations of this thread are those of a body within this block."""
     around, recording = STATE.trace, STATE.recording
-    STATE.trace, STATE.recording = BodyTrace(around), True
+    STATE.trace, STATE.recording = BodyTrace(around), record
     trace = STATE.trace
     try:
         yield trace
@@ -253,8 +253,21 @@ def close_all(
     bodies = []
     for inputs, nodes, own, givens in made:
         rest = [own[k].inner if k in own else copied_leaf(c.inner) for k, c in shared.items()]
-        bodies.append(Body(FunctionGraph([*inputs, *rest], nodes, givens)))
+        bodies.append(Body(_closed([*inputs, *rest], nodes, givens)))
     return bodies, [c.outer for c in shared.values()]
+
+
+def _closed(inputs: Sequence[Node], nodes: Sequence[Node],
+            givens: Mapping[Node, Node]) -> FunctionGraph:
+    try:
+        return FunctionGraph(inputs, nodes, givens)
+    except MissingInputError:
+        raise TraceError(
+            at(
+                "a value from the body of another loop or branch was used: it was kept in a "
+                "variable when that body ended. Return it from there, or carry it"
+            )
+        ) from None
 
 
 def enclosed(inputs: Sequence[Node], outputs: Sequence[Node]) -> Body:

@@ -231,8 +231,8 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
         raise TraceError(
             at(
                 "a value from another trace was used: it was kept in a global, attribute or "
-                "closure when an earlier jit-compiled call ended. Return it from that function, or "
-                f"keep it in a tensor that is changed in place ({what})"
+                "closure when an earlier jit-compiled call or the body of a loop ended. Return it, "
+                f"or keep it in a tensor that is changed in place ({what})"
             )
         ) from None
 
