@@ -12,6 +12,7 @@ NAMES = (
     "matmul",
     "mlp_jit",
     "mlp_eager",
+    "conv",
     "convnets_small",
     "convnets",
     "language",
