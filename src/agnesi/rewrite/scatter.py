@@ -17,8 +17,9 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
-#: Sums are looked into this deep.
-_DEPTH = 16
+#: Sums are looked into this deep; a scattered term is looked for among so many nodes.
+_DEPTH, _SEARCHED = 16, 64
+_LINEAR = frozenset(("add", "subtract", "negative", "divide", "multiply"))
 
 
 def _is(node: Node, name: str) -> bool:
@@ -58,6 +59,18 @@ class _Sum:
         return total
 
 
+def _has_scattered(node: Node) -> bool:
+    """Whether a sum has scattered terms, as far as a look tells that takes no time."""
+    stack, left = [node], _SEARCHED
+    while stack and left:
+        node, left = stack.pop(), left - 1
+        if _is(node, "scatter_add"):
+            return True
+        if node.op is not None and node.op.name in _LINEAR:
+            stack.extend(node.inputs)
+    return False
+
+
 def _taken_apart(node: Node, depth: int = _DEPTH) -> _Sum:
     """A node as a sum; in one piece where nothing in it is scattered."""
     found = _parts(node, depth) if depth else None
@@ -95,7 +108,7 @@ def update_of_rows(node: Node) -> Tensor | None:
         first, second = second, first
     if first.op is not None or first.shape != node.shape or second.shape != node.shape:
         return None
-    terms = _taken_apart(second)
+    terms = _taken_apart(second) if _has_scattered(second) else _Sum()
     if not terms.scattered:
         return None
     if _is(node, "subtract"):

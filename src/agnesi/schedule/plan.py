@@ -13,7 +13,7 @@ from typing import Any
 
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
-from agnesi.core.loops import Affine, Axis, is_heavy, ravel, unravel
+from agnesi.core.loops import Affine, Axis, is_heavy, price, ravel, unravel
 from agnesi.core.node import Node
 from agnesi.schedule.convolutions import is_convolution
 from agnesi.schedule.siblings import sweep_of, unite
@@ -31,6 +31,9 @@ _DEPTH, _HEAVY_STEP = 48, 6
 #: Sizes from which a reduction to one number is worth a kernel of its own.
 _BIG, _LITTLE = 1 << 15, 1 << 12
 _MERGE_LIMIT = 400
+#: Instructions beyond which a kernel takes in no more work, and kernels that may become one: the
+#: time to compile grows faster than both.
+_PRICE, _TOGETHER = 2000, 24
 #: Most steps of a value that is rather computed again than kept, and how much smaller than it
 #: something must be to be at hand.
 _STEPS, _SMALL = 3, 8
@@ -116,7 +119,7 @@ class Cluster:
     """
 
     __slots__ = (
-        "merged", "number", "product", "reduces", "rereads", "roots", "sweeps", "users",
+        "merged", "number", "price", "product", "reduces", "rereads", "roots", "sweeps", "users",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
@@ -125,6 +128,8 @@ class Cluster:
         self.users = users
         self.product: Node | None = root if is_product(root) else None
         self.reduces = False
+        #: Rough number of instructions for one element of everything in it.
+        self.price = 0
         #: Whether it computes something that reads its operands several times.
         self.rereads = False
         #: What its reductions and windows run over.
@@ -199,6 +204,7 @@ class Plan:
             return
         sweep = sweep_of(node)
         for cluster in users:
+            cluster.price += price(node.op.name)
             cluster.reduces |= bool(node.op.reduction(*node.inputs))
             cluster.rereads |= node.op.rereads
             if sweep is not None:
@@ -224,7 +230,8 @@ class Plan:
         for cluster in users:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
-                or depth > _DEPTH or any(r.shape != node.shape for r in cluster.roots)
+                or depth > _DEPTH or cluster.price > _PRICE
+                or any(r.shape != node.shape for r in cluster.roots)
                 or any(_reaches(other, cluster) for other in users if other is not cluster)
             ):
                 continue
@@ -254,6 +261,8 @@ class Plan:
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
         if id(node) in self._must or not lowerable(node) or depth > _DEPTH:
             return True
+        if any(c.price > _PRICE for c in users):
+            return not is_movement(node)
         if any(not lowerable(c.roots[0]) and not c.roots[0].op.inlines for c in users):
             return not (is_movement(node) and all(c.roots[0].op.name in CONTROL for c in users))
         if is_product(node):
@@ -328,6 +337,8 @@ class Plan:
     def _merge(self, users: set[Cluster]) -> bool:
         """Let the kernels that share a value become one; False where that cannot be."""
         clusters = list(users)
+        if len(clusters) > _TOGETHER or sum(c.price for c in clusters) > _PRICE:
+            return False
         widest = max((c.widest for c in clusters), key=_weight)
         sizes = _sizes(widest)
         for c in clusters:
@@ -342,6 +353,7 @@ class Plan:
             first.roots += other.roots
             first.users |= other.users
             first.reduces |= other.reduces
+            first.price += other.price
             first.rereads |= other.rereads
             first.sweeps |= other.sweeps
             other.merged = first
