@@ -276,6 +276,24 @@ def test_checkpoints_change_nothing(length, every, reverse):
             np.testing.assert_allclose(a, b, 1e-10)
 
 
+def test_checkpoints_take_memory_for_the_root_of_the_steps():
+    def peak(n, every):
+        w = ag.tensor(np.full(500, 0.5, "float32"), requires_grad=True)
+
+        def gradient(h):
+            last, _ = ag.scan(lambda h, _: (ag.tanh(ag.sin(h * w) + w), None), h, length=n,
+                              checkpoint=every)
+            return ag.grad(last.sum(), w)
+
+        f = ag.jit(gradient)
+        f(ag.ones(500))
+        return f.specialisations[0].compiled.recipe.arena_bytes
+
+    whole, small = [[peak(n, every) for n in (256, 4096)] for every in (False, True)]
+    assert whole[1] > 12 * whole[0] and small[1] < 6 * small[0]
+    assert small[1] < whole[1] / 20
+
+
 @pytest.mark.parametrize("where", ["inside", "around"])
 def test_checkpointed_functions(where):
     """``ag.checkpoint`` of a step, and of the whole loop."""
@@ -460,6 +478,13 @@ def test_fori_loop():
     check(lambda x, n: ag.fori_loop(0, n, lambda i, c: c * x + i, x), [np.arange(3.0), 4],
           [_horner(np.arange(3.0), 0, 4)])
     check(lambda x: ag.fori_loop(3, 3, lambda i, c: c * 2, x), [np.arange(3.0)], [np.arange(3.0)])
+
+
+def test_fori_loop_up_to_a_size():
+    x = T.dvector("x")
+    f = ag.function([x], ag.fori_loop(0, x.shape[0], lambda i, c: c + x[i] * i, 0.0))
+    for n in (1, 4):
+        np.testing.assert_allclose(f(np.ones(n) * 2), 2 * np.arange(n).sum())
 
 
 def _horner(x, lower, upper):

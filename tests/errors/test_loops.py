@@ -188,6 +188,15 @@ def test_values_do_not_leave_a_body_by_the_back_door():
         ag.jit(lambda x: ag.scan(inside, x[0], x))(ag.tensor(X))
 
 
+def test_recursion_has_an_end_eagerly_only():
+    def factorial(n):
+        return ag.cond(n > 1, lambda: n * factorial(n - 1), lambda: n)
+
+    assert factorial(ag.tensor(5.0)) == 120
+    with pytest.raises(ag.TraceError, match="a function that calls itself in a branch has no end"):
+        ag.jit(factorial)(ag.tensor(5.0))
+
+
 def test_names_in_strict_errors():
     x, v, a = T.tensor("float32", (4, 3)), T.vector("v", "float32"), ag.ones(3)
     with pytest.raises(ag.TraceError, match=r"it also uses v, float32\(.*\), a, float32\(3\);"):

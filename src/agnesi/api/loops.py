@@ -421,7 +421,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
 
     Parameters
     ----------
-    lower, upper : int or Tensor
+    lower, upper : int, Dim or Tensor
         Bounds, as of ``range``.
     body : callable
         ``body(i, carry) -> carry``, of the same types; ``i`` is an int64 scalar.
@@ -434,10 +434,8 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     >>> ag.fori_loop(1, 6, lambda i, product: product * i, 1)
     tensor(120)
     """
-    if not is_symbolic(lower, upper) or not (
-        isinstance(lower, Tensor) or isinstance(upper, Tensor)
-    ):
-        rows = arange(operator.index(lower), operator.index(upper))
+    if not any(isinstance(n, Tensor) and is_symbolic(n) for n in (lower, upper)):
+        rows = arange(*(n if isinstance(n, Dim) else operator.index(n) for n in (lower, upper)))
         return scan(lambda carry, i: (body(i, carry), None), init, rows)[0]
 
     def step(state: Any) -> Any:

@@ -16,6 +16,8 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.body import Body
 
+#: How deep bodies may lie in each other; deeper ones come from recursion without an end.
+_DEEPEST = 40
 #: Constants up to this size stay inside of a body; greater ones are given to it.
 _INSIDE_BYTES = 1 << 12
 
@@ -77,6 +79,15 @@ class BodyTrace:
 
     def __init__(self, around: Any) -> None:
         self.around = around
+        self.depth: int = around.depth + 1 if isinstance(around, BodyTrace) else 1
+        if self.depth > _DEEPEST:
+            raise TraceError(
+                at(
+                    f"bodies of loops and branches lie {_DEEPEST} deep in each other: a function "
+                    "that calls itself in a branch has no end while a graph is written; write a "
+                    "loop (ag.while_loop, ag.scan), or run it eagerly"
+                )
+            )
         self.since = next_serial()
         self.captures: dict[Any, Capture] = {}
         self.inner: dict[int, tuple[Tensor, Node]] = {}
