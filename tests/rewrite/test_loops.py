@@ -195,6 +195,17 @@ def test_gradients_of_weights_become_one_product(size):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-7, atol=1e-10)
 
 
+def test_checkpoints_stay_small():
+    def loss(w, x, h, keep):
+        step = lambda h, x: ((y := ag.tanh(x + h @ w)), y.sum())  # noqa: E731
+        return ag.scan(step, h, x, checkpoint=keep)[1].sum()
+
+    args = normal(16, 16, seed=2), normal(144, 4, 16), normal(4, 16, seed=1)
+    kept, again = (ag.jit(ag.grad(lambda *a, n=n: loss(*a, n))) for n in (False, True))
+    np.testing.assert_allclose(kept(*args).numpy(), again(*args).numpy(), rtol=1e-8)
+    assert again.plan().arena_bytes < 0.4 * kept.plan().arena_bytes
+
+
 def test_gradients_of_biases_are_sums_behind_the_loop():
     def loss(b, x, h, w):
         return (ag.scan(lambda h, x: ((y := ag.tanh(x + h @ w + b)), y), h, x)[1] ** 2).sum()

@@ -37,6 +37,9 @@ _MOST_BYTES = 1 << 28
 #: Elements of a row up to which elementwise work is done for all rows at once: anything, and what
 #: is costly.  Longer rows fill the vectors of the processor by themselves.
 _FEW, _SOME = 8, 64
+#: Terms that a product adds up in one step, from which more of them make it no faster.  Neither
+#: are values of loops inside kept, which may be there to keep nothing.
+_DEEP = 128
 _ROUNDS = 4
 
 
@@ -450,11 +453,13 @@ def _sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: _Whole) -> _Su
     found = _Sum(carry, b if a is carry.inside else a, op.name == "subtract")
     if found.part.shape != carry.inside.shape:
         return None
-    if found.pair is not None:
-        found.needs = [n for n in found.pair if n not in whole]
-        if guess(sum(_bytes(n) for n in found.needs) * whole.model.length) > _MOST_BYTES:
-            return None
-    return found
+    if found.pair is None:
+        return found
+    found.needs = [n for n in found.pair if n not in whole]
+    room = guess(sum(_bytes(n) for n in found.needs) * whole.model.length)
+    deep = guess(_size(found.pair[1])) >= _DEEP * guess(found.part.shape[1])
+    deep = deep or any(type(n.op) is Scan for n in toposort(found.needs))
+    return None if room > _MOST_BYTES or (found.needs and deep) else found
 
 
 def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
