@@ -113,6 +113,10 @@ SAMPLES = {
         lambda x, y, c: beside(x, 0, 4, 8) + beside(y, 4, 8, 8),
         lambda x, y, c: beside(y, 5, 9, 9) + beside(x, 0, 4, 9),
     ],
+    "scaled_operand": [
+        lambda x, y, c: ag.matmul(x * 0.5, y.mT), lambda x, y, c: ag.matmul(x, (0.25 * y).mT),
+        lambda x, y, c: ag.matmul((y * -0.5).reshape(2, 6), x.reshape(6, 2)),
+    ],
     "sum_of_products": [
         lambda x, y, c: ag.matmul(batch(x).mT, batch(y)).sum(0),
         lambda x, y, c: ag.matmul(batch(x), batch(y).mT).sum(0),

@@ -33,6 +33,8 @@ class Op:
     differentiable: ClassVar[bool] = True
     #: Whether compiled code reads an operand's elements several times, so that they need memory.
     rereads: ClassVar[bool] = False
+    #: Whether an element of the result follows from those of the operands at the same place.
+    pointwise: ClassVar[bool] = False
     #: Whether it has two inputs and is linear in each.
     bilinear: ClassVar[bool] = False
     #: Results per call; with more than one, ``infer`` and ``perform`` give tuples.

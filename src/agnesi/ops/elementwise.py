@@ -136,6 +136,8 @@ class Elementwise(Op):
         The function with ``out=``, as ufuncs have it.
     """
 
+    pointwise = True
+
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
                  expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,

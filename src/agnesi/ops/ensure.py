@@ -14,6 +14,8 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
+from agnesi.ops.places import Ensured
+from agnesi.ops.reduce import reducer
 
 
 @record
@@ -35,6 +37,11 @@ class Ensure(Op):
         if not condition.all():
             raise ValueError(self.message)
         return x.copy()
+
+    def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
+        axes = tuple(range(len(condition.shape)))
+        holds = apply(reducer("logical_and", axes, False), condition) if axes else condition
+        return apply(Ensured(self.message), x, holds)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
         return g, None

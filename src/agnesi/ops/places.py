@@ -194,7 +194,7 @@ def _checked(indices: Sequence[Tensor], shape: Any, axes: Sequence[int]) -> list
 
 
 # -- places in loops --------------------------------------------------------------------------
-def _located(index: Any, n: int) -> Any:
+def located(index: Any, n: int) -> Any:
     """An index expression as a position in [0, n): negative from the end, then clamped."""
     value = index if index.dtype == "uint64" else loops.cast(index, "int64")
     if value.op == "index":
@@ -216,7 +216,7 @@ def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
     common = at[op.at: op.at + width]
     free = iter((*at[: op.at], *at[op.at + width:]))
     return tuple(
-        _located(indices[op.axes.index(a)].broadcast(common), n) if a in op.axes else next(free)
+        located(indices[op.axes.index(a)].broadcast(common), n) if a in op.axes else next(free)
         for a, n in enumerate(shape)
     )
 

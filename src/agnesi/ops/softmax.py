@@ -19,6 +19,7 @@ from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.elementwise import silently
 from agnesi.ops.explog import exp, log
 from agnesi.ops.movement import expand_dims
+from agnesi.ops.places import located, within
 from agnesi.ops.ranges import Arange
 from agnesi.ops.reduce import Axis, reducer
 from agnesi.ops.reduce import mean as mean_of
@@ -214,10 +215,7 @@ def log_softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Ten
 # -- losses -------------------------------------------------------------------------------------
 @record
 class Pick(Op):
-    """For each row, the element of the last axis that its label names.
-
-    A label outside is an error here; compiled code, which does not look, gives 0 for it.
-    """
+    """For each row, the element of the last axis that its label names."""
 
     name = "pick"
     keep_inputs = (1,)
@@ -248,8 +246,8 @@ class Pick(Op):
         )
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
-        chosen = select.where(_is_label(labels, x.shape[-1]), x, 0)
-        return _total(chosen, (len(x.shape) - 1,), False)
+        known = within(labels, x.shape[-1], least=0, what="a label", subject=self.name)
+        return apply(Chosen(), x, known)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
         return select.where(_is_label(labels, x.shape[-1]), expand_dims(g, -1), 0), None
@@ -258,8 +256,30 @@ class Pick(Op):
         return None if ts[0] is None else apply(self, ts[0], labels)
 
 
+@record
+class Chosen(Op):
+    """``Pick``, compiled: the labels are known to be in range."""
+
+    name = "chosen"
+    keep_inputs = (1,)
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        return x.shape[:-1], x.dtype
+
+    def reduction(self, x: Any, labels: Any) -> tuple[int, ...]:
+        return (len(x.shape) - 1,)
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return Pick().perform(x, labels)
+
+    def lower(self, at: Any, x: Any, labels: Any) -> Any:
+        return x(*at, located(labels(*at), x.shape[-1]))
+
+
 def _is_label(labels: Tensor, classes: Any) -> Tensor:
     """One True per row, at its label."""
+    if isinstance(classes, int) and classes < 1 << 31 and labels.dtype.kind in "iu":
+        labels = cast(labels, dtypes.int32)  # more of them at a time
     numbers = Arange(0, 1, classes, labels.dtype)
     # In a graph the numbers stay an operation, so that they need no memory.
     columns = symbolic(numbers, ()) if labels.data is None else apply(numbers)

@@ -8,12 +8,16 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph, substituted
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import multiply
 from agnesi.ops.matmul import MATMUL, MatMul
-from agnesi.ops.movement import Permute, permute_dims, reshape
+from agnesi.ops.movement import Permute, Reshape, permute_dims, reshape
+from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book, GraphRule
 
 BOOK = Book()
 rewriter = BOOK.rewriter
+#: Numbers between this and 1 move out of products: nothing under- or overflows for them.
+_MODEST = 2.0**-30
 
 
 def _swaps(node: Node) -> bool:
@@ -76,3 +80,30 @@ def sum_of_products(node: Node) -> Tensor | None:
     else:
         wide = reshape(permute_dims(symbol(a), (n, *range(n), n + 1)), (rows, -1))
     return apply(MATMUL, wide, reshape(symbol(b), (-1, columns)))
+
+
+@rewriter("specialize", ops=[MatMul], tags=("product",))
+def scaled_operand(node: Node) -> Tensor | None:
+    """A number that scales an operand scales the product instead."""
+    for which, operand in enumerate(node.inputs):
+        found = _without_factor(operand) if node.dtype.kind == "f" else None
+        if found is not None:
+            value, rest = found
+            pair = [symbol(n) for n in node.inputs]
+            pair[which] = rest
+            return multiply(value, apply(MATMUL, *pair))
+    return None
+
+
+def _without_factor(node: Node) -> tuple[float, Tensor] | None:
+    """A number that a value is multiplied by, also behind movements, and what it multiplies."""
+    if type(node.op) in (Permute, Reshape):
+        found = _without_factor(node.inputs[0])
+        return None if found is None else (found[0], apply(node.op, found[1]))
+    if node.op is None or node.op.name != "multiply":
+        return None
+    for number, rest in (node.inputs, node.inputs[::-1]):
+        value = scalar(number)
+        if value is not None and rest.shape == node.shape and _MODEST < abs(value) < 1:
+            return float(value), symbol(rest)
+    return None

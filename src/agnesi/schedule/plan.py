@@ -31,6 +31,8 @@ _DEPTH, _HEAVY_STEP = 48, 6
 #: Sizes from which a reduction to one number is worth a kernel of its own.
 _BIG, _LITTLE = 1 << 15, 1 << 12
 _MERGE_LIMIT = 400
+#: Most reductions in one kernel: what they read is kept until it runs.
+_REDUCTIONS = 8
 #: Instructions beyond which a kernel takes in no more work, and kernels that may become one: the
 #: time to compile grows faster than both.
 _PRICE, _TOGETHER = 2000, 24
@@ -127,7 +129,7 @@ class Cluster:
         self.roots = [root]
         self.users = users
         self.product: Node | None = root if is_product(root) else None
-        self.reduces = False
+        self.reduces = 0
         #: Rough number of instructions for one element of everything in it.
         self.price = 0
         #: Whether it computes something that reads its operands several times.
@@ -172,7 +174,7 @@ class Plan:
         self._must = {id(flat_source(n)) for n in outputs}
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
-        self._consumers = Counter(id(i) for node in order for i in dict.fromkeys(node.inputs))
+        self._uses = Counter(id(i) for node in order for i in node.inputs)
         for node in reversed(order):
             if node.op is not None:
                 self._visit(node)
@@ -205,7 +207,7 @@ class Plan:
         sweep = sweep_of(node)
         for cluster in users:
             cluster.price += price(node.op.name)
-            cluster.reduces |= bool(node.op.reduction(*node.inputs))
+            cluster.reduces += bool(node.op.reduction(*node.inputs))
             cluster.rereads |= node.op.rereads
             if sweep is not None:
                 cluster.sweeps[sweep] = None
@@ -271,9 +273,20 @@ class Plan:
             return True
         if node.op.reduction(*node.inputs) and not self._fits(node, users):
             return True
+        if any(c.reduces or c.foreign for c in users) and self._finishes(node):
+            return True
         if len(users) < 2 or is_movement(node) or self._is_cheap(node):
             return False
         return not self._merge(users)
+
+    def _finishes(self, node: Node, steps: int = 4) -> bool:
+        """Whether a product, which needs memory anyway, can be stored as this value instead."""
+        if node.op is None or not node.op.pointwise or not lowerable(node) or not steps:
+            return False
+        return any(
+            i.shape == node.shape and self._uses[id(i)] == 1
+            and (is_product(i) or self._finishes(i, steps - 1)) for i in node.inputs
+        )
 
     def _is_cheap(self, node: Node) -> bool:
         read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
@@ -301,7 +314,7 @@ class Plan:
 
     def _is_kept(self, node: Node) -> bool:
         """Whether a value gets memory however its users are arranged."""
-        return not lowerable(node) or (is_product(node) and self._consumers[id(node)] > 1)
+        return not lowerable(node) or (is_product(node) and self._uses[id(node)] > 1)
 
     def _claim(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""
@@ -322,7 +335,7 @@ class Plan:
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
         trailing = all(a >= len(operand.shape) - len(axes) for a in axes)
         for cluster in users:
-            if cluster.product is not None or cluster.foreign:
+            if cluster.product is not None or cluster.foreign or cluster.reduces >= _REDUCTIONS:
                 return False
             root = cluster.widest
             if not outer:
@@ -352,7 +365,7 @@ class Plan:
         for other in others:
             first.roots += other.roots
             first.users |= other.users
-            first.reduces |= other.reduces
+            first.reduces += other.reduces
             first.price += other.price
             first.rereads |= other.rereads
             first.sweeps |= other.sweeps
