@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.dims import product
 from agnesi.core.dispatch import Item, apply, graph_node
 from agnesi.core.extents import Extent, guess
 from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.loops import is_heavy
-from agnesi.core.node import Node, toposort
+from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
 from agnesi.ops.arith import add, subtract
 from agnesi.ops.convert import number
@@ -24,22 +23,17 @@ from agnesi.ops.expand import BroadcastTo, broadcast_to
 from agnesi.ops.loop import Scan
 from agnesi.ops.matmul import MatMul
 from agnesi.ops.movement import Permute, Reshape
-from agnesi.ops.reduce import Reduce, reducer
+from agnesi.ops.reduce import Reduce
 from agnesi.ops.slices import FULL, Slice
-from agnesi.rewrite.rowwise import Value, over_rows, summed_product
 from agnesi.rewrite.rules import Book, InsideRule
 from agnesi.rewrite.scan import Carry, Key, Model
+from agnesi.rewrite.scan_sums import MOST_BYTES, Sum, Whole, bytes_of, copied_out, size_of, sum_of
 
 BOOK = Book()
 Improve = Callable[[FunctionGraph], FunctionGraph]
-#: Bytes that a value may take over all rows, to be computed or kept outside of the loop.
-_MOST_BYTES = 1 << 28
 #: Elements of a row up to which elementwise work is done for all rows at once: anything, and what
 #: is costly.  Longer rows fill the vectors of the processor by themselves.
 _FEW, _SOME = 8, 64
-#: Terms that a product adds up in one step, from which more of them make it no faster.  Neither
-#: are values of loops inside kept, which may be there to keep nothing.
-_DEEP = 128
 _ROUNDS = 4
 
 
@@ -274,7 +268,7 @@ class _Better:
             if node.op is None:
                 outside[node] = node
             elif all(n in outside for n in node.inputs) and node.op.condition is None:
-                outside[node] = _copied(node, [outside[n] for n in node.inputs])
+                outside[node] = copied_out(node, [outside[n] for n in node.inputs])
                 if node.outputs is None and not _is_spread(node):
                     new[node] = outside[node]
         model.replace({n: model.constant_for(o) for n, o in _outermost(model, new).items()})
@@ -285,7 +279,7 @@ class _Better:
         model = self.model
         if not _is_known(model.length):
             return
-        self.whole = _Whole(model)
+        self.whole = Whole(model)
         rows = self.whole.rows
         if model.stop is None and model.count is None:
             for key, node in list(model.rows.items()):
@@ -293,22 +287,22 @@ class _Better:
                     self._computed(key, self.whole.of(node))
                     del model.rows[key]
         new = {n: o for n, o in rows.items() if n.op is not None and _is_worth(n)
-               and guess(model.length * _bytes(n)) <= _MOST_BYTES}
+               and guess(model.length * bytes_of(n)) <= MOST_BYTES}
         new = _outermost(model, new)
         model.replace({n: model.sequence_for(o) for n, o in new.items()})
         model.keep({*model.rows, *model.last}.__contains__)
         self.changed |= bool(new)
 
     # -- behind the loop --------------------------------------------------------------------
-    def _sums(self) -> list[_Sum]:
+    def _sums(self) -> list[Sum]:
         """Carries to which every step adds something that no step reads: one sum at the end."""
         model = self.model
         if not _is_known(model.length) or model.stop is not None:
             return []
-        self.whole = _Whole(model)
+        self.whole = Whole(model)
         users = model.users()
         sums = [
-            s for s in (_sum_of(c, users, self.whole) for c in model.carries) if s is not None
+            s for s in (sum_of(c, users, self.whole) for c in model.carries) if s is not None
         ]
         if not sums:
             return []
@@ -322,144 +316,12 @@ class _Better:
         self.changed |= bool(sums)
         return sums
 
-    def _add_sums(self, sums: Sequence[_Sum], stacked: Mapping[Node, Node]) -> None:
+    def _add_sums(self, sums: Sequence[Sum], stacked: Mapping[Node, Node]) -> None:
         for s in sums:
             total = symbol(s.total(self.whole, stacked, self.model.length))
             first = symbol(s.carry.first)
             value = graph_node((subtract if s.negative else add)(first, total))
             self.results.update(dict.fromkeys(s.keys, value))
-
-
-class _Whole:
-    """Values of a body for all rows at once, where they depend on sequences only."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.outside: dict[Node, Node] = dict(model.constants)
-        self.rows: dict[Node, Node] = dict(model.sequences)
-        inside = {c.inside for c in model.carries}
-        for node in model.nodes():
-            if node not in inside:
-                self.add(node)
-
-    def add(self, node: Node) -> None:
-        """Note a node's rows, if they can be computed from what is known."""
-        if node in self.rows or node in self.outside:
-            return
-        if node.op is None:
-            if node not in self.model.sequences and node.value is not None:
-                self.outside[node] = node
-        elif all(n in self.outside for n in node.inputs):
-            self.outside[node] = _copied(node, [self.outside[n] for n in node.inputs])
-        elif node.outputs is None and all(n in self for n in node.inputs):
-            found = over_rows(node, [self.value(n) for n in node.inputs], self.model.length)
-            if found is not None:
-                self.rows[node] = found
-
-    def __contains__(self, node: Node) -> bool:
-        return node in self.rows or node in self.outside
-
-    def value(self, node: Node) -> Value:
-        """A node outside, and whether it has rows."""
-        return (self.rows[node], True) if node in self.rows else (self.outside[node], False)
-
-    def of(self, node: Node) -> Node:
-        """All rows of a node."""
-        if node in self.rows:
-            return self.rows[node]
-        shape = (self.model.length, *node.shape)
-        return graph_node(broadcast_to(symbol(self.outside[node]), shape))
-
-
-class _Sum:
-    """A carry to which every step adds ``part``, a product of the ``pair`` or anything else.
-
-    ``needs`` lists nodes of the body whose rows must be kept.
-    """
-
-    def __init__(self, carry: Carry, part: Node, negative: bool) -> None:
-        self.carry = carry
-        self.part = part
-        self.negative = negative
-        self.pair: tuple[Node, Node] | None = None
-        self.transposed = False
-        self.needs: list[Node] = []
-        self.keys: list[Key] = []
-        if _is_product(part):
-            a, b = part.inputs
-            if part.op.name == "multiply" and b.shape[1] == 1:  # a row times a column
-                a, b = b, a
-            self.transposed = type(a.op) is Permute
-            self.pair = (a.inputs[0] if self.transposed else a, b)
-
-    def settled(self, whole: _Whole, given: set[Node], counted: bool) -> bool:
-        """Whether the sum is best made at the end; ``given`` nodes have rows there anyway."""
-        if self.pair is not None:
-            return bool(self.needs) or not counted
-        if counted:
-            return False
-        known = [n for n in toposort([self.part], lambda n: n in given) if n in given]
-        if len(known) > 2 or (not known and self.part not in whole):
-            return False
-        self.needs = known
-        later = _later(whole, dict.fromkeys(known))
-        for node in toposort([self.part]):
-            later.add(node)
-        return self.part in later
-
-    def total(self, whole: _Whole, stacked: Mapping[Node, Node], length: int) -> Node:
-        """The sum over all steps."""
-        later = _later(whole, {n: stacked[n] for n in self.needs})
-        if self.pair is not None:
-            a, b = map(later.value, self.pair)
-            return summed_product(a, b, self.transposed, length)
-        for node in toposort([self.part], lambda n: n in later):
-            later.add(node)
-        return graph_node(apply(reducer("add", (0,), False), symbol(later.of(self.part))))
-
-
-def _is_product(node: Node) -> bool:
-    """Whether a node is a product of matrices: also that of a column and a row."""
-    if len(node.inputs) != 2 or any(len(n.shape) != 2 for n in node.inputs):
-        return False
-    a, b = (tuple(n.shape) for n in node.inputs)
-    crossed = (a[1] == b[0] == 1 != a[0]) or (a[0] == b[1] == 1 != a[1])
-    return type(node.op) is MatMul or (node.op.name == "multiply" and crossed)
-
-
-def _later(whole: _Whole, stacked: Mapping[Node, Node | None]) -> _Whole:
-    """What is known behind the loop: some rows more."""
-    later = _Whole.__new__(_Whole)
-    later.model = whole.model
-    later.outside = dict(whole.outside)
-    later.rows = {**whole.rows, **{
-        n: o if o is not None else Node(None, (), (whole.model.length, *n.shape), n.dtype)
-        for n, o in stacked.items()
-    }}
-    return later
-
-
-def _sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: _Whole) -> _Sum | None:
-    """The carry as a sum over the steps, if it is one."""
-    following = carry.following
-    op = following.op
-    if op is None or op.name not in ("add", "subtract") or users[carry.inside] != [following]:
-        return None
-    a, b = following.inputs
-    if a is b or carry.inside not in (a, b) or (op.name == "subtract" and a is not carry.inside):
-        return None
-    if users[following] != [carry] or following.dtype.kind not in "fc":
-        return None
-    found = _Sum(carry, b if a is carry.inside else a, op.name == "subtract")
-    if found.part.shape != carry.inside.shape:
-        return None
-    if found.pair is None:
-        return found
-    found.needs = [n for n in found.pair if n not in whole]
-    room = guess(sum(_bytes(n) for n in found.needs) * whole.model.length)
-    deep = guess(_size(found.pair[1])) >= _DEEP * guess(found.part.shape[1])
-    deep = deep or any(type(n.op) is Scan for n in toposort(found.needs))
-    return None if room > _MOST_BYTES or (found.needs and deep) else found
 
 
 def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
@@ -478,21 +340,7 @@ def _is_worth(node: Node) -> bool:
     """Whether computing all rows at once is faster than in the loop."""
     if type(node.op) is MatMul:
         return True
-    size = max(guess(_size(n)) for n in (node, *node.inputs))
+    size = max(guess(size_of(n)) for n in (node, *node.inputs))
     if isinstance(node.op, (Elementwise, Reduce)):
         return size <= (_SOME if is_heavy(node.op.name) else _FEW)
     return False
-
-
-def _size(node: Node) -> Any:
-    return product(node.shape)
-
-
-def _bytes(node: Node) -> Any:
-    return _size(node) * node.dtype.itemsize
-
-
-def _copied(node: Node, inputs: Sequence[Node]) -> Node:
-    new = Node(node.op, tuple(inputs), node.shape, node.dtype, where=node.where, name=node.name)
-    new.outputs = node.outputs
-    return new
