@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.dispatch import apply
+from agnesi.core.op import Op
+from agnesi.core.record import record
 from agnesi.ops.branch import Cond
 from agnesi.ops.loop import Scan, While
 from tests.compiler.bodies import body, check, kinds, results
@@ -215,3 +218,73 @@ def test_lengths_are_run_time_values():
         for a, b in zip(step(x, h, w), ag.grad(loss, (0, 1, 2))(x, h, w), strict=True):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-8, atol=1e-10)
     assert len(step.specialisations) <= 3
+
+
+def test_threads_share_the_work_of_a_step():
+    h = ((256, 256), "float32")
+    step = body(lambda x, h, w: (y := ag.tanh(x + h @ w), y), h, h, h)
+    op = Scan(step, 3, 1, 1, 1)
+    arrays = [normal(*s, dtype="float32") / 16 for s in ((3, 256, 256), (256, 256), (256, 256))]
+    check(op, *arrays, tolerance=1e-5)
+    threads = ag.get_num_threads()
+    compiled = ag.jit(lambda *xs: results(op, *xs))
+    try:
+        found = []
+        for n in (1, 2):
+            ag.set_num_threads(n)
+            found.append([y.numpy() for y in compiled(*map(ag.tensor, arrays))])
+    finally:
+        ag.set_num_threads(threads)
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+class Calls(list):
+    """A list that is equal to itself alone."""
+
+    def __init__(self, calls: list[float]) -> None:
+        self.append = calls.append
+
+    __hash__ = object.__hash__
+
+
+@record
+class Root(Op):
+    """A square root that refuses negative numbers, and counts its calls."""
+
+    calls: Any
+    name = "root"
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        self.calls.append(float(x))
+        if x < 0:
+            raise ValueError("a negative number")
+        return np.sqrt(x)
+
+
+def test_errors_of_python_inside_stop_the_loop():
+    calls: list[float] = []
+    kind = ((), "float64")
+    step = body(lambda x, c: (c + apply(Root(Calls(calls)), x),), kind, kind)
+    op = Scan(step, 5, 1, 1, 0)
+    compiled = ag.jit(lambda x, c: results(op, x, c)[0])
+    c = ag.zeros((), "float64")
+    assert float(compiled(ag.tensor([4.0, 9.0, 1.0, 0.0, 1.0], "float64"), c)) == 7.0
+    calls.clear()
+    with pytest.raises(ValueError, match="a negative number"):
+        compiled(ag.tensor([4.0, -9.0, 1.0, 0.0, 1.0], "float64"), c)
+    assert calls == [4.0, -9.0]
+
+
+def test_only_the_chosen_branch_runs():
+    calls: list[float] = []
+    kind = ((), "float64")
+    choice = Cond(body(lambda x: (apply(Root(Calls(calls)), x),), kind), body(lambda x: (x,), kind))
+    compiled = ag.jit(lambda x: results(choice, x > 0, x)[0])
+    assert float(compiled(ag.tensor(-1.0, "float64"))) == -1.0
+    assert calls == []
+    assert float(compiled(ag.tensor(4.0, "float64"))) == 2.0
+    assert calls == [4.0]

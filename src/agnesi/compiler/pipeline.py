@@ -17,12 +17,14 @@ from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at
 from agnesi.core.extents import UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.kernels import Buffer, Callback, Check, Product, nested
+from agnesi.core.kernels import Buffer, Callback, Check, Kernel, Loop, Product, nested
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
 from agnesi.core.tensor import Tensor
 
 _GIL_WORK = 1 << 14
+#: Turns of a loop whose number nobody knows, for estimates.
+_TURNS = 100
 _IN_BUFFERS = ("array", "float", "int", "bool")
 
 
@@ -95,14 +97,22 @@ class Scheduled:
 
     def _is_long(self) -> bool:
         """Whether a call takes long enough for other threads to run meanwhile."""
-        work: Any = 0
-        for kernel in self.layout.kernels:
-            if isinstance(kernel, Product):
-                batch, m, n, k = kernel.sizes
-                work += batch * m * n * k // 16
-            for store in kernel.stores():
-                work += store.buffer.size
-        return guess(work) > _GIL_WORK
+        return guess(_work(self.layout.kernels)) > _GIL_WORK
+
+
+def _work(kernels: Sequence[Kernel]) -> Any:
+    """About how many elements kernels compute, those inside of loops in every turn."""
+    work: Any = 0
+    for kernel in kernels:
+        if isinstance(kernel, Product):
+            batch, m, n, k = kernel.sizes
+            work += batch * m * n * k // 16
+        for store in kernel.stores():
+            work += store.buffer.size
+        turns = (kernel.length or _TURNS) if isinstance(kernel, Loop) else 1
+        for block in kernel.blocks():
+            work += turns * _work(block.kernels)
+    return work
 
 
 def _leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
