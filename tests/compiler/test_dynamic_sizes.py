@@ -471,3 +471,52 @@ def test_all_threads():
         check(lambda x: ag.exp(-x * x), (None,), sizes=(100_000, 400_001, 3, 40, 17, 99_999))
     finally:
         ag.set_num_threads(before)
+
+
+# -- other axes -----------------------------------------------------------------------------
+@pytest.mark.parametrize("function", [
+    lambda x: ag.softmax(ag.tanh(x) * 2, axis=1),
+    lambda x: (x.sum(axis=1), x.mean(axis=0), x.max(axis=1)),
+    lambda x: (x.T * 2, x[:, 1:] - x[:, :-1], x[:, ::-1]),
+    lambda x: ag.grad(lambda x: (ag.log_softmax(x, axis=1) ** 2).mean())(x),
+    lambda x: ag.concat([x, x * 2], axis=1).reshape(4, 2, -1).sum(axis=1),
+    lambda x: ag.cumsum(x, axis=1) / x.shape[1],
+])
+def test_lengths_of_lines(function):
+    f = ag.jit(function)
+    for n in (5, 8, 9, 3, 17, 64, 100, 33):
+        agree(f, function, rows(4, n, dtype="float64"), tolerance=1e-9)
+    assert [s.signature for s in f.specialisations] == [
+        "float64[4, 5]", "float64[4, 8]", "float64[4, n0]"], f.explain()
+
+
+def test_all_axes():
+    def function(x, y):
+        return ag.exp(-x * y).sum(axis=2), (x + y[0]).mean()
+
+    f = ag.jit(function)
+    for shape in [(2, 3, 4), (3, 5, 8), (4, 7, 9), (9, 6, 30), (12, 40, 3), (30, 9, 9)]:
+        agree(f, function, rows(*shape), rows(*shape, seed=1))
+    assert len(f.specialisations) == 3, f.explain()
+
+
+def test_lengths_of_sequences_after_the_batch():
+    def function(xs, w):
+        def step(h, x):
+            h = ag.tanh(h @ w + x)
+            return h, h
+
+        last, states = ag.scan(step, xs[:, 0] * 0, ag.permute_dims(xs, (1, 0, 2)))
+        return last, ag.permute_dims(states, (1, 0, 2)).sum(axis=1)
+
+    f = ag.jit(function)
+    for n in (5, 8, 9, 3, 17, 40):
+        agree(f, function, rows(3, n, 4), rows(4, 4, seed=1))
+
+
+def test_products_that_need_the_number():
+    function = lambda x: ag.softmax(x @ x.T, axis=1) @ x  # noqa: E731
+    f = ag.jit(function)
+    for n in (5, 8, 9, 3, 17):
+        agree(f, function, rows(n, 4))
+    assert "no version for all sizes: " in f.explain() or dynamic(f)

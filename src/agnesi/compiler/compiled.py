@@ -18,6 +18,7 @@ from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import config
 from agnesi.core.errors import at
+from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
 from agnesi.core.tensor import Tensor, wrap
@@ -108,7 +109,10 @@ class Compiled:
         unique = {id(t): t for t in tensors if t is not None}
         self.live: list[Tensor] = list(unique.values())
         self.preset = self.settings.preset
-        if config.compile and _can_compile():
+        compiles = config.compile and _can_compile()
+        if self.graph.extents and not compiles:
+            raise UnknownSizeError("only native code takes sizes at run time")
+        if compiles:
             self.recipe = self._kept_recipe()
             self.bind()
         else:
@@ -191,9 +195,12 @@ class Compiled:
             "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)
         )
 
-    def told(self) -> Known:
-        """What another function of the same graph need not find out again."""
-        optimised = self.rewritten[0] if "rewritten" in self.__dict__ else None
+    def told(self, rewritten: bool = False) -> Known:
+        """What another function of the same graph need not find out again.
+
+        ``rewritten`` asks for the optimised graph even where the recipe came from the disk cache.
+        """
+        optimised = self.rewritten[0] if rewritten or "rewritten" in self.__dict__ else None
         recipe = None if self.bound is None or self.recipe.callbacks else self.recipe
         return Known(optimised, recipe, self._strides())
 

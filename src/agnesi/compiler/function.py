@@ -15,12 +15,13 @@ from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import Shared
 from agnesi.compiler.valued import value_dims
 from agnesi.compiler.varying import (
-    Growing,
+    Family,
     Pattern,
     check,
     fits,
-    leading,
-    shape_with,
+    in_shapes,
+    shapes_of,
+    sizes_of,
     told,
 )
 from agnesi.core.dispatch import graph_node
@@ -91,7 +92,7 @@ class Function(Direct, Inspectable):
         """Start without versions, but with what is known of them by their sizes."""
         self._live: list[Tensor] = [n.handle() for n in self.source.live]  # type: ignore[misc]
         self._made: dict[Any, Compiled] = {}
-        self._growing: dict[Any, Growing[Compiled]] = {}
+        self._families: dict[Any, Family[Compiled]] = {}
         self._known = known
         self._anew = anew
         self.call_directly(self.dispatch)
@@ -125,8 +126,8 @@ class Function(Direct, Inspectable):
         )
         found = self._made.get(key) or self._grown(key, arrays)
         if found is None:
-            found = self._made[key] = self._compile(arrays, _rest(key), leading(arrays))
-            self._growing[_rest(key)].learn(leading(arrays))
+            found = self._made[key] = self._compile(arrays, _rest(key), sizes_of(key[0]))
+            self._families[_rest(key)].learn(key[0])
         else:
             found.follow()
         if self._keys is not None:
@@ -166,22 +167,23 @@ class Function(Direct, Inspectable):
         return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
 
     def _grown(self, key: Any, arrays: Sequence[np.ndarray]) -> Compiled | None:
-        """The code in which leading sizes are run-time values, if there can be any."""
-        rest, sizes = _rest(key), leading(arrays)
-        growing = self._growing.setdefault(rest, Growing())
-        found = growing.find(sizes, lambda _: True)
+        """The code in which sizes are run-time values, if there can be any."""
+        rest, sizes = _rest(key), sizes_of(key[0])
+        family = self._families.setdefault(rest, Family())
+        found = family.find(key[0])
         if found is not None:
             return found
         for (other, pattern) in self._known:
             if other == rest and fits(pattern, sizes) and pattern != sizes:
-                return growing.add(pattern, self._compile(arrays, rest, pattern))
-        grown = growing.grow(sizes, lambda pattern: self._compile(arrays, rest, pattern))
+                return family.add(pattern, self._compile(arrays, rest, pattern))
+        grown = family.grow(key[0], lambda pattern: self._compile(arrays, rest, pattern))
         return None if grown is None else grown[1]
 
     def _compile(self, arrays: Sequence[np.ndarray], rest: Any, sizes: Pattern) -> Compiled:
         from agnesi.runtime.entry import Arg
 
-        types = [(a.dtype.name, shape_with(a, n)) for a, n in zip(arrays, sizes, strict=True)]
+        given = in_shapes(sizes, shapes_of(arrays))
+        types = [(a.dtype.name, s) for a, s in zip(arrays, given, strict=True)]
         shapes = {n: shape for n, (_, shape) in zip(self.source.inputs, types, strict=True)}
         graph = self.source.specialise(shapes, {d: int(arrays[i]) for d, i in self._counts})
         if graph.extents:
@@ -252,7 +254,9 @@ class Function(Direct, Inspectable):
         new.source = with_other_state(source, pairs)
         known = {}
         if not any(t is b for t in self._state() for b in pairs.values()):
-            known = {k: swapped(v, pairs, count) for k, v in self._found().items()}
+            fewer = count < len(self.source.outputs)  # then recipes alone say nothing
+            known = {k: swapped(v, pairs, count) for k, v in self._found(fewer).items()
+                     if v.optimised is not None or not fewer}
         new._begin(known)
         return new
 
@@ -275,15 +279,15 @@ class Function(Direct, Inspectable):
         every = (*self._live, *(t for t, _ in self._updates))
         return list({id(t): t for t in every}.values())
 
-    def _found(self) -> dict[Any, Known]:
-        """What is known of its versions, by all but leading sizes, and by those."""
+    def _found(self, rewritten: bool = False) -> dict[Any, Known]:
+        """What is known of its versions, by all but sizes, and by those."""
         made = {
-            (_rest(key), tuple(s[0] if s else None for s in key[0])): version
+            (_rest(key), sizes_of(key[0])): version
             for key, version in self._made.items()
         }
-        for rest, growing in self._growing.items():
-            made.update({(rest, pattern): version for pattern, version in growing.made})
-        return {**self._known, **{key: version.told() for key, version in made.items()}}
+        for rest, family in self._families.items():
+            made.update({(rest, pattern): version for pattern, version in family.made})
+        return {**self._known, **{key: version.told(rewritten) for key, version in made.items()}}
 
     def reoptimize(self) -> None:
         """Forget what is known: the next call rewrites and compiles again.
@@ -302,7 +306,7 @@ class Function(Direct, Inspectable):
 
     def __reduce__(self) -> Any:
         state = {k: v for k, v in self.__dict__.items()
-                 if k not in ("_made", "_growing", "_known", "_live", "_anew", "_specialisations")}
+                 if k not in ("_made", "_families", "_known", "_live", "_anew", "_specialisations")}
         live = self._state()
         return _restored, (state, live, {k: packed(v, live) for k, v in self._found().items()})
 
@@ -317,9 +321,9 @@ def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes]
 
 
 def _rest(key: Any) -> Any:
-    """A key without leading sizes."""
+    """A key without sizes."""
     shapes, *others = key
-    return tuple((len(s), s[1:]) for s in shapes), *others
+    return tuple(map(len, shapes)), *others
 
 
 def _storage(t: Any) -> Tensor:

@@ -15,7 +15,7 @@ from agnesi.compiler.compiled import Settings
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
-from agnesi.compiler.varying import Growing, leading, told
+from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
 from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
 from agnesi.core.tensor import Tensor
@@ -49,7 +49,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.settings = settings
         self.name = getattr(function, "__name__", type(function).__name__)
         self._made: dict[Any, list[Version]] = {}
-        self._growing: dict[Any, Growing[Version]] = {}
+        self._families: dict[Any, Family[Version]] = {}
         self._newest: Any = None
         functools.update_wrapper(self, function)
         self.call_directly(self.dispatch)
@@ -105,10 +105,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """The compiled version for arguments; made now if there is none."""
         kinds = tuple(map(kind_of, leaves))
         key = (tree, kinds, STATE.recording, config.default_float)
-        rest = (tree, tuple(map(_kind_but_size, kinds)), *key[2:])
-        sizes, growing = leading(leaves), self._growing.setdefault(rest, Growing())
+        rest = (tree, tuple(map(_kind_but_sizes, kinds)), *key[2:])
+        shapes, family = shapes_of(leaves), self._families.setdefault(rest, Family())
         known = self._made.get(key, [])
-        found = growing.find(sizes, Version.valid) or next(
+        found = family.find(shapes, Version.valid) or next(
             (v for v in reversed(known) if v.valid()), None
         )
         if found is not None:
@@ -116,15 +116,15 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         cause = self._cause(key, bool(known))
         grown = None
         if not known:
-            grown = growing.grow(sizes, lambda pattern: Version(self, leaves, tree, pattern))
+            grown = family.grow(shapes, lambda pattern: Version(self, leaves, tree, pattern))
         if grown is not None:
             pattern, made = grown
-            kinds = tuple(map(_kind_with, kinds, pattern))
+            kinds = tuple(map(_kind_with, kinds, in_shapes(pattern, shapes)))
             cause += f"; {told(pattern)}"
         else:
             made = Version(self, leaves, tree)
-            growing.learn(sizes)
-            cause += f"; no version for all sizes: {growing.refused}" if growing.refused else ""
+            refused = family.learn(shapes)
+            cause += f"; no version for all sizes: {refused}" if refused else ""
             self._made[key] = [*known[1 - _KEPT :], made]
         self._newest = key
         self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
@@ -185,17 +185,14 @@ def kind_of(value: Any) -> Any:
     return ("static", type(value), value)
 
 
-def _kind_but_size(kind: Any) -> Any:
-    """A kind without the size of an array's leading axis."""
-    return _kind_with(kind, None if kind[0] != "array" or not kind[2] else -1)
+def _kind_but_sizes(kind: Any) -> Any:
+    """A kind without an array's sizes."""
+    return _kind_with(kind, (-1,) * len(kind[2]) if kind[0] == "array" else ())
 
 
-def _kind_with(kind: Any, size: Any) -> Any:
-    """A kind with another leading size."""
-    if size is None:
-        return kind
-    name, dtype, shape, grad = kind
-    return name, dtype, (size, *shape[1:]), grad
+def _kind_with(kind: Any, shape: Any) -> Any:
+    """A kind with another shape."""
+    return (*kind[:2], shape, kind[3]) if kind[0] == "array" else kind
 
 
 def _told(kind: Any) -> str:

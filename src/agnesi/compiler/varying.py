@@ -1,6 +1,7 @@
 """Sizes that change from call to call: which of them become run-time values of one version.
 
-Only the sizes of leading axes do: strides of the arguments do not depend on them.
+At first only the sizes of leading axes do, because strides do not depend on them; where a function
+meets one set of other sizes after the other, those too.
 """
 
 from __future__ import annotations
@@ -15,27 +16,41 @@ from agnesi.core.graph import FunctionGraph, inferred
 from agnesi.core.node import Node
 
 V = TypeVar("V")
-#: The leading size of every argument; None for those without axes.
-Leading = tuple[int | None, ...]
-Pattern = tuple[Size | None, ...]
+Shapes = Sequence[tuple[int, ...]]
+#: The sizes of all axes of all arguments.
+Sizes = tuple[int, ...]
+#: The same, with some that are run-time values.
+Pattern = tuple[Size, ...]
 #: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own, and so have some
 #: more where an axis gets shorter.
 _LEAST = (2, 3, 8)
 #: A version serves sizes up to so many times the one that it was made for: it has the cut of
 #: products, and all else that depends on sizes, from there.
 _REACH = 8
+#: So many sets of sizes of other axes get versions of their own.
+_OTHERS = 2
 _KEPT = 8
 _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131, 137))
 
 
-def leading(values: Sequence[Any]) -> Leading:
-    """The leading sizes of arguments."""
-    shapes = [getattr(v, "shape", ()) for v in values]
-    return tuple(s[0] if s else None for s in shapes)
+def shapes_of(values: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The shapes of arguments; those without sizes have none."""
+    return [tuple(getattr(v, "shape", ())) for v in values]
+
+
+def sizes_of(shapes: Sequence[Sequence[Size]]) -> Pattern:
+    """All sizes in a row."""
+    return tuple(n for shape in shapes for n in shape)
+
+
+def in_shapes(sizes: Pattern, shapes: Shapes) -> list[Shape]:
+    """Sizes in a row as shapes like these."""
+    left = iter(sizes)
+    return [tuple(next(left) for _ in shape) for shape in shapes]
 
 
 class Growing(Generic[V]):
-    """The versions of a function for arguments that differ in leading sizes only.
+    """The versions of a function for arguments that differ in some sizes only.
 
     Attributes
     ----------
@@ -48,17 +63,17 @@ class Growing(Generic[V]):
     def __init__(self) -> None:
         self.refused = ""
         self._least = list(_LEAST)
-        self._seen: list[Leading] = []
+        self._seen: list[Sizes] = []
         self.made: list[tuple[Pattern, V]] = []
         self._error: Exception | None = None
         self._sure = False
 
-    def find(self, sizes: Leading, valid: Callable[[V], bool]) -> V | None:
+    def find(self, sizes: Sizes, valid: Callable[[V], bool]) -> V | None:
         """A version that takes these sizes: the one made for the smallest, if there are several."""
         found = [(p, v) for p, v in self.made if fits(p, sizes) and valid(v)]
-        return min(found, key=lambda m: sum(guess(n or 0) for n in m[0]))[1] if found else None
+        return min(found, key=lambda m: sum(map(guess, m[0])))[1] if found else None
 
-    def grow(self, sizes: Leading, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
+    def grow(self, sizes: Sizes, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
         """A version made now that takes these sizes and others; None where that cannot be."""
         self._error = None
         while not self.refused and config.compile:
@@ -84,14 +99,14 @@ class Growing(Generic[V]):
         self.made = [*self.made[1 - _KEPT :], (pattern, made)]
         return made
 
-    def learn(self, sizes: Leading) -> None:
+    def learn(self, sizes: Sizes) -> None:
         """Note that a version for these sizes was made."""
         if sizes not in self._seen:
             self._seen = [*self._seen[1 - _KEPT :], sizes]
         if self._error is not None and self._sure:
             self.refused = str(self._error).partition("\n")[0] or type(self._error).__name__
 
-    def _pattern(self, sizes: Leading) -> Pattern | None:
+    def _pattern(self, sizes: Sizes) -> Pattern | None:
         """Which sizes are to be run-time values, by those seen so far; None for none.
 
         Sizes of 0 and 1 tell little of what others have in common; but before anything else was
@@ -102,12 +117,12 @@ class Growing(Generic[V]):
         self._sure = pattern is not None
         return pattern or self._varied(self._seen, sizes)
 
-    def _varied(self, seen: Sequence[Leading], sizes: Leading) -> Pattern | None:
+    def _varied(self, seen: Sequence[Sizes], sizes: Sizes) -> Pattern | None:
         extents: dict[tuple[Any, ...], Extent] = {}
-        pattern: list[Size | None] = []
+        pattern: list[Size] = []
         for column in zip(*seen, sizes, strict=True):
             size = column[-1]
-            if size is None or len(set(column)) == 1:
+            if len(set(column)) == 1:
                 pattern.append(size)
                 continue
             if size < self._least[0]:
@@ -117,8 +132,59 @@ class Growing(Generic[V]):
         return tuple(pattern) if extents else None
 
 
-def _is_tiny(size: int | None) -> bool:
-    return size is not None and size < _LEAST[0]
+class Family(Generic[V]):
+    """The versions of a function for arguments that differ in sizes only.
+
+    Those that agree in all but leading sizes have versions of their own, and there are versions
+    for all.
+    """
+
+    def __init__(self) -> None:
+        self._near: dict[Any, Growing[V]] = {}
+        self._far: Growing[V] = Growing()
+
+    @property
+    def made(self) -> list[tuple[Pattern, V]]:
+        """The versions for more than one size, with what sizes they take."""
+        return [m for g in (*self._near.values(), self._far) for m in g.made]
+
+    def find(self, shapes: Shapes, valid: Callable[[V], bool] = lambda _: True) -> V | None:
+        """A version that takes these shapes."""
+        sizes: Any = sizes_of(shapes)
+        near = self._near.get(_trailing(shapes))
+        found = near.find(sizes, valid) if near is not None else None
+        return found if found is not None else self._far.find(sizes, valid)
+
+    def grow(self, shapes: Shapes, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
+        """A version made now that takes these shapes and others; None where that cannot be."""
+        new, sizes = _trailing(shapes) not in self._near, sizes_of(shapes)
+        grown = self._of(shapes).grow(sizes, make)  # type: ignore[arg-type]
+        if grown is None and new and len(self._near) > _OTHERS:
+            grown = self._far.grow(sizes, make)  # type: ignore[arg-type]
+        return grown
+
+    def add(self, pattern: Pattern, made: V) -> V:
+        """Take in a version."""
+        return self._far.add(pattern, made)
+
+    def learn(self, shapes: Shapes) -> str:
+        """Note that a version for these shapes was made; tells why there is none for others too."""
+        sizes: Any = sizes_of(shapes)
+        near = self._of(shapes)
+        near.learn(sizes)
+        self._far.learn(sizes)
+        return near.refused or self._far.refused
+
+    def _of(self, shapes: Shapes) -> Growing[V]:
+        return self._near.setdefault(_trailing(shapes), Growing())
+
+
+def _trailing(shapes: Shapes) -> Any:
+    return tuple(s[1:] for s in shapes)
+
+
+def _is_tiny(size: int) -> bool:
+    return size < _LEAST[0]
 
 
 def _extent(number: int, least: int, size: int) -> Extent:
@@ -126,24 +192,19 @@ def _extent(number: int, least: int, size: int) -> Extent:
     return Extent.named(f"n{number}", least, _REACH * typical, typical)
 
 
-def fits(pattern: Pattern, sizes: Leading) -> bool:
+def fits(pattern: Pattern, sizes: Pattern) -> bool:
     """Whether sizes are of a pattern."""
     known: dict[Extent, int] = {}
     for wanted, size in zip(pattern, sizes, strict=True):
+        assert isinstance(size, int)
         if isinstance(wanted, Extent):
-            if size is None or not (wanted.least or 0) <= size <= (wanted.most or size):
+            if not (wanted.least or 0) <= size <= (wanted.most or size):
                 return False
             if known.setdefault(wanted, size) != size:
                 return False
         elif wanted != size:
             return False
     return True
-
-
-def shape_with(value: Any, size: Size | None) -> Shape:
-    """An argument's shape with another leading size."""
-    shape = tuple(value.shape)
-    return shape if size is None else (size, *shape[1:])
 
 
 def told(pattern: Pattern) -> str:

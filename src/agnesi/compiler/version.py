@@ -13,7 +13,7 @@ from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.overlap import Footprint
 from agnesi.compiler.recorded import pullback_of, recorded
 from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
-from agnesi.compiler.varying import Pattern, check, leading, shape_with
+from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core import dtypes
 from agnesi.core.config import STATE, config
 from agnesi.core.dispatch import current
@@ -38,10 +38,12 @@ class Version:
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
                  pattern: Pattern | None = None) -> None:
         start = time.perf_counter()
-        sizes = pattern or leading(leaves)
+        shapes: Any = shapes_of(leaves)
+        if pattern is not None:
+            shapes = in_shapes(pattern, shapes)
         self.owner = owner
         self.argument_tree = tree
-        symbols = [_symbol(v, i, n) for i, (v, n) in enumerate(zip(leaves, sizes, strict=True))]
+        symbols = [_symbol(v, i, n) for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
         self.statics = [None if isinstance(s, Tensor) else v
                         for s, v in zip(symbols, leaves, strict=True)]
@@ -75,7 +77,8 @@ class Version:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(
-            [_argument(v, n) for v, n in zip(leaves, sizes, strict=True)], graph, returned, updates,
+            [_argument(v, s) for v, s in zip(leaves, shapes, strict=True)],
+            graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(trace),
             slow=owner.dispatch if self.flat else None,
@@ -237,23 +240,23 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
         ) from None
 
 
-def _symbol(value: Any, i: int, size: Any) -> Any:
-    """What the function sees as an argument of some leading size while it is traced."""
+def _symbol(value: Any, i: int, shape: Any) -> Any:
+    """What the function sees as an argument of some shape while it is traced."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
         flows = isinstance(value, Tensor) and value.requires_grad and STATE.recording
-        return stand_in(shape_with(value, size), dtypes.as_dtype(value.dtype), requires_grad=flows,
+        return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=flows,
                         name=name or f"argument {i}")
     if type(value) is float:
         return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
     return value
 
 
-def _argument(value: Any, size: Any) -> Any:
+def _argument(value: Any, shape: Any) -> Any:
     from agnesi.runtime.entry import Arg
 
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        return Arg("array", value.dtype.name, shape_with(value, size))
+        return Arg("array", value.dtype.name, shape)
     if type(value) is float:
         return Arg("float")
     return Arg("identity", object=value)
