@@ -23,6 +23,7 @@ from agnesi.autodiff.transforms import jacobian as jacobian
 from agnesi.autodiff.transforms import jvp as jvp
 from agnesi.autodiff.transforms import value_and_grad as value_and_grad
 from agnesi.autodiff.transforms import vjp as vjp
+from agnesi.compiler.eager import lend as _lend
 from agnesi.compiler.shared import shared as shared
 from agnesi.core.config import config as config
 from agnesi.core.dims import Dim as Dim
@@ -47,6 +48,7 @@ from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
 
 bool = _bool
+_lend()
 
 if TYPE_CHECKING:
     from agnesi import inspect as inspect

@@ -95,7 +95,7 @@ def test_transposed_convolution_is_the_adjoint(stride):
     ("call", "words"),
     [
         (lambda: conv2d(ag.ones((1, 3, 5, 5)), ag.ones((2, 4, 3, 3))), "3 channels"),
-        (lambda: conv2d(ag.ones((3, 5, 5)), ag.ones((2, 3, 3, 3))), "4 axes"),
+        (lambda: conv2d(ag.ones((5, 5)), ag.ones((2, 3, 3, 3))), "4 axes"),
         (lambda: conv1d(ag.ones((1, 1, 2)), ag.ones((1, 1, 3))), "window of 3"),
         (lambda: conv1d(ag.ones((1, 2, 5)), ag.ones((3, 1, 1)), groups=2), "3 filters"),
         (lambda: conv1d(ag.ones((1, 1, 5)), ag.ones((1, 1, 3)), stride=0), "at least 1"),
@@ -108,3 +108,145 @@ def test_errors(call, words):
     with pytest.raises(ValueError, match=r"test_conv\.py") as caught:
         call()
     assert words in str(caught.value)
+
+
+def test_one_image_without_a_batch():
+    x, w = RANDOM.normal(size=(2, 6, 7)), RANDOM.normal(size=(3, 2, 2, 3))
+    np.testing.assert_allclose(conv2d(x, w).numpy(), conv2d(x[None], w).numpy()[0])
+
+
+# -- compiled -----------------------------------------------------------------------------------
+SHAPES = [
+    ((2, 3, 9, 10), (8, 3, 3, 3), {"padding": 1}),
+    ((1, 16, 7, 7), (32, 16, 1, 1), {}),
+    ((3, 8, 12, 11), (16, 8, 3, 3), {"stride": 2, "padding": 1}),
+    ((2, 4, 8, 8), (4, 1, 3, 3), {"groups": 4, "padding": 1}),
+    ((2, 4, 9, 9), (6, 2, 3, 3), {"groups": 2, "padding": 2, "dilation": 2}),
+    ((2, 17, 13, 14), (33, 17, 5, 5), {"padding": 2}),
+    ((1, 3, 11, 11), (6, 3, 4, 4), {"stride": 3}),
+    ((2, 5, 19), (7, 5, 4), {"stride": 2, "padding": ((3, 1),)}),
+    ((1, 2, 5, 6, 7), (3, 2, 2, 3, 3), {"padding": 1, "stride": (1, 2, 1)}),
+    ((0, 3, 8, 8), (4, 3, 3, 3), {}),
+]
+FUNCTIONS = {3: conv1d, 4: conv2d, 5: conv3d}
+
+
+def case(shape, filters, dtype="float64"):
+    rng = np.random.default_rng(sum(shape))
+    return rng.normal(size=shape).astype(dtype), rng.normal(size=filters).astype(dtype)
+
+
+def all_three(x, w, **options):
+    """Result and both gradients under a weight for each element."""
+    function = FUNCTIONS[x.ndim]
+    y = function(x, w, **options)
+
+    def loss(x, w):
+        y = function(x, w, **options)
+        return (y * ag.arange(y.size, dtype=y.dtype).reshape(y.shape) * 0.01).sum()
+
+    return (y, *ag.grad(loss, argnums=(0, 1))(x, w))
+
+
+@pytest.mark.parametrize(("shape", "filters", "options"), SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_compiled_is_the_same(shape, filters, options, dtype):
+    x, w = map(ag.tensor, case(shape, filters, dtype))
+    expected = all_three(x, w, **options)
+    for found, right in zip(ag.jit(lambda x, w: all_three(x, w, **options))(x, w), expected,
+                            strict=True):
+        scale = max(abs(right.numpy().astype(float)).max(initial=0), 1)
+        bound = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-2}[dtype]
+        np.testing.assert_allclose(found.numpy() / scale, right.numpy() / scale, atol=bound)
+
+
+def test_integers_and_turned_operands():
+    x, w = np.arange(60).reshape(2, 2, 3, 5), np.arange(24).reshape(3, 2, 2, 2)
+    expected = conv2d(x, w).numpy()
+    np.testing.assert_array_equal(ag.jit(conv2d)(ag.tensor(x), ag.tensor(w)).numpy(), expected)
+    x, w = case((7, 6, 3, 2), (3, 3, 4, 2))
+    x, w = x.T, w.transpose(3, 2, 1, 0)[:, :3]
+    found = ag.jit(lambda x, w: conv2d(x[:, :, ::-1], w))(ag.tensor(x), ag.tensor(w))
+    np.testing.assert_allclose(found.numpy(), conv2d(x[:, :, ::-1], w).numpy())
+
+
+# -- algorithms ---------------------------------------------------------------------------------
+WAYS = ("implicit_gemm", "direct", "unfold", "fft", "reference")
+
+
+@pytest.mark.parametrize(("shape", "filters", "options"), SHAPES[:9], ids=str)
+@pytest.mark.parametrize("way", WAYS)
+def test_all_algorithms_agree(shape, filters, options, way):
+    x, w = map(ag.tensor, case(shape, filters))
+    expected = all_three(x, w, **options)
+    for run in (all_three, ag.jit(lambda x, w, **o: all_three(x, w, **options, algorithm=way))):
+        chosen = {"algorithm": way, **options} if run is all_three else {}
+        for found, right in zip(run(x, w, **chosen), expected, strict=True):
+            np.testing.assert_allclose(found.numpy(), right.numpy(), atol=1e-9)
+
+
+def test_algorithms_by_config_part_and_exclusion():
+    x, w = map(ag.tensor, case((2, 3, 9, 9), (4, 3, 3, 3)))
+
+    def names(**settings):
+        with ag.config(**settings):
+            function = ag.jit(lambda x, w: all_three(x, w))
+            function(x, w)
+            return {n.op.name for n in function.graph.nodes if n.op is not None}
+
+    assert {"conv", "conv_grad_x", "conv_grad_w"} <= names()
+    assert {"conv by fft", "conv_grad_x by fft", "conv_grad_w by fft"} <= names(
+        conv_algorithm="fft"
+    )
+    found = names(conv_weight="reference", conv_input="direct")
+    assert {"conv", "conv_grad_x by direct", "conv_grad_w by reference"} <= found
+    assert "columns" in names(conv_exclude="implicit_gemm,direct,fft,reference")
+    assert "columns" not in names()
+    with pytest.raises(ValueError, match="leaves no algorithm"):
+        names(conv_exclude=",".join(WAYS))
+    with (pytest.raises(ValueError, match="conv_exclude names it"),
+          ag.config(conv_exclude="fft,direct")):
+        conv2d(x, w, algorithm="fft")
+
+
+def test_timing_is_logged_and_repeated_only_where_asked(caplog):
+    caplog.set_level("INFO", logger="agnesi.conv")
+
+    def decisions(policy, *sizes):
+        caplog.clear()
+        for n in sizes:
+            conv2d(ag.ones((1, 2, n, n)), ag.ones((3, 2, 3, 3)), algorithm=(policy, "auto", "auto"))
+        return sum(f"by {policy}" in r.message for r in caplog.records)
+
+    assert decisions("time_once", 6, 6, 7) == 1
+    assert decisions("time_on_shape_change", 6, 6, 7, 7) == 2
+    assert decisions("guess_once", 6, 7) == 1
+    assert decisions("guess_on_shape_change", 6, 7, 6) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x, w: conv2d(x, w, algorithm="winograd"), "implicit_gemm"),
+        (lambda x, w: conv2d(x, w, algorithm={"backward": "fft"}), "backward"),
+        (lambda x, w: conv2d(x.astype("complex64"), w, algorithm="direct"), "complex"),
+        (lambda x, w: conv2d(x.astype("int32"), w.astype("int32"), algorithm="implicit_gemm"),
+         "float32 and float64"),
+    ],
+)
+def test_algorithms_that_are_not_available(call, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        call(ag.ones((1, 2, 4, 4)), ag.ones((3, 2, 2, 2)))
+
+
+def test_eager_calls_that_are_worth_it_are_compiled(monkeypatch):
+    from agnesi.compiler import eager
+
+    monkeypatch.setattr(eager, "_WORTH", 1)
+    x, w = case((2, 8, 16, 16), (8, 8, 3, 3), "float32")
+    expected = conv2d(x, w, algorithm="reference", padding=1).numpy()
+    np.testing.assert_allclose(conv2d(x, w, padding=1).numpy(), expected, atol=1e-4)
+    known = eager._made.cache_info().currsize
+    assert known
+    with ag.config(compile=False):
+        np.testing.assert_array_equal(conv2d(x, w, padding=1).numpy(), expected)

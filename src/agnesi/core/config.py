@@ -30,6 +30,11 @@ _VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("compile", "AGNESI_COMPILE", _flag),
     ("cache", "AGNESI_CACHE", _flag),
     ("cache_dir", "AGNESI_CACHE_DIR", str),
+    ("conv_algorithm", "AGNESI_CONV_ALGORITHM", str),
+    ("conv_forward", "AGNESI_CONV_FORWARD", str),
+    ("conv_input", "AGNESI_CONV_INPUT", str),
+    ("conv_weight", "AGNESI_CONV_WEIGHT", str),
+    ("conv_exclude", "AGNESI_CONV_EXCLUDE", str),
     ("threads", "OMP_NUM_THREADS", _openmp_bound),
     ("threads", "AGNESI_NUM_THREADS", int),
 )
@@ -41,9 +46,20 @@ _DEFAULTS: dict[str, Any] = {
     "compile": True,
     "cache": True,
     "cache_dir": "",
+    "conv_algorithm": "auto",
+    "conv_forward": "",
+    "conv_input": "",
+    "conv_weight": "",
+    "conv_exclude": "",
     "threads": 0,
 }
+_CONVOLVE = (
+    "implicit_gemm", "direct", "unfold", "fft", "reference",
+    "auto", "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change",
+)
 _CHOICES = {
+    "conv_algorithm": _CONVOLVE,
+    **dict.fromkeys(("conv_forward", "conv_input", "conv_weight"), ("", *_CONVOLVE)),
     "default_float": ("float16", "float32", "float64"),
     "symbolic_float": ("float16", "float32", "float64"),
     "optimizer": ("None", "fast_compile", "fast_run"),
@@ -84,6 +100,14 @@ class Config:
         False runs every compiled function on the NumPy interpreter.
     cache, cache_dir : bool, str
         Use of the compile cache on disk, and its folder ("" means the platform's cache folder).
+    conv_algorithm : str
+        How convolutions are computed: "auto", "implicit_gemm", "direct", "unfold", "fft",
+        "reference", or a policy: "guess_once", "guess_on_shape_change", "time_once",
+        "time_on_shape_change" (see :func:`agnesi.conv2d`).
+    conv_forward, conv_input, conv_weight : str
+        The same for the convolution itself and for its gradients alone.
+    conv_exclude : str
+        Names of algorithms, with commas between them, that are not used.
     threads : int
         The most threads that compiled functions start with; 0 means as many as there are cores.
         ``ag.set_num_threads`` changes their number later.
@@ -150,3 +174,19 @@ class State(threading.local):
 
 
 STATE = State()
+
+
+class Lent:
+    """What the compiler lends to operations, which stand below it; see ``compiler/eager.py``."""
+
+    #: Runs an operation on arrays as compiled code, or gives None: ``run(op, arrays, work)``.
+    run: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work: None)
+    #: Compiled code of an operation, to be called with arrays.
+    native: Callable[..., Callable[..., np.ndarray]] | None = None
+    #: Whether there is a compiler.
+    compiles: Callable[[], bool] = staticmethod(lambda: False)
+    #: Bytes of memory that this process may use.
+    memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
+
+
+LENT = Lent()

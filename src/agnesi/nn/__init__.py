@@ -2,6 +2,12 @@
 
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
+from agnesi.nn.convs import Conv1d as Conv1d
+from agnesi.nn.convs import Conv2d as Conv2d
+from agnesi.nn.convs import Conv3d as Conv3d
+from agnesi.nn.convs import ConvTranspose1d as ConvTranspose1d
+from agnesi.nn.convs import ConvTranspose2d as ConvTranspose2d
+from agnesi.nn.convs import ConvTranspose3d as ConvTranspose3d
 from agnesi.nn.layers import CrossEntropyLoss as CrossEntropyLoss
 from agnesi.nn.layers import Dropout as Dropout
 from agnesi.nn.layers import Flatten as Flatten
@@ -10,16 +16,9 @@ from agnesi.nn.layers import ReLU as ReLU
 from agnesi.nn.layers import Sequential as Sequential
 from agnesi.nn.layers import Sigmoid as Sigmoid
 from agnesi.nn.layers import Tanh as Tanh
-from agnesi.nn.linear import Conv2d as Conv2d
 from agnesi.nn.linear import Embedding as Embedding
 from agnesi.nn.linear import Linear as Linear
 from agnesi.nn.module import Module as Module
-from agnesi.nn.recurrent import GRU as GRU
-from agnesi.nn.recurrent import LSTM as LSTM
-from agnesi.nn.recurrent import RNN as RNN
-from agnesi.nn.recurrent import GRUCell as GRUCell
-from agnesi.nn.recurrent import LSTMCell as LSTMCell
-from agnesi.nn.recurrent import RNNCell as RNNCell
 from agnesi.nn.norms import BatchNorm1d as BatchNorm1d
 from agnesi.nn.norms import BatchNorm2d as BatchNorm2d
 from agnesi.nn.norms import BatchNorm3d as BatchNorm3d
@@ -36,3 +35,9 @@ from agnesi.nn.pools import LPPool2d as LPPool2d
 from agnesi.nn.pools import MaxPool1d as MaxPool1d
 from agnesi.nn.pools import MaxPool2d as MaxPool2d
 from agnesi.nn.pools import MaxPool3d as MaxPool3d
+from agnesi.nn.recurrent import GRU as GRU
+from agnesi.nn.recurrent import LSTM as LSTM
+from agnesi.nn.recurrent import RNN as RNN
+from agnesi.nn.recurrent import GRUCell as GRUCell
+from agnesi.nn.recurrent import LSTMCell as LSTMCell
+from agnesi.nn.recurrent import RNNCell as RNNCell

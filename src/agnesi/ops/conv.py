@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.config import LENT
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -21,6 +22,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.ops.conv_choice import Requests, bound, requests
 from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.movement import reshape
 from agnesi.ops.windows import UNROLLED, Ints, Pads, Place, Run, Windows, all_of, count, fold
@@ -45,7 +47,17 @@ def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
     """(batch, channels, *places) as (groups, batch * places, channels of the group)."""
     n, channels, *places = g.shape
     parts = g.reshape(n, groups, channels // groups, math.prod(places))
-    return parts.transpose(1, 0, 3, 2).reshape(groups, -1, channels // groups)
+    rows = n * math.prod(places)
+    return parts.transpose(1, 0, 3, 2).reshape(groups, rows, channels // groups)
+
+
+def _multiply_adds(op: Any, a: np.ndarray, b: np.ndarray) -> int:
+    """How many multiply-adds any of the three takes."""
+    shape, _ = op.infer(a, b)
+    maps, filters = {
+        "conv": (shape, b.shape), "conv_grad_x": (a.shape, b.shape), "conv_grad_w": (b.shape, shape)
+    }[op.name]
+    return math.prod(maps) * math.prod(filters[1:])
 
 
 # -- operations -------------------------------------------------------------------------------
@@ -54,6 +66,19 @@ class _Bilinear(Op):
 
     bilinear = True
     template = "conv"
+    by: Requests | None
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        found = LENT.run(self, (a, b), _multiply_adds(self, a, b))
+        return self.compute(a, b) if found is None else found
+
+    def compute(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The result by NumPy: the reference."""
+        raise NotImplementedError
+
+    def _apply(self, op: Any, *xs: Tensor) -> Tensor:
+        """Another of the three, with the implementation that was asked for."""
+        return apply(bound(op, *xs), *xs)
 
     def reduction(self, a: Any, b: Any) -> Ints:
         return (1,)
@@ -73,6 +98,7 @@ class Conv(_Bilinear):
 
     windows: Windows
     groups: int = 1
+    by: Requests | None = None
     name = "conv"
 
     def infer(self, x: Any, w: Any) -> Any:
@@ -87,11 +113,12 @@ class Conv(_Bilinear):
         places = self.windows.sizes(x.shape[2:], w.shape[2:])
         return (x.shape[0], w.shape[0], *places), x.dtype
 
-    def perform(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         (shape, _), groups, out = self.infer(x, w), self.groups, w.shape[0]
         columns = _columns(x, self.windows, w.shape[2:], groups)
         y = columns @ w.reshape(groups, out // groups, -1).transpose(0, 2, 1)
-        y = y.reshape(groups, shape[0], -1, out // groups).transpose(1, 0, 3, 2)
+        y = y.reshape(groups, shape[0], math.prod(shape[2:]), out // groups)
+        y = y.transpose(1, 0, 3, 2)
         return np.ascontiguousarray(y).reshape(shape)
 
     def lower(self, at: Any, x: Any, w: Any) -> Any:
@@ -107,9 +134,9 @@ class Conv(_Bilinear):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, w: Tensor) -> tuple[Any, ...]:
         to_x = to_w = None
         if x.requires_grad:
-            to_x = apply(ConvGradX(self.windows, self.groups, x.shape), g, _conj(w))
+            to_x = self._apply(ConvGradX(self.windows, self.groups, x.shape, self.by), g, _conj(w))
         if w.requires_grad:
-            to_w = apply(ConvGradW(self.windows, self.groups, w.shape), _conj(x), g)
+            to_w = self._apply(ConvGradW(self.windows, self.groups, w.shape, self.by), _conj(x), g)
         return to_x, to_w
 
 
@@ -120,12 +147,13 @@ class ConvGradX(_Bilinear):
     windows: Windows
     groups: int
     shape: Shape
+    by: Requests | None = None
     name = "conv_grad_x"
 
     def infer(self, g: Any, w: Any) -> Any:
         return self.shape, g.dtype
 
-    def perform(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def compute(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
         groups, kernel, places = self.groups, w.shape[2:], g.shape[2:]
         wide = [
             n + low + high
@@ -156,13 +184,13 @@ class ConvGradX(_Bilinear):
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, w: Tensor) -> tuple[Any, ...]:
         to_g = to_w = None
         if g.requires_grad:
-            to_g = apply(Conv(self.windows, self.groups), h, _conj(w))
+            to_g = self._apply(Conv(self.windows, self.groups, self.by), h, _conj(w))
         if w.requires_grad:
-            to_w = apply(ConvGradW(self.windows, self.groups, w.shape), h, _conj(g))
+            to_w = self._apply(ConvGradW(self.windows, self.groups, w.shape, self.by), h, _conj(g))
         return to_g, to_w
 
     def resolve(self, known: Any) -> Op:
-        return ConvGradX(self.windows, self.groups, tuple(map(known, self.shape)))
+        return ConvGradX(self.windows, self.groups, tuple(map(known, self.shape)), self.by)
 
 
 @record
@@ -172,12 +200,13 @@ class ConvGradW(_Bilinear):
     windows: Windows
     groups: int
     shape: Shape
+    by: Requests | None = None
     name = "conv_grad_w"
 
     def infer(self, x: Any, g: Any) -> Any:
         return self.shape, x.dtype
 
-    def perform(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
         columns = _columns(x, self.windows, self.shape[2:], self.groups)
         return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
 
@@ -198,13 +227,13 @@ class ConvGradW(_Bilinear):
     def vjp(self, h: Tensor, y: Tensor, x: Tensor, g: Tensor) -> tuple[Any, ...]:
         to_x = to_g = None
         if x.requires_grad:
-            to_x = apply(ConvGradX(self.windows, self.groups, x.shape), _conj(g), h)
+            to_x = self._apply(ConvGradX(self.windows, self.groups, x.shape, self.by), _conj(g), h)
         if g.requires_grad:
-            to_g = apply(Conv(self.windows, self.groups), _conj(x), h)
+            to_g = self._apply(Conv(self.windows, self.groups, self.by), _conj(x), h)
         return to_x, to_g
 
     def resolve(self, known: Any) -> Op:
-        return ConvGradW(self.windows, self.groups, tuple(map(known, self.shape)))
+        return ConvGradW(self.windows, self.groups, tuple(map(known, self.shape)), self.by)
 
 
 # -- in the loop language -----------------------------------------------------------------------
@@ -280,6 +309,7 @@ def borders(padding: Any, kernel: Ints, dilation: Ints, stride: Ints) -> Pads:
 
 
 def _operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
+    """Images and filters of one dtype, and how many axes the images have."""
     x, w = pair(as_tensor(x), as_tensor(w))
     rank = w.ndim - 2 if rank is None else rank
     if x.ndim != rank + 2 or w.ndim != rank + 2 or rank < 1:
@@ -300,18 +330,25 @@ def _with_bias(y: Tensor, bias: Any) -> Tensor:
 
 
 def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int,
-          rank: int | None) -> Tensor:
+          rank: int, algorithm: Any) -> Tensor:
+    x, w = as_tensor(x), as_tensor(w)
+    if x.ndim == rank + 1 and w.ndim == rank + 2:  # one image
+        return _conv(x[None], w, bias, stride, padding, dilation, groups, rank, algorithm)[0]
     x, w, rank = _operands(x, w, rank)
     kernel: Any = w.shape[2:]
     steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
     windows = Windows(steps, borders(padding, kernel, inside, steps), inside)
-    return _with_bias(apply(Conv(windows, per_axis(groups, 1, "groups")[0]), x, w), bias)
+    op = Conv(windows, per_axis(groups, 1, "groups")[0], requests(algorithm))
+    if op.by is not None:
+        op.infer(x, w)
+    return _with_bias(apply(bound(op, x, w), x, w), bias)
 
 
 # -- functions --------------------------------------------------------------------------------
 @public
 def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, out: Tensor | None = None) -> Tensor:
+           dilation: Any = 1, groups: int = 1, algorithm: Any = None,
+           out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
     Examples
@@ -320,18 +357,19 @@ def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     >>> ag.conv1d([[[1.0, 2.0, 4.0]]], [[[-1.0, 1.0]]])
     tensor([[[1., 2.]]])
     """
-    return _conv(x, w, bias, stride, padding, dilation, groups, 1)
+    return _conv(x, w, bias, stride, padding, dilation, groups, 1, algorithm)
 
 
 @public
 def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, out: Tensor | None = None) -> Tensor:
+           dilation: Any = 1, groups: int = 1, algorithm: Any = None,
+           out: Tensor | None = None) -> Tensor:
     """Convolution (correlation: filters are not flipped) over two axes.
 
     Parameters
     ----------
     x : array_like
-        Images: (batch, channels, height, width).
+        Images: (batch, channels, height, width), or one of them.
     w : array_like
         Filters: (filters, channels / groups, height, width).
     bias : array_like, optional
@@ -342,6 +380,12 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
         Border of zeros.
     groups : int
         Channels and filters fall into so many groups that do not meet.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed: "implicit_gemm" or "direct" (generated code), "unfold" (a matrix
+        product of all windows written out), "fft", "reference" (NumPy); or who decides: "auto" (a
+        rule), "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change" (the
+        candidates run).  One for all, or one each for "forward" and the gradients to "input" and
+        "weight"; ``config.conv_algorithm`` and its kin by default.
 
     Returns
     -------
@@ -355,12 +399,13 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
-    return _conv(x, w, bias, stride, padding, dilation, groups, 2)
+    return _conv(x, w, bias, stride, padding, dilation, groups, 2, algorithm)
 
 
 @public
 def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, out: Tensor | None = None) -> Tensor:
+           dilation: Any = 1, groups: int = 1, algorithm: Any = None,
+           out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 
     Examples
@@ -369,13 +414,13 @@ def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     >>> ag.conv3d(ag.ones((1, 2, 3, 3, 3)), ag.ones((4, 2, 3, 3, 3))).shape
     (1, 4, 1, 1, 1)
     """
-    return _conv(x, w, bias, stride, padding, dilation, groups, 3)
+    return _conv(x, w, bias, stride, padding, dilation, groups, 3, algorithm)
 
 
 @public
 def conv_transpose(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
                    output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
-                   out: Tensor | None = None) -> Tensor:
+                   algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Transposed convolution: the adjoint of a convolution, used to go up in size.
 
     Parameters
@@ -415,4 +460,5 @@ def conv_transpose(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding
             raise ValueError(f"output_padding {more} must be below the stride {s} or dilation {d}")
         sizes.append((n - 1) * s + (d * (k - 1) + 1 + more - low - high))
     shape = (x.shape[0], w.shape[1] * groups, *sizes)
-    return _with_bias(apply(ConvGradX(windows, groups, shape), x, w), bias)
+    op = ConvGradX(windows, groups, shape, requests(algorithm))
+    return _with_bias(apply(bound(op, x, w), x, w), bias)

@@ -6,11 +6,13 @@ Adjoints gather: an element of the image looks into the windows that hold it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.config import LENT
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
@@ -28,6 +30,9 @@ from agnesi.ops.windows import (
     number_of,
 )
 
+#: Multiply-adds of a convolution that take NumPy as long as one element of a window.
+_TAP = 4
+
 
 class _Pool(Op):
     """Base: windows of a kernel over images, or back."""
@@ -35,6 +40,8 @@ class _Pool(Op):
     windows: Windows
     kernel: Ints
     keep_inputs: ClassVar[tuple[int, ...] | None] = ()
+    #: The result by NumPy: the reference.
+    compute: Callable[..., np.ndarray]
 
     @property
     def template(self) -> str:  # type: ignore[override]
@@ -45,6 +52,11 @@ class _Pool(Op):
     def rereads(self) -> bool:  # type: ignore[override]
         """Whether windows overlap."""
         return any(k > s for k, s in zip(self.kernel, self.windows.stride, strict=True))
+
+    def perform(self, *arrays: np.ndarray) -> np.ndarray:
+        work = _TAP * math.prod(self.kernel) * max(a.size for a in arrays)
+        found = LENT.run(self, arrays, work)
+        return self.compute(*arrays) if found is None else found
 
     def sweep(self, *xs: Any) -> Any:
         return isinstance(self, _Back), xs[0].shape, self.windows, self.kernel
@@ -89,7 +101,7 @@ class PoolTaps(_Pool):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), tap_dtype(self.kernel)
 
-    def perform(self, x: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray) -> np.ndarray:
         view = self.windows.view(self.windows.padded(x, _least(x.dtype)), self.kernel)
         places = view.shape[2: 2 + len(self.kernel)]
         flat = view.reshape(*view.shape[:2], *places, math.prod(self.kernel))
@@ -157,7 +169,7 @@ class MaxPool(_Pool):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), x.dtype
 
-    def perform(self, x: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray) -> np.ndarray:
         padded = self.windows.padded(x, _least(x.dtype))
         places = self.windows.sizes(x.shape[2:], self.kernel)
         result: Any = None
@@ -190,7 +202,7 @@ class TapPick(_Pool):
     def infer(self, x: Any, taps: Any) -> Any:
         return taps.shape, x.dtype
 
-    def perform(self, x: np.ndarray, taps: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray, taps: np.ndarray) -> np.ndarray:
         padded = self.windows.padded(x)
         result = np.zeros(taps.shape, x.dtype)
         cuts = self.windows.taps(self.kernel, taps.shape[2:])
@@ -224,7 +236,7 @@ class TapSpread(_Back):
     def infer(self, g: Any, taps: Any) -> Any:
         return (*g.shape[:2], *self.sizes), g.dtype
 
-    def perform(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
+    def compute(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda number: np.where(taps == number, g, g.dtype.type(0)))
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, taps: Tensor) -> tuple[Any, ...]:
@@ -277,7 +289,7 @@ class WindowSum(_Pool):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), x.dtype
 
-    def perform(self, x: np.ndarray) -> np.ndarray:
+    def compute(self, x: np.ndarray) -> np.ndarray:
         (shape, _), padded = self.infer(x), self.windows.padded(x)
         result = np.zeros(shape, _wide(x.dtype))
         for _, where in self.windows.taps(self.kernel, shape[2:]):
@@ -307,7 +319,7 @@ class WindowSpread(_Back):
     def infer(self, g: Any) -> Any:
         return (*g.shape[:2], *self.sizes), g.dtype
 
-    def perform(self, g: np.ndarray) -> np.ndarray:
+    def compute(self, g: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda number: g)
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor) -> tuple[Any, ...]:

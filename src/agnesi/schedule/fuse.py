@@ -431,6 +431,7 @@ class _Fuser:
                 return Matrix(buffer, offset.const, strides)
             if strides[-2] < strides[-1]:  # as it lies: columns outside, rows inside
                 every = (*batch, *reversed(pair))
+        value = loops.Substitution({a: Affine() for a in every if a.extent == 1})(value)
         copy = Buffer(tuple(a.extent for a in every), operand.dtype, "temporary")
         self.program.buffers.append(copy)
         place = copy.place([Affine(0, {a: 1}) for a in every])

@@ -1,0 +1,196 @@
+"""Layers that convolve, and their adjoints, over one, two and three axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from agnesi.core.tensor import Tensor
+from agnesi.nn.linear import bias_for, weights
+from agnesi.nn.module import Module
+from agnesi.ops.conv import conv1d, conv2d, conv3d, conv_transpose, per_axis
+
+
+class _Conv(Module):
+    """Base: learned filters over ``rank`` axes."""
+
+    rank: ClassVar[int]
+    function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+                 padding: Any = 0, *, dilation: Any = 1, groups: int = 1, bias: bool = True,
+                 dtype: Any = None, algorithm: Any = None) -> None:
+        if in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
+                f"multiples of groups={groups}"
+            )
+        self.kernel_size = per_axis(kernel_size, self.rank, "kernel_size")
+        self.stride, self.padding, self.dilation = stride, padding, dilation
+        self.groups, self.algorithm = groups, algorithm
+        channels = self._channels(in_channels, out_channels)
+        self.weight = weights((*channels, *self.kernel_size), dtype)
+        self.bias = bias_for(self.weight, out_channels) if bias else None
+
+    def _channels(self, before: int, after: int) -> tuple[int, int]:
+        """The first two sizes of the filters."""
+        return after, before // self.groups
+
+    def forward(self, x: Tensor) -> Tensor:
+        return type(self).function(
+            x, self.weight, self.bias, stride=self.stride, padding=self.padding,
+            dilation=self.dilation, groups=self.groups, algorithm=self.algorithm,
+        )
+
+    def extra_repr(self) -> str:
+        out_channels, each = self.weight.shape[:2]
+        return f"{each * self.groups}, {out_channels}, " + self._rest()
+
+    def _rest(self) -> str:
+        usual = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "algorithm": None}
+        return f"kernel_size={self.kernel_size}" + "".join(
+            f", {n}={getattr(self, n)}" for n, v in usual.items() if getattr(self, n) != v
+        )
+
+
+class Conv1d(_Conv):
+    """Cross-correlation of rows with learned filters; parameters as for :class:`Conv2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> nn.Conv1d(4, 8, 3)(ag.ones((2, 4, 5))).shape
+    (2, 8, 3)
+    """
+
+    rank = 1
+    function = staticmethod(conv1d)
+
+
+class Conv2d(_Conv):
+    """Cross-correlation of images with learned filters.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Channels before and after.
+    kernel_size : int or tuple of int
+        Size of the filters.
+    stride, padding, dilation, groups, algorithm
+        As for :func:`agnesi.conv2d`.
+    bias : bool
+        Whether to add a bias for each channel.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight : Tensor
+        Of shape (out_channels, in_channels / groups, height, width).
+    bias : Tensor or None
+        Of shape (out_channels,).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> nn.Conv2d(1, 8, 3, padding=1)(ag.ones((2, 1, 5, 5))).shape
+    (2, 8, 5, 5)
+    """
+
+    rank = 2
+    function = staticmethod(conv2d)
+
+
+class Conv3d(_Conv):
+    """Cross-correlation of volumes with learned filters; parameters as for :class:`Conv2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> nn.Conv3d(1, 2, 3)(ag.ones((1, 1, 4, 4, 4))).shape
+    (1, 2, 2, 2, 2)
+    """
+
+    rank = 3
+    function = staticmethod(conv3d)
+
+
+class _ConvTranspose(_Conv):
+    """Base: the adjoint of a convolution, to go up in size."""
+
+    function = staticmethod(conv_transpose)
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+                 padding: Any = 0, *, output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
+                 bias: bool = True, dtype: Any = None, algorithm: Any = None) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation=dilation,
+            groups=groups, bias=bias, dtype=dtype, algorithm=algorithm,
+        )
+        self.output_padding = output_padding
+
+    def _channels(self, before: int, after: int) -> tuple[int, int]:
+        return before, after // self.groups
+
+    def forward(self, x: Tensor) -> Tensor:
+        return conv_transpose(
+            x, self.weight, self.bias, stride=self.stride, padding=self.padding,
+            output_padding=self.output_padding, dilation=self.dilation, groups=self.groups,
+            algorithm=self.algorithm,
+        )
+
+    def extra_repr(self) -> str:
+        in_channels, each = self.weight.shape[:2]
+        return f"{in_channels}, {each * self.groups}, " + self._rest()
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """Transposed convolution of rows; parameters as for :class:`ConvTranspose2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> nn.ConvTranspose1d(4, 2, 2, stride=2)(ag.ones((1, 4, 5))).shape
+    (1, 2, 10)
+    """
+
+    rank = 1
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """Transposed convolution of images with learned filters.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, bias, dtype
+        As for :class:`Conv2d`; the weight has the shape (in_channels, out_channels / groups, ...).
+    stride, padding, output_padding, dilation, groups, algorithm
+        As for :func:`agnesi.conv_transpose`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)(ag.ones((1, 4, 5, 5))).shape
+    (1, 2, 9, 9)
+    """
+
+    rank = 2
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """Transposed convolution of volumes; parameters as for :class:`ConvTranspose2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> nn.ConvTranspose3d(2, 1, 2, stride=2)(ag.ones((1, 2, 2, 2, 2))).shape
+    (1, 1, 4, 4, 4)
+    """
+
+    rank = 3
