@@ -148,3 +148,18 @@ def test_errors(call, error, words):
         call()
     assert words in str(caught.value)
     assert "test_random.py" in str(caught.value)
+
+
+def test_a_generator_that_a_trace_makes_goes_on_from_call_to_call():
+    made = []
+
+    @ag.jit
+    def draw():
+        if not made:
+            made.append(Generator(3))
+        return ag.random.uniform(4, generator=made[0])
+
+    first, second = draw().tolist(), draw().tolist()
+    again = Generator(3)
+    assert first == ag.random.uniform(4, generator=again).tolist()
+    assert second == ag.random.uniform(4, generator=again).tolist()

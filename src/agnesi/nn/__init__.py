@@ -2,6 +2,8 @@
 
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
+from agnesi.nn.attention import MultiheadAttention as MultiheadAttention
+from agnesi.nn.attention import TransformerEncoderLayer as TransformerEncoderLayer
 from agnesi.nn.convs import Conv1d as Conv1d
 from agnesi.nn.convs import Conv2d as Conv2d
 from agnesi.nn.convs import Conv3d as Conv3d

@@ -7,6 +7,8 @@ from typing import Any
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import square, subtract
+from agnesi.ops.attention import gelu as gelu
+from agnesi.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d

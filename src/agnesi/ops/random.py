@@ -60,6 +60,12 @@ def above_zero(bits: Tensor, n: Size, dtype: np.dtype) -> Tensor:
     return cast(bits, dtypes.float32) * 2.0**-32 + 2.0**-33
 
 
+def _start(seed: int | None) -> np.ndarray:
+    """The first state of a stream."""
+    key = np.random.SeedSequence(seed).generate_state(2, np.uint32)
+    return np.array([*key, 0, 0], _UINT32)
+
+
 class Generator:
     """A stream of random numbers.
 
@@ -80,13 +86,11 @@ class Generator:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.state = wrap(np.zeros(4, _UINT32))
-        self.manual_seed(seed)
+        self.state = wrap(_start(seed))  # not by assignment, which a trace would note
 
     def manual_seed(self, seed: int | None = None) -> Generator:
         """Begin the stream of a seed."""
-        key = np.random.SeedSequence(seed).generate_state(2, np.uint32)
-        assign(self.state, wrap(np.array([*key, 0, 0], _UINT32)))
+        assign(self.state, wrap(_start(seed)))
         return self
 
     def state_dict(self) -> dict[str, Any]:

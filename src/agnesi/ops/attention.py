@@ -1,0 +1,101 @@
+"""Attention: values mixed by how well their keys answer to queries."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import add, multiply
+from agnesi.ops.compare import greater_equal
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.matmul import matmul
+from agnesi.ops.movement import matrix_transpose, reshape
+from agnesi.ops.random import Generator, dropout_mask
+from agnesi.ops.ranges import arange
+from agnesi.ops.select import where
+from agnesi.ops.softmax import softmax
+from agnesi.ops.special import erf
+
+
+@public
+def gelu(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """``x`` times the chance that a normal number is below it.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.gelu(ag.tensor([0.0, 10.0]))
+    tensor([ 0., 10.])
+    """
+    x = as_tensor(x)
+    result: Tensor = x * (erf(x * math.sqrt(0.5)) * 0.5 + 0.5)
+    return result
+
+
+def attention_weights(query: Tensor, key: Tensor, mask: Any, is_causal: bool,
+                      scale: float | None) -> Tensor:
+    """How much each query takes of each key's value; a mask is True where that may be anything."""
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = multiply(matmul(query, matrix_transpose(key)), factor)
+    if is_causal:
+        rows, columns = (arange(n) for n in scores.shape[-2:])
+        scores = where(greater_equal(reshape(rows, (-1, 1)), columns), scores, -math.inf)
+    if mask is not None:
+        mask = as_tensor(mask)
+        scores = where(mask, scores, -math.inf) if mask.dtype.kind == "b" else add(scores, mask)
+    return softmax(scores, -1)
+
+
+@public
+def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False,
+                                 scale: float | None = None, *,
+                                 generator: Generator | None = None,
+                                 out: Tensor | None = None) -> Tensor:
+    """``softmax(query @ key.T * scale) @ value`` (PyTorch's).
+
+    Parameters
+    ----------
+    query : array_like
+        Of shape (..., queries, features).
+    key, value : array_like
+        Of shapes (..., keys, features) and (..., keys, values).
+    attn_mask : array_like, optional
+        Of a shape that broadcasts to (..., queries, keys): bool, True where a query may look, or
+        numbers that are added to the scores.
+    dropout_p : float
+        Share of the weights that become zero; the others grow accordingly.
+    is_causal : bool
+        Whether query i looks at the keys 0 to i only.
+    scale : float, optional
+        ``1 / sqrt(features)`` by default.
+    generator : Generator, optional
+        Source of dropout's randomness.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., queries, values).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> attend = ag.nn.functional.scaled_dot_product_attention
+    >>> x = ag.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> attend(x, x, x, is_causal=True)[0]
+    tensor([1., 0.])
+    """
+    query, key, value = map(as_tensor, (query, key, value))
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise ShapeError(
+            f"queries, keys and values have at least 2 axes: {typed([query, key, value])}"
+        )
+    weights = attention_weights(query, key, attn_mask, is_causal, scale)
+    if dropout_p:
+        mask = dropout_mask(weights.shape, dropout_p, dtype=weights.dtype, generator=generator)
+        weights = multiply(weights, mask)
+    return matmul(weights, value)
