@@ -242,15 +242,16 @@ class _Nest:
             loop.carry(*body(inner, loop.carried))
         if wide == 1:
             return loop.results
-        narrow = wide if carried else max(2, min(wide, self._native(values)))
+        narrow = max(2, min(wide, self._native(values)))
         inner = scope.inside({axis: main}, along=axis, lanes=narrow, mask=None, active=None, unit=1)
         scope.hoist(values, {axis}, inner)
-        with b.loop(main, end, narrow, loop.results) as rest:
+        totals = [_low(b, v, narrow) for v in loop.results]
+        with b.loop(main, end, narrow, totals) as rest:
             left = b.splat(b.cast("trunc", b.sub(extent, rest.index), "i32"), narrow)
             inner.mask = b.icmp("ult", lanes(vector("i32", narrow), range(narrow)), left)
             inner.axes[axis] = rest.index
             rest.carry(*body(inner, rest.carried))
-        return rest.results
+        return [_with_low(b, v, low) for v, low in zip(loop.results, rest.results, strict=True)]
 
     def _tail(self, scope: Scope, axis: Axis, values: Sequence[Expr], main: int, tail: int,
               wide: int, body: Callable[[Scope, list[Value]], list[Value]],
@@ -377,6 +378,20 @@ def _contiguous(group: list[Expr], bound: tuple[Axis, ...]) -> Axis | None:
             for a in bound:
                 scores[a] += value.param[1].terms.get(a, 0) == 1
     return max(reversed(bound), key=lambda a: (scores[a], guess(a.extent) > 1))
+
+
+def _low(b: Builder, value: Value, count: int) -> Value:
+    """The first lanes of a vector."""
+    return value if width(value.type) == count else b.shuffle(value, None, range(count))
+
+
+def _with_low(b: Builder, value: Value, low: Value) -> Value:
+    """A vector with other first lanes."""
+    count, every = width(low.type), width(value.type)
+    if count == every:
+        return low
+    wide = b.shuffle(low, None, [k if k < count else 0 for k in range(every)])
+    return b.shuffle(wide, value, [k if k < count else every + k for k in range(every)])
 
 
 def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
