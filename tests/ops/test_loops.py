@@ -204,11 +204,13 @@ def test_derivatives_of_while(limit):
     ag.testing.check_grads(lambda *xs: ag.log(applied(op, *xs)[0]).sum(), points, order=2)
 
 
-def test_derivatives_of_a_long_while(monkeypatch):
-    """Longer than what the gradient keeps at a time."""
-    monkeypatch.setattr("agnesi.autodiff.loops._SEGMENT", 3)
+@pytest.mark.parametrize("steps", [0, 1, 3, 4, 8, 9, 11])
+def test_derivatives_of_a_long_while(steps, monkeypatch):
+    """In segments of three steps, of which three first states are kept."""
+    monkeypatch.setattr("agnesi.autodiff.whiles._SHORTEST", 3)
+    monkeypatch.setattr("agnesi.autodiff.whiles._LONGEST", 3)
     c, w, i = leaf(2), leaf(2), leaf(dtype="int64")
-    op = While(body([i, c, w], [i < 8]), body([i, c, w], [i + 1, ag.sin(c * w) + c]), 2)
+    op = While(body([i, c, w], [i < steps]), body([i, c, w], [i + 1, ag.sin(c * w) + c]), 2)
     points = [np.array([0.3, 0.5]), np.array([0.9, 0.4])]
     f = lambda c, w: applied(op, ag.tensor(0), c, w)[1].sum()  # noqa: E731
     ag.testing.check_grads(f, points, order=2)

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.api.nests import Nest, Wider, decision, next_carries, widened
-from agnesi.autodiff import loops as _derivatives  # noqa: F401 - importing it is what counts
+from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it is what counts
+from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
 from agnesi.compiler.trace import TRACES
 from agnesi.core import tree

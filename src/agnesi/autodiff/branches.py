@@ -1,0 +1,81 @@
+"""Derivatives of branches, which are branches on the same condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.autodiff.bodies import body_trace, close_all
+from agnesi.autodiff.flows import both, listed, pushed, seeds_of, variables_of
+from agnesi.autodiff.reverse import backprop
+from agnesi.core.dispatch import current
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor
+from agnesi.ops.body import Body
+from agnesi.ops.branch import Cond
+from agnesi.ops.creation import zeros_like
+from agnesi.ops.loop import applied
+
+
+def _cond_vjp(op: Cond, g: Any, y: Any, decision: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+    """The pullback of the branch that ran."""
+    gs = listed(g, op)
+    flags = [x.requires_grad for x in xs]
+    parts = [_branch_pullback(b, flags, gs) for b in (op.then, op.otherwise)]
+    found = _either(parts, decision, [*xs, *(v for v in gs if v is not None)])
+    return (None, *found)
+
+
+def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> Any:
+    with body_trace() as trace:
+        values = variables_of(trace, body, flags)
+        results = body(*values)
+        cotangents = [
+            None if v is None else trace.variable(x) for x, v in zip(results, gs, strict=True)
+        ]
+        nodes = [current(x) for x in values]
+        found = backprop(seeds_of(results, cotangents), [n for n in nodes if n.requires_grad])
+        ends = _ends([found.get(n) for n in nodes], values)
+    return trace, [*values, *(c for c in cotangents if c is not None)], ends
+
+
+def _cond_jvp(op: Cond, ts: Any, y: Any, decision: Tensor, *xs: Tensor) -> Any:
+    """The tangent of the branch that ran."""
+    given = list(ts)[1:]
+    flags = [t is not None for t in given]
+    parts = []
+    for body in (op.then, op.otherwise):
+        with body_trace() as trace:
+            values = variables_of(trace, body, flags)
+            moves = [trace.variable(v) if f else None for v, f in zip(values, flags, strict=True)]
+            results = body(*values)
+            ends = _ends(pushed(results, values, moves), results)
+        parts.append((trace, both(values, moves), ends))
+    found = _either(parts, decision, both(xs, given))
+    return found if op.outputs > 1 else found[0]
+
+
+def _ends(found: Sequence[Any], like: Sequence[Tensor]) -> list[tuple[bool, Node]]:
+    """For each of some results, whether there is one, and its node: zeros if not."""
+    return [
+        (v is not None, current(zeros_like(x) if v is None else v))
+        for v, x in zip(found, like, strict=True)
+    ]
+
+
+def _either(parts: Sequence[Any], decision: Tensor, operands: Sequence[Tensor]) -> list[Any]:
+    """Results of one of two branches; None where neither has any."""
+    wanted = [i for i, ends in enumerate(zip(*(p[2] for p in parts), strict=True))
+              if any(there for there, _ in ends)]
+    results: list[Any] = [None] * len(parts[0][2])
+    if wanted:
+        (then, otherwise), captured = close_all([
+            (trace, variables, [ends[i][1] for i in wanted]) for trace, variables, ends in parts
+        ])
+        done = applied(Cond(then, otherwise), decision, *operands, *captured)
+        for i, v in zip(wanted, done, strict=True):
+            results[i] = v
+    return results
+
+
+Cond.vjp, Cond.jvp = _cond_vjp, _cond_jvp
