@@ -279,26 +279,28 @@ def _torch_recurrence(problem: Recurrence) -> Contender:
 
 def _compile_times(context: Context) -> list[Result]:
     """Gradients of a recurrence of several lengths, unrolled and scanned, compiled anew."""
-    found = []
-    shortest = 0.0
-    for steps in LENGTHS:
-        problem = Recurrence.make(16, 1, steps)
-        for unrolled in (False, True):
-            kind = "unrolled" if unrolled else "scanned"
-            result = Result.empty(context, f"compile, {steps} steps {kind}")
-            context.note(result.case)
-            for name, seconds in (("agnesi", _agnesi_compiles), ("jax", _jax_compiles)):
-                if unrolled and context.quick and steps > LENGTHS[0]:
-                    result.absent[name] = "not in a quick run"
-                    continue
-                times = 1 if unrolled and steps > LENGTHS[0] else 5
-                seconds(problem, unrolled)  # what the first of all compiles loads does not count
-                result.add(name, [seconds(problem, unrolled) for _ in range(times)])
-            if not unrolled and result.ours is not None:
-                shortest = shortest or result.ours
-                result.limit = SAME * shortest
-            found.append(result)
-    return found
+    problems = [Recurrence.make(16, 1, steps) for steps in LENGTHS]
+    scanned = _compiled_in_turn(context, problems, unrolled=False, rounds=7)
+    if scanned[0].ours is not None:
+        for result in scanned:
+            result.limit = SAME * scanned[0].ours
+    some = problems[:1] if context.quick else problems
+    return [*scanned, *_compiled_in_turn(context, some, unrolled=True, rounds=1)]
+
+
+def _compiled_in_turn(context: Context, problems: Sequence[Recurrence], unrolled: bool,
+                      rounds: int) -> list[Result]:
+    kind = "unrolled" if unrolled else "scanned"
+    results = [
+        Result.empty(context, f"compile, {len(p.x)} steps {kind}") for p in problems
+    ]
+    for name, seconds in ((OURS, _agnesi_compiles), ("jax", _jax_compiles)):
+        context.note(f"compile, {kind}, {name}")
+        seconds(problems[0], unrolled)  # what the first of all compiles loads does not count
+        samples = [[seconds(p, unrolled) for p in problems] for _ in range(rounds)]
+        for result, mine in zip(results, zip(*samples, strict=True), strict=True):
+            result.add(name, mine)
+    return results
 
 
 def _unrolling(step: Callable[..., Any], h: Any, x: Any) -> Any:

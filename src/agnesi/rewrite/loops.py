@@ -49,7 +49,18 @@ def loops(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
     return graph
 
 
+def loops_again(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
+    """The same where other rules have left rows without use."""
+    used = {(n.inputs[0], n.op.index) for n in graph.nodes if type(n.op) is Item}
+    rows = [
+        (n, i) for n in graph.nodes if type(n.op) is Scan and n.op.outputs > 1
+        for i in range(n.op.carries, n.op.carries + n.op.stacked)
+    ]
+    return graph if all(row in used for row in rows) else loops(graph, improve)
+
+
 BOOK.add(InsideRule("loops", "canonicalize", (), ("scan",), inside=loops))
+BOOK.add(InsideRule("loops_again", "specialize", (), ("scan",), inside=loops_again))
 
 
 class _Round:

@@ -28,7 +28,7 @@ def over_rows(node: Node, operands: Sequence[Value], length: int) -> Node | None
     At least one operand has rows.  None where no rule says how.
     """
     rule = next((r for kind, r in _RULES if isinstance(node.op, kind)), None)
-    if rule is None and node.op is not COPY:
+    if (rule is None and node.op is not COPY) or node.op.condition is not None:
         return None
     xs = [symbol(n) for n, _ in operands]
     rows = [r for _, r in operands]

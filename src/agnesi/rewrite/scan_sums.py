@@ -44,6 +44,8 @@ class Whole:
         if node.op is None:
             if node not in self.model.sequences and node.value is not None:
                 self.outside[node] = node
+        elif node.op.condition is not None:
+            return  # a check stays where it is
         elif all(n in self.outside for n in node.inputs):
             self.outside[node] = copied_out(node, [self.outside[n] for n in node.inputs])
         elif node.outputs is None and all(n in self for n in node.inputs):
