@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite.binding")
 
-from agnesi.codegen.conv import plan_convolution, preferred  # noqa: E402
-from agnesi.codegen.program import Machine  # noqa: E402
-from agnesi.core.kernels import ConvSizes  # noqa: E402
-from agnesi.core.loops import call, const  # noqa: E402
-from agnesi.runtime import threads  # noqa: E402
-from tests.codegen.conv_kernels import (  # noqa: E402
+from agnesi.codegen.conv import plan_convolution, preferred
+from agnesi.codegen.conv.winogradplan import WinogradPlan
+from agnesi.codegen.program import Machine
+from agnesi.core.kernels import ConvSizes
+from agnesi.core.loops import call, const
+from agnesi.runtime import threads
+from tests.codegen.conv_kernels import (
     Runnable,
     conv_sizes,
     host,
@@ -74,6 +75,8 @@ def _check(kind: str, sizes: ConvSizes, layout: str = "last", dtype: str = "floa
 CASES = {
     "valid": conv_sizes(3, 1, 5, 20, (9, 11), (3, 3), (1, 1), (1, 1), ((0, 0), (0, 0))),
     "same": conv_sizes(2, 1, 16, 33, (14, 14), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+    "odd squares": conv_sizes(3, 1, 21, 40, (13, 10), (3, 3), (1, 1), (1, 1), ((0, 2), (1, 0))),
+    "grouped squares": conv_sizes(1, 2, 16, 24, (28, 9), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
     "wide border": conv_sizes(1, 1, 3, 18, (5, 6), (3, 2), (1, 1), (1, 1), ((4, 3), (2, 5))),
     "strided": conv_sizes(2, 1, 16, 35, (12, 13), (5, 3), (2, 3), (1, 1), ((1, 2), (0, 1))),
     "stride beyond": conv_sizes(2, 1, 12, 17, (10, 11), (2, 1), (3, 4), (1, 1), ((0, 0), (0, 0))),
@@ -109,7 +112,7 @@ def test_cases(kind: str, case: str, layout: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_types_and_widths(kind: str, dtype: str, vector_bits: int) -> None:
-    for case in ("same", "strided", "depthwise", "groups", "few maps"):
+    for case in ("odd squares", "strided", "depthwise", "groups", "few maps"):
         for layout in ("last", "first"):
             _check(kind, CASES[case], layout, dtype, host(vector_bits))
 
@@ -118,7 +121,7 @@ def test_types_and_widths(kind: str, dtype: str, vector_bits: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_caches(kind: str, layout: str) -> None:
     """Blocks of images, lines and rows."""
-    for case in ("same", "dilated", "depthwise", "few maps", "line", "volume"):
+    for case in ("same", "odd squares", "dilated", "depthwise", "few maps", "line", "volume"):
         _check(kind, CASES[case], layout, where=host(l1=1024, l2=4096))
     long = conv_sizes(2, 1, 8, 24, (400,), (5,), (1,), (1,), ((2, 2),))
     _check(kind, long, layout, where=host(l1=1024, l2=4096))
@@ -201,12 +204,15 @@ def test_threads_do_not_change_results(kind: str) -> None:
         threads.set_num_threads(before)
 
 
-def test_a_point_is_a_product() -> None:
-    run = _check("forward", CASES["point"])
-    here = host()
-    plan = plan_convolution(run.kernel, vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
-                            l3=here.l3)
-    assert isinstance(plan.parts[0], tuple)
+def test_ways() -> None:
+    """Points are products; 3 x 3 taps with many channels are fewer multiplications."""
+    here = host(512)
+    many = conv_sizes(1, 1, 64, 64, (28, 27), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1)))
+    for sizes, way in ((CASES["point"], tuple), (many, WinogradPlan)):
+        run = _check("forward", sizes)
+        plan = plan_convolution(run.kernel, vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
+                                l3=here.l3)
+        assert isinstance(plan.parts[0], way)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,6 +17,8 @@ from agnesi.codegen.conv.rowsplan import RowsPlan, plan_rows
 from agnesi.codegen.conv.weight import Weight
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
 from agnesi.codegen.conv.wide import Finish, Wide
+from agnesi.codegen.conv.winograd import Winograd
+from agnesi.codegen.conv.winogradplan import WinogradPlan, plan_winograd
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan
 from agnesi.codegen.product import emit_product, plan_product
@@ -29,7 +31,7 @@ _PARALLEL_WORK = 600_000
 _SCATTERED = 1.5  # cycles to store one element away from its neighbours
 _BYTES = {"float32": 4, "float64": 8}
 Addresses = Callable[[Buffer], Value]
-Part = WidePlan | WeightPlan | DepthwisePlan | RowsPlan | tuple[Product, GemmPlan]
+Part = WidePlan | WeightPlan | DepthwisePlan | RowsPlan | WinogradPlan | tuple[Product, GemmPlan]
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))
 
 
-def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> WidePlan | RowsPlan:
+def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
+                ) -> WidePlan | RowsPlan | WinogradPlan:
     """Lanes along channels or along rows, by what tiles and stores take."""
     wide = plan_wide(dense, type_, machine, long)
     if dense.depth == 0 or machine.lanes == 1:
@@ -98,7 +101,12 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> WideP
         cycles + (0.0 if beside else _SCATTERED * stores)
         for cycles, beside in zip((wide.cycles, rows.cycles), along, strict=True)
     ]
-    return wide if costs[0] <= costs[1] else rows
+    ways: list[WidePlan | RowsPlan | WinogradPlan] = [wide, rows]
+    squares = plan_winograd(dense, type_, machine)
+    if squares is not None:
+        ways.append(squares)
+        costs.append(squares.cycles(machine.l2) + (0.0 if along[0] else _SCATTERED * stores))
+    return ways[costs.index(min(costs))]
 
 
 def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Value,
@@ -119,6 +127,8 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
         finish = _finish(b, pointer, part.dense)
         if isinstance(part, DepthwisePlan):
             Depthwise(b, part, first, second, finish, scratch).emit(low, high)
+        elif isinstance(part, WinogradPlan):
+            Winograd(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, RowsPlan):
             RowLanes(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, WeightPlan):

@@ -1,0 +1,199 @@
+"""Whether a convolution goes through the other basis of :mod:`winograd`, and how it is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.plan import Machine, panels_of, whole_lines
+from agnesi.codegen.conv.source import Layout, packed_layout
+from agnesi.codegen.gemm.tiling import Panel
+
+SIDE = 2  # of a square of the result
+ALPHA = SIDE + 2  # of the square of the source that it needs
+_UNITS = 16
+_VECTORS = 2  # in a panel
+_SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
+_NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
+_ROOM = 2 << 20  # bytes of scratch that are no trouble
+
+
+@dataclass(frozen=True)
+class WinogradPlan:
+    """A dense convolution of 3 x 3 taps and how it is cut.
+
+    Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image block, line
+    block), of so many images and lines of squares.
+    """
+
+    dense: Dense
+    type: str
+    lanes: int
+    itemsize: int
+    panels: tuple[Panel, ...]
+    rows: int  # squares in a register tile
+    image_blocks: int
+    line_blocks: int
+    panel_groups: int
+    chunks: int
+
+    @property
+    def down(self) -> int:
+        """Lines of squares of an image."""
+        return -(-self.dense.spans[1].count // SIDE)
+
+    @property
+    def across(self) -> int:
+        """Squares of a line."""
+        return -(-self.dense.spans[2].count // SIDE)
+
+    @property
+    def units(self) -> int:
+        return self.dense.groups * self.panel_groups * self.chunks
+
+    @property
+    def blocks(self) -> int:
+        return self.image_blocks * self.line_blocks
+
+    @property
+    def panel_count(self) -> int:
+        return sum(p.count for p in self.panels)
+
+    @property
+    def panel_columns(self) -> int:
+        """Columns from one panel to the next."""
+        return self.panels[0].columns
+
+    @property
+    def width(self) -> int:
+        return max(p.width for p in self.panels)
+
+    @property
+    def channel_pitch(self) -> int:
+        """Elements of one square's channels: whole vectors, and not in step with the caches."""
+        pitch = -(-self.dense.channels // self.lanes) * self.lanes
+        return pitch + (self.lanes if pitch * self.itemsize % 1024 == 0 else 0)
+
+    @property
+    def tiles(self) -> int:
+        """Squares of the largest block."""
+        images = -(-self.dense.batch // self.image_blocks)
+        return images * -(-self.down // self.line_blocks) * self.across
+
+    @property
+    def panel_elements(self) -> int:
+        """Elements of the transformed filters of a panel."""
+        return ALPHA * ALPHA * self.dense.channels * self.width
+
+    @property
+    def padded(self) -> Dense:
+        """The convolution as if it had whole squares."""
+        d, h, w = self.dense.spans
+        return replace(self.dense, spans=(d, replace(h, count=self.down * SIDE),
+                                          replace(w, count=self.across * SIDE)))
+
+    @property
+    def layout(self) -> Layout:
+        """How the packed lines of one image of a block lie."""
+        lines = -(-self.down // self.line_blocks) * SIDE
+        return packed_layout(self.dense, lines, self.across * SIDE, self.itemsize)
+
+    @property
+    def areas(self) -> tuple[int, int, int, int]:
+        """Bytes of scratch: filters, source and sums in the other basis, and packed lines."""
+        panels = -(-self.panel_count // self.panel_groups)
+        squares = ALPHA * ALPHA * self.tiles
+        packed = max(self.layout.plane, 9 * self.dense.channels * self.width,
+                     SIDE * SIDE * self.width)
+        sizes = (panels * self.panel_elements, squares * self.channel_pitch,
+                 squares * self.width, packed)
+        a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
+        return a, b, c, d
+
+    @property
+    def scratch(self) -> int:
+        return sum(self.areas)
+
+    def cycles(self, l2: int) -> float:
+        """Estimated cycles with a second cache of so many bytes."""
+        dense, lanes = self.dense, self.lanes
+        squares = dense.batch * dense.groups * self.down * self.across
+        scale = self.itemsize / 4
+        vectors, channels = -(-dense.outputs // lanes), -(-dense.channels // lanes)
+        each = sum(_row_cycles(n, self.vectors) for n in self.sizes(self.tiles)) / self.tiles
+        total = squares * ALPHA * ALPHA * dense.channels * each * vectors / self.vectors
+        total += squares * channels * _SOURCE * self.panel_groups * scale
+        total += squares * vectors * _RESULT * scale
+        total += dense.groups * dense.channels * vectors * _FILTER * scale
+        filters, source, sums, _ = self.areas
+        near = filters + source + sums <= l2
+        units = dense.groups * self.panel_groups
+        passes = units * self.blocks * (filters + source * self.panel_count / self.panel_groups)
+        return total + passes / (_NEAR if near else _FAR)
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of a panel."""
+        return len(self.panels[0].pieces)
+
+    def sizes(self, count: int) -> list[int]:
+        """Heights of the register tiles for so many squares: the tallest, then halves."""
+        found = []
+        for size in self.heights:
+            found += [size] * (count // size)
+            count %= size
+        return found
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """Heights of register tiles, the tallest first."""
+        found = [self.rows]
+        while found[-1] > 1:
+            found.append(found[-1] // 2)
+        return tuple(found)
+
+
+def _row_cycles(rows: int, vectors: int) -> float:
+    """Cycles of one turn of a register tile."""
+    return max(5.0, rows * vectors * 1.04, (rows + vectors) * 0.6)
+
+
+def plan_winograd(dense: Dense, type_: str, machine: Machine) -> WinogradPlan | None:
+    """A plan, where there are 3 x 3 taps side by side and channels enough for vectors."""
+    d, h, w = dense.spans
+    plane = d.taps == d.count == 1 and d.inside
+    taps = all(s.taps == 3 and s.stride == s.step == 1 for s in (h, w))
+    if not (plane and taps) or min(dense.channels, dense.outputs) < machine.lanes:
+        return None
+    if min(h.count, w.count) < SIDE or machine.lanes < 4:
+        return None
+    vectors = min(_VECTORS, -(-dense.outputs // machine.lanes))
+    panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
+    most = min(14, (machine.registers - 1 - vectors) // vectors)
+    plan = WinogradPlan(dense, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1)
+    plan = min(_cuts(plan, most), key=lambda p: (p.scratch > _ROOM, p.cycles(machine.l2)))
+    if plan.scratch > 2 * _ROOM:
+        return None
+    wanted = -(-_UNITS // (dense.groups * plan.panel_groups)) if dense.work >= 1 << 19 else 1
+    return replace(plan, chunks=min(wanted, plan.blocks))
+
+
+def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
+    """Shares of panels, blocks and heights of tiles to choose from."""
+    blocks, images, lines = [(1, 1)], 1, 1
+    while images < plan.dense.batch or lines < plan.down:
+        if images < plan.dense.batch:
+            images = min(plan.dense.batch, images + max(1, images // 3))
+        else:
+            lines = min(plan.down, lines + max(1, lines // 3))
+        blocks.append((images, lines))
+    groups, shares = 1, [1]
+    while groups < plan.panel_count:
+        groups = min(plan.panel_count, groups + max(1, groups // 3))
+        shares.append(groups)
+    for groups in shares:
+        for images, lines in blocks:
+            cut = replace(plan, panel_groups=groups, image_blocks=images, line_blocks=lines)
+            for rows in range(most, most // 2, -1) if cut.tiles < 4 * most else (most,):
+                yield replace(cut, rows=rows)
