@@ -169,6 +169,39 @@ def test_ifelse(value):
     np.testing.assert_allclose(f(value), expected)
 
 
+def test_what_both_branches_need_is_computed_once():
+    """It is computed before, and has a gradient of its own."""
+    x = T.dvector("x", shape=(3,))
+    h = T.exp(x)
+    top, order = T.sort(h), T.cumsum(h)
+    y = T.ifelse(h.sum() > 4, (top * h).sum(), (order - h).sum() + top[0])
+    f = ag.function([x], [y, *T.grad(y, [x, h])])
+    for a in (np.zeros(3), np.array([0.3, 0.9, 0.1])):
+        e = np.exp(a)
+        value, dx, dh = f(a)
+        if e.sum() > 4:
+            ranks = np.argsort(np.argsort(e))
+            expected, slope = (np.sort(e) * e).sum(), np.sort(e) + e[ranks]
+        else:
+            expected, slope = (e.cumsum() - e).sum() + e.min(), np.array([2.0, 1, 0])
+            slope[e.argmin()] += 1
+        np.testing.assert_allclose(value, expected)
+        np.testing.assert_allclose(dh, slope)
+        np.testing.assert_allclose(dx, slope * e)
+    names = [n.op.name for n in f.graph.nodes if n.op is not None]
+    assert names.count("exp") == 1
+
+
+def test_ifelse_in_a_loop():
+    x = T.dvector("x")
+    y, _ = T.scan(lambda r, c: T.ifelse(r > 0, c + r, c * r), x, 1.0)
+    f = ag.function([x], [y, T.grad(y.sum(), x)])
+    a = np.array([1.0, -2.0, 3.0])
+    value, slope = f(a)
+    np.testing.assert_array_equal(value, [2, -4, -1])
+    np.testing.assert_array_equal(slope, [1 - 2 - 2, 2 + 2, 1])
+
+
 def test_ifelse_of_numbers_and_values():
     assert T.ifelse(ag.tensor(0), 1, 2) == 2
     n = T.lscalar("n")

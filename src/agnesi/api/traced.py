@@ -15,11 +15,11 @@ from agnesi.compiler.trace import TRACES
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dims import Size
-from agnesi.core.dispatch import current, graph_node
+from agnesi.core.dispatch import Item, current, graph_node
 from agnesi.core.dtypes import fits
 from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, location
 from agnesi.core.graph import constant_value
-from agnesi.core.node import toposort
+from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.tensor import Tensor, symbol
@@ -249,21 +249,33 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: N
 
 
 def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
-    """One of two nests of results that stand in the graph already; both become branches."""
+    """One of two nests of results that stand in the graph already.
+
+    What both need is computed before; what only one needs becomes a branch.
+    """
     (first, shape), (second, its_shape) = tree.flatten(then), tree.flatten(otherwise)
     if shape != its_shape:
         raise _different("ifelse", "results have", shape, its_shape)
     dtypes = _agreed("ifelse", shape.paths("the result"), first, second)
-    nodes = [
+    ends = [
         [graph_node(as_tensor(y, d)) for y, d in zip(ys, dtypes, strict=True)]
         for ys in (first, second)
     ]
-    leaves = [
-        n for n in toposort([*nodes[0], *nodes[1]]) if n.op is None and constant_value(n) is None
+    edge = _edge(*ends)
+    bodies = [enclosed(edge, nodes) for nodes in ends]
+    return shape.build(applied(Cond(*bodies), chosen, *map(symbol, edge)))
+
+
+def _edge(first: Sequence[Node], second: Sequence[Node]) -> list[Node]:
+    """What two stretches of a graph read from where they meet, and from its inputs."""
+    order = toposort([*first, *second])
+    common = set(toposort(first)) & set(toposort(second))
+    common |= {n for n in order if type(n.op) is Item and n.inputs[0] in common}
+    read = {n for m in order if m not in common for n in m.inputs} | {*first, *second}
+    return [
+        n for n in order if n in read and (n in common or n.op is None)
+        and not (n.op is None and constant_value(n) is not None)
     ]
-    bodies = [enclosed(leaves, ends) for ends in nodes]
-    found = applied(Cond(*bodies), chosen, *map(symbol, leaves))
-    return shape.build(found)
 
 
 def _different(owner: str, what: str, first: tree.Tree, second: tree.Tree) -> Exception:
