@@ -103,11 +103,13 @@ def i64(value: int) -> Value:
 class Module:
     """The text of one LLVM module: functions, declarations, read-only tables.
 
-    ``features`` are the target features (LLVM's names) that emitters may rely on.
+    ``features`` are the target features (LLVM's names) that emitters may rely on.  Where it is
+    ``hasty``, less code counts for more than fast code.
     """
 
-    def __init__(self, features: Iterable[str] = ()) -> None:
+    def __init__(self, features: Iterable[str] = (), hasty: bool = False) -> None:
         self.features = frozenset(features)
+        self.hasty = hasty
         self._functions: dict[str, str] = {}
         self._declarations: dict[str, str] = {}
         self._globals: dict[str, str] = {}

@@ -37,13 +37,14 @@ _PARALLEL_WORK = 600_000
 
 @dataclass(frozen=True)
 class Machine:
-    """What code generation asks of the processor."""
+    """What code generation asks of the processor, and whether it should take less time."""
 
     vector_bits: int
     l1: int
     l2: int
     l3: int
     features: frozenset[str] = frozenset()
+    hasty: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class _Program:
 
     def __init__(self, kernels: Sequence[Kernel], machine: Machine,
                  sizes: Sequence[Extent]) -> None:
-        self.module = Module(machine.features)
+        self.module = Module(machine.features, machine.hasty)
         self.machine = machine
         self.sizes = sizes
         self._known: dict[Hashable, Step] = {}

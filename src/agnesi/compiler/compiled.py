@@ -137,6 +137,11 @@ class Compiled:
     def optimised(self) -> FunctionGraph:
         return self.rewritten[0]
 
+    @property
+    def hasty(self) -> bool:
+        """Whether to compile fast rather than to fast code."""
+        return self.preset == "fast_compile"
+
     @cached_property
     def scheduled(self) -> Scheduled:
         """Kernels, memory plan and code text."""
@@ -144,7 +149,7 @@ class Compiled:
         try:
             made = Scheduled(
                 self.optimised, self.live, self.returned, self.updates, self.donated, self.clock,
-                limit, self.settings.saved,
+                limit, self.settings.saved, self.hasty,
             )
         except MemoryError as error:
             raise MemoryError(

@@ -47,7 +47,8 @@ class Scheduled:
 
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
-                 clock: Clock, limit: int | None = None, saved: str = "") -> None:
+                 clock: Clock, limit: int | None = None, saved: str = "",
+                 hasty: bool = False) -> None:
         if limit is not None and graph.extents:
             raise UnknownSizeError("a memory limit needs sizes that are known")
         from agnesi.codegen.conv import preferred
@@ -79,7 +80,7 @@ class Scheduled:
             varying = Varying(graph.extents, self.layout.arena_slot + 1, results, arena)
         text, self.steps = emit_program(
             self.layout.kernels,
-            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names), varying,
+            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names, hasty), varying,
         )
         clock.mark("emit")
         table = self.layout.table

@@ -35,6 +35,33 @@ def host() -> tuple[str, str, dict[str, bool]]:
     return llvm.get_host_cpu_name(), flat, dict(features)
 
 
+class _Options:
+    """LLVM without its loop strength reduction, for as long as this library generates code.
+
+    The loops here have the addresses that they want.  That pass looks for better ones, at a price
+    that grows with the square of a loop's accesses: it was most of the time of some kernels.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def _use(self, change: int) -> None:
+        with self._lock:
+            self._users += change
+            off = "false" if not self._users else "true"
+            binding().set_option("", f"-disable-lsr={off}")
+
+    def __enter__(self) -> None:
+        self._use(1)
+
+    def __exit__(self, *exception: object) -> None:
+        self._use(-1)
+
+
+_OPTIONS = _Options()
+
+
 def compile_objects(
     texts: Sequence[str], cpu: str, features: str, optimize: int, threads: int = 1
 ) -> list[bytes]:
@@ -57,11 +84,12 @@ def compile_objects(
                 errors.append(error.with_traceback(None))
 
     helpers = [threading.Thread(target=work) for _ in range(min(threads, len(texts)) - 1)]
-    for helper in helpers:
-        helper.start()
-    work()
-    for helper in helpers:
-        helper.join()
+    with _OPTIONS:
+        for helper in helpers:
+            helper.start()
+        work()
+        for helper in helpers:
+            helper.join()
     if errors:
         raise errors[0]
     return objects
@@ -71,7 +99,8 @@ def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:
     """A module after LLVM's passes, and its assembly."""
     machine = _machine(cpu, features)
     module = optimized(text, machine, optimize)
-    return str(module), str(machine.emit_assembly(module))
+    with _OPTIONS:
+        return str(module), str(machine.emit_assembly(module))
 
 
 def optimized(text: str, machine: Any, optimize: int) -> Any:
