@@ -4,6 +4,7 @@ The rows of the mission that these show are named in the tests of ``tests/missio
 """
 
 import dataclasses
+import pickle
 from typing import NamedTuple
 
 import numpy as np
@@ -658,3 +659,49 @@ def test_unknown_sizes():
         value, slope = f(a)
         np.testing.assert_allclose(value, a.cumsum(0))
         np.testing.assert_allclose(slope, 2 * a.cumsum(0)[::-1].cumsum(0)[::-1], 1e-12)
+
+
+# -- consistency ------------------------------------------------------------------------------
+def _samples(*shapes):
+    return [rng().normal(size=s) for s in shapes]
+
+
+@pytest.mark.parametrize("f, sample", [
+    (lambda x, w: ag.scan(lambda c, r: (ag.tanh(c @ w + r), c * r), x[0] * 0, x)[1],
+     _samples((4, 3), (3, 3))),
+    (lambda x, w: ag.scan(lambda c, r: (ag.tanh(c @ w + r), c * r), x[0] * 0, x, reverse=True,
+                          checkpoint=2)[0], _samples((4, 3), (3, 3))),
+    (lambda x: ag.scan(lambda c, r: (c * 0.5 + r, c), x[0] * 0, x,
+                       until=lambda c: c.sum() > 1e3)[0], _samples((4, 3))),
+    (lambda x, w: ag.cond(x.sum() > 0, lambda: ag.sin(x) @ w, lambda: x * w[0]),
+     _samples((3,), (3, 3))),
+    (lambda x: ag.fori_loop(0, 3, lambda i, c: ag.sin(c) + x * i, x), _samples((2, 3))),
+    (lambda x: ag.map(lambda r: ag.softmax(r) * r.max(), x), _samples((3, 4))),
+])
+def test_everything_that_an_operation_is_checked_for(f, sample):
+    """Types, graphs of known and of unknown sizes, expanded and compiled; two derivatives."""
+    ag.testing.check_op(f, [sample])
+
+
+def test_compared_with_eager_code_at_every_call():
+    total = ag.zeros(3, dtype="float64")
+
+    def step(c, r):
+        total.add_(r)
+        return c + ag.random.uniform((), dtype="float64"), total * c
+
+    f = ag.jit(lambda x: ag.scan(step, 0.0, x), mode="compare")
+    for _ in range(2):
+        f(ag.ones((4, 3), dtype="float64"))
+    np.testing.assert_array_equal(total, [8, 8, 8])
+
+
+def test_copies_and_pickles_keep_loops():
+    x = T.dmatrix("x")
+    y, _ = T.scan(lambda r, c: T.tanh(r + c), x, T.zeros_like(x[0]))
+    f = ag.function([x], [y, T.grad(y.sum(), x)])
+    a = rng().normal(size=(4, 3))
+    expected = f(a)
+    for g in (f.copy(), pickle.loads(pickle.dumps(f))):
+        for got, wanted in zip(g(a), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
