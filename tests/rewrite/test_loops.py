@@ -276,6 +276,17 @@ def test_nested_loops_are_rewritten_too():
     assert "exp" not in inside(scan)
 
 
+def test_invariants_leave_while_loops():
+    def f(a, w):
+        return ag.while_loop(lambda a: a.sum() < ag.exp(w).sum(),
+                             lambda a: a + ag.exp(w) * 0.1 + ag.cosh(w).max(), a)
+
+    compiled = compared(f, normal(5), normal(5, seed=1))
+    (loop,) = (n for n in compiled.graph.nodes if n.op is not None and n.op.bodies)
+    names = [n.op.name for body in (loop.op.test, loop.op.body) for n in body.graph.nodes if n.op]
+    assert set(names) <= {"sum", "less", "add"}
+
+
 def test_while_and_cond_are_settled_inside():
     def f(a):
         a = ag.while_loop(lambda a: a < 100.0, lambda a: a * 2 + 0, a)

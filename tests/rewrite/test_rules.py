@@ -112,6 +112,8 @@ SAMPLES = {
     "side_by_side": [
         lambda x, y, c: beside(x, 0, 4, 8) + beside(y, 4, 8, 8),
         lambda x, y, c: beside(y, 5, 9, 9) + beside(x, 0, 4, 9),
+        lambda x, y, c: apply(Unslice(((None, None, 1), 2, (None, None, 1)), (3, 3, 4)), x)
+        + apply(Unslice(((None, None, 1), 0, (None, None, 1)), (3, 3, 4)), y),
     ],
     "scaled_operand": [
         lambda x, y, c: ag.matmul(x * 0.5, y.mT), lambda x, y, c: ag.matmul(x, (0.25 * y).mT),
@@ -138,6 +140,10 @@ SAMPLES = {
         lambda x, y, c: ag.broadcast_to(x[:1], (3, 4)).sum(0),
         lambda x, y, c: ag.broadcast_to(x[:, :1], (3, 4)).sum(),
         lambda x, y, c: ag.broadcast_to(x, (2, 3, 4)).sum((0, 2), keepdims=True),
+    ],
+    "invariants_of_while": [
+        lambda x, y, c: ag.while_loop(
+            lambda a: a.max() < 1e3, lambda a: a + (2e3 + ag.exp(ag.abs(y))), x),
     ],
     "sum_of_product": [
         lambda x, y, c: (x * 3).sum(0), lambda x, y, c: (-x).sum(1),

@@ -8,8 +8,8 @@ import importlib
 from agnesi.rewrite.rules import Book, Rule
 
 _FILES = (
-    "loops", "branches", "canonical", "algebra", "movement", "reductions", "stable", "softmaxes",
-    "quotients", "specialize", "scatter", "products",
+    "loops", "whiles", "branches", "canonical", "algebra", "movement", "reductions", "stable",
+    "softmaxes", "quotients", "specialize", "scatter", "products",
 )
 #: Rules registered by users, to be tried before and after the built-in ones.
 OWN = {"first": Book(), "last": Book()}

@@ -19,15 +19,23 @@ from agnesi.core.tensor import symbol
 from agnesi.ops.arith import add, subtract
 from agnesi.ops.convert import number
 from agnesi.ops.elementwise import Elementwise
-from agnesi.ops.expand import BroadcastTo, broadcast_to
+from agnesi.ops.expand import broadcast_to
 from agnesi.ops.loop import Scan
 from agnesi.ops.matmul import MatMul
-from agnesi.ops.movement import Permute, Reshape
 from agnesi.ops.reduce import Reduce
 from agnesi.ops.slices import FULL, Slice
 from agnesi.rewrite.rules import Book, InsideRule
 from agnesi.rewrite.scan import Carry, Key, Model
-from agnesi.rewrite.scan_sums import MOST_BYTES, Sum, Whole, bytes_of, copied_out, size_of, sum_of
+from agnesi.rewrite.scan_sums import (
+    MOST_BYTES,
+    Sum,
+    Whole,
+    bytes_of,
+    copied_out,
+    size_of,
+    sum_of,
+    takes_only_room,
+)
 
 BOOK = Book()
 Improve = Callable[[FunctionGraph], FunctionGraph]
@@ -280,7 +288,7 @@ class _Better:
                 outside[node] = node
             elif all(n in outside for n in node.inputs) and node.op.condition is None:
                 outside[node] = copied_out(node, [outside[n] for n in node.inputs])
-                if node.outputs is None and not _is_spread(node):
+                if node.outputs is None and not takes_only_room(node):
                     new[node] = outside[node]
         model.replace({n: model.constant_for(o) for n, o in _outermost(model, new).items()})
         self.changed |= bool(new)
@@ -340,11 +348,6 @@ def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
     users = model.users()
     return {n: o for n, o in found.items()
             if any(not isinstance(u, Node) or u not in found for u in users.get(n, ()))}
-
-
-def _is_spread(node: Node) -> bool:
-    """Whether a node only takes more room than what it is computed from, or none at all."""
-    return isinstance(node.op, (BroadcastTo, Permute, Reshape, Slice)) or not node.inputs
 
 
 def _is_worth(node: Node) -> bool:

@@ -10,11 +10,12 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.extents import guess
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import symbol
-from agnesi.ops.expand import broadcast_to
+from agnesi.ops.expand import BroadcastTo, broadcast_to
 from agnesi.ops.loop import Scan
 from agnesi.ops.matmul import MatMul
-from agnesi.ops.movement import Permute
+from agnesi.ops.movement import Permute, Reshape
 from agnesi.ops.reduce import reducer
+from agnesi.ops.slices import Slice
 from agnesi.rewrite.rowwise import Value, over_rows, summed_product
 from agnesi.rewrite.scan import Carry, Key, Model
 
@@ -174,3 +175,8 @@ def copied_out(node: Node, inputs: Sequence[Node]) -> Node:
     new = Node(node.op, tuple(inputs), node.shape, node.dtype, where=node.where, name=node.name)
     new.outputs = node.outputs
     return new
+
+
+def takes_only_room(node: Node) -> bool:
+    """Whether a node only takes more room than what it is computed from, or looks into it."""
+    return isinstance(node.op, (BroadcastTo, Permute, Reshape, Slice)) or not node.inputs
