@@ -514,9 +514,37 @@ def test_lengths_of_sequences_after_the_batch():
         agree(f, function, rows(3, n, 4), rows(4, 4, seed=1))
 
 
-def test_products_that_need_the_number():
-    function = lambda x: ag.softmax(x @ x.T, axis=1) @ x  # noqa: E731
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_lines_with_lines(dtype):
+    sizes = (5, 2, 3, 4, 6, 7, 12, 13, 15, 16, 17, 27, 31, 33, 64, 70)
+    check(lambda x: ag.softmax(x @ x.T, axis=1) @ x, (None, 32), sizes=sizes, dtype=dtype)
+    check(lambda x, y: x @ y.T, (None, 40), (19, 40), sizes=sizes, dtype=dtype)
+    check(lambda x, y: y @ x.T, (None, 40), (19, 40), sizes=sizes, dtype=dtype)
+
+    def two(x, y):
+        return ag.tanh(x @ y.T), (x @ y.T) @ y, (y @ x.T).sum(axis=1)
+
+    f = ag.jit(two)
+    for n, m in [(4, 9), (5, 7), (6, 6), (30, 2), (3, 50), (17, 33), (64, 5)]:
+        agree(f, two, rows(n, 48, dtype=dtype), rows(m, 48, dtype=dtype, seed=1))
+    assert len(f.specialisations) == 2, f.explain()
+
+
+def test_attention():
+    heads, width = 2, 16
+
+    def attend(x, w):
+        b, t, d = x.shape
+        q, k, v = (ag.permute_dims((x @ m).reshape(b, t, heads, width), (0, 2, 1, 3))
+                   for m in (w[0], w[1], w[2]))
+        scores = ag.softmax(q @ ag.permute_dims(k, (0, 1, 3, 2)) / 4, axis=-1)
+        return ag.permute_dims(scores @ v, (0, 2, 1, 3)).reshape(b, t, d)
+
+    def function(x, w):
+        return ag.value_and_grad(lambda w: (attend(x, w) ** 2).mean())(w)
+
     f = ag.jit(function)
-    for n in (5, 8, 9, 3, 17):
-        agree(f, function, rows(n, 4))
-    assert "no version for all sizes: " in f.explain() or dynamic(f)
+    for b, t in [(3, 5), (3, 8), (3, 9), (3, 33), (2, 17), (2, 40), (5, 16), (4, 3), (7, 64)]:
+        agree(f, function, rows(b, t, 32, dtype="float64"),
+              rows(3, 32, 32, dtype="float64", seed=1) * 0.2, tolerance=1e-9)
+    assert dynamic(f) >= 1 and len(f.specialisations) <= 4, f.explain()

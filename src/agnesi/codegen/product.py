@@ -10,7 +10,7 @@ from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan, GemmSpec, Operand, Operands, direct, emit_gemm, plan
 from agnesi.core.dims import is_static
-from agnesi.core.extents import UnknownSizeError, guess
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Matrix, Product
 from agnesi.core.loops import Affine, load
 
@@ -23,24 +23,29 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
     _, i, j = product.axes
     store = product.body[0]
     strides = (store.offset.terms.get(i, 0) or n, store.offset.terms.get(j, 0) or 1)
-    strides = _fixed(strides, (m, n))
+    strides = _typical(_steps(strides, (m, n)))
+    steps = _steps(product.a.strides[1:], (m, k)), _steps(product.b.strides[1:], (k, n))
     spec = GemmSpec(
         m, n, k, batch, product.total.dtype.name,
-        a_strides=_fixed(product.a.strides[1:], (m, k)),
-        b_strides=_fixed(product.b.strides[1:], (k, n)),
+        a_strides=_typical(steps[0]), b_strides=_typical(steps[1]),
         c_strides=strides if 1 in strides else (n, 1),
         actual=() if is_static(product.sizes) else product.sizes,
+        steps=() if is_static((*steps[0], *steps[1])) else steps,
     )
     long = cost([s.value for s in product.body]) > _LONG
     return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long)
 
 
-def _fixed(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:
-    """Strides that are the same for all sizes; those of single lines do not count."""
-    found = [guess(s) if n == 1 else s for s, n in zip(strides, sizes, strict=True)]
-    if not is_static(found):
-        raise UnknownSizeError("lines of a matrix would lie apart by a run-time size")
-    return found[0], found[1]
+def _steps(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:
+    """Strides as the code has them; those of single lines do not count."""
+    first, second = (guess(s) if n == 1 else s for s, n in zip(strides, sizes, strict=True))
+    return first, second
+
+
+def _typical(strides: tuple[Any, Any]) -> tuple[int, int]:
+    """Strides to plan for; no multiple of a power of two, which would be a case of its own."""
+    first, second = (s if isinstance(s, int) else guess(s) + 16 for s in strides)
+    return first, second
 
 
 def emit_product(b: Builder, product: Product, cut: GemmPlan,
@@ -79,5 +84,4 @@ def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axe
     base = pointer(matrix.buffer)
     if matrix.offset:
         base = b.gep(type_, base, i64(matrix.offset))
-    strides = tuple(map(guess, matrix.strides[1:]))  # those of single lines may be unknown
-    return direct(base, type_, strides, axes, matrix.strides[0])
+    return direct(base, type_, matrix.strides[1:], axes, matrix.strides[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
@@ -20,12 +21,12 @@ class _Lines:
     """An operand as lines along k: where line 0 of a tile starts, and how far lines are apart."""
 
     pointer: Value
-    pitch: int
+    pitch: Any
     starts: Sequence[Value] | None = None
 
-    def start(self, line: int) -> Value:
+    def start(self, b: Builder, line: int) -> Value:
         """How far a line is from line 0."""
-        return i64(line * self.pitch) if self.starts is None else self.starts[line]
+        return b.size(line * self.pitch) if self.starts is None else self.starts[line]
 
 
 class DotUnit(Unit):
@@ -110,7 +111,7 @@ class DotUnit(Unit):
             return _Lines(self.b.gep(self.type, self.packed_a, at), plan.k_pitch)
         assert self.operands.a.address is not None
         at = self.operands.a.address(self.b, self.batch, i, i64(0))
-        pitch = plan.spec.a_strides[0]
+        pitch = plan.spec.a_steps[0]
         return _Lines(at, pitch, self._row_offsets(size, pitch))
 
     def _b_lines(self, j: Value) -> _Lines:
@@ -120,7 +121,7 @@ class DotUnit(Unit):
             return _Lines(self.b.gep(self.type, self.packed_b, at), plan.k_pitch)
         assert self.operands.b.address is not None
         at = self.operands.b.address(self.b, self.batch, i64(0), j)
-        return _Lines(at, plan.spec.b_strides[1])
+        return _Lines(at, plan.spec.b_steps[1])
 
     def _sum(self, rows: int, columns: int, x: _Lines, y: _Lines) -> list[Value]:
         """Vectors of partial sums of all products along k."""
@@ -204,7 +205,7 @@ class DotUnit(Unit):
 
         def read(lines: _Lines, count: int) -> list[Value]:
             at = b.gep(self.type, lines.pointer, k)
-            places = (b.gep(self.type, at, lines.start(n)) for n in range(count))
+            places = (b.gep(self.type, at, lines.start(b, n)) for n in range(count))
             return [load_strided(b, p, self.type, 1, lanes, mask) for p in places]
 
         left, right = read(x, rows), read(y, columns)

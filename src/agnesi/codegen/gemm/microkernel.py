@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, vector
 from agnesi.codegen.gemm.operands import lanes_from, load_strided
@@ -17,8 +18,8 @@ class Source:
     """Where a kernel reads an operand: an address and the element strides from there."""
 
     pointer: Value
-    row_stride: int
-    step: int  # elements from one k to the next
+    row_stride: Any
+    step: Any  # elements from one k to the next
     masked: bool = False  # whether the last piece must not be read whole
     rows: Sequence[Value] | None = None  # where rows begin, if not ``row_stride`` apart
     ahead: int = 0  # for how many k in advance to call the line into the cache; 0 for none
@@ -78,7 +79,7 @@ def sum_products(
 
 
 def _moved(b: Builder, type_: str, source: Source, turns: Value) -> Source:
-    at = b.gep(type_, source.pointer, b.mul(turns, i64(source.step)))
+    at = b.gep(type_, source.pointer, b.mul(turns, b.size(source.step)))
     return replace(source, pointer=at, ahead=0)
 
 
@@ -107,9 +108,9 @@ def _run(
             else:
                 row = source(b, k)
             new.extend(_turn(b, type_, rows, pieces, a, pa, chain, row, mine))
-        bumped = [b.gep(type_, pa, i64(a.step * chains))]
+        bumped = [b.gep(type_, pa, b.size(a.step * chains))]
         if isinstance(source, Source):
-            bumped.append(b.gep(type_, loop.carried[1], i64(source.step * chains)))
+            bumped.append(b.gep(type_, loop.carried[1], b.size(source.step * chains)))
         loop.carry(*bumped, *new)
     return loop.results[len(pointers) :]
 
@@ -119,10 +120,10 @@ def _read(
 ) -> list[Value]:
     found = []
     for piece in pieces:
-        at = b.gep(type_, pointer, i64(turn * source.step + piece.offset))
+        at = b.gep(type_, pointer, b.size(turn * source.step + piece.offset))
         if source.ahead:
             distance = (turn + source.ahead) * source.step + piece.offset
-            prefetch(b, b.gep(type_, pointer, i64(distance)), near=True)
+            prefetch(b, b.gep(type_, pointer, b.size(distance)), near=True)
         mask = piece.mask if source.masked else None
         found.append(load_strided(b, at, type_, 1, piece.lanes, mask))
     return found
@@ -144,9 +145,9 @@ def _turn(
     out = []
     for r in range(rows):
         if a.rows is None:
-            at = b.gep(type_, pointer, i64(r * a.row_stride + turn * a.step))
+            at = b.gep(type_, pointer, b.size(r * a.row_stride + turn * a.step))
         else:
-            at = b.gep(type_, b.gep(type_, pointer, a.rows[r]), i64(turn * a.step))
+            at = b.gep(type_, b.gep(type_, pointer, a.rows[r]), b.size(turn * a.step))
         wide = b.splat(load_strided(b, at, type_, 0, 1, None), widest)
         for n, piece in enumerate(pieces):
             x = lanes_from(b, wide, 0, piece.lanes)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.core.dims import Size
+from agnesi.core.extents import UnknownSizeError
 
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the place of
 # lane 0; the other lanes follow along axis "m", "n" or "k".  Lanes where ``mask`` is unset must
@@ -38,12 +40,12 @@ class Operands:
 
 
 def direct(
-    pointer: Value, type_: str, strides: tuple[int, ...], axes: str, batch_stride: Size = 0
+    pointer: Value, type_: str, strides: tuple[Any, ...], axes: str, batch_stride: Size = 0
 ) -> Operand:
     """An operand in memory; ``axes`` names its two axes, ``"mk"`` for A and ``"kn"`` for B."""
 
     def address(b: Builder, batch: Value, row: Value, column: Value) -> Value:
-        at = b.add(b.mul(row, i64(strides[0])), b.mul(column, i64(strides[1])))
+        at = b.add(b.mul(row, b.size(strides[0])), b.mul(column, b.size(strides[1])))
         if batch_stride:
             at = b.add(at, b.mul(batch, b.size(batch_stride)))
         return b.gep(type_, pointer, at)
@@ -57,9 +59,10 @@ def direct(
         mask: Value | None,
         along: str,
     ) -> Value:
-        return load_strided(
-            b, address(b, batch, row, column), type_, strides[axes.index(along)], lanes, mask
-        )
+        stride = strides[axes.index(along)]
+        if not isinstance(stride, int):
+            raise UnknownSizeError("a matrix would be packed across lines of a run-time length")
+        return load_strided(b, address(b, batch, row, column), type_, stride, lanes, mask)
 
     return Operand(load, address)
 

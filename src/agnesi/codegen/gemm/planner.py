@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agnesi.codegen.gemm.costs import Cut, Machine, best_dots, best_tiles, line_cost, pack_cost
 from agnesi.codegen.gemm.spec import GemmSpec
-from agnesi.codegen.gemm.tiling import OpenRows, Panel, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Piece, Rows, pieces_of
 from agnesi.core.dims import Size, is_static
 from agnesi.core.extents import Extent, UnknownSizeError
 
@@ -72,7 +73,10 @@ class GemmPlan:
         return self.form == "dot" and (self.pack_a or self.pack_b)
 
     @property
-    def panel_count(self) -> int:
+    def panel_count(self) -> Any:
+        first = self.panels[0]
+        if isinstance(first, OpenPanel):
+            return (first.total + (first.full - 1)) // first.full
         return sum(p.count for p in self.panels)
 
     @property
@@ -175,14 +179,19 @@ def plan(
     swapped = _better_transposed(spec)
     if swapped:
         spec = spec.transposed()
-    if not is_static(spec.sizes[2:3]):
-        raise UnknownSizeError("a product's sums would lie side by side along a run-time size")
     if registers is None:
         registers = 32 if vector_bits == 512 else 16
     lanes = max(1, vector_bits // (8 * spec.itemsize))
     machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3)
-    if is_static(spec.sizes[1:]) and _streams(spec, machine):
+    if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
         return _stream_plan(spec, swapped, machine)
+    if not is_static(spec.sizes[2:3]):
+        dots = _open_dots(spec, swapped, machine)
+        if dots is not None:
+            return dots
+        if not is_static(spec.sizes[1:2]):
+            raise UnknownSizeError("both sizes of a product's result change from call to call")
+        spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue)
     dots = _dot_plan(spec, swapped, machine)
     return dots[1] if dots is not None and dots[0] < cost else tiles
@@ -254,6 +263,22 @@ def _opened(panels: tuple[Panel, ...], spec: GemmSpec) -> tuple[Panel, ...]:
     return tuple(
         replace(p, rows=OpenRows(p.rows.total, p.rows.tiles, m)) for p in panels
     )
+
+
+def _open_dots(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan | None:
+    """Vectors along k, where the number of columns is a run-time value."""
+    found = _dot_plan(spec, swapped, machine)
+    n, k = spec.sizes[2:]
+    if found is None or found[1].pack_a or found[1].pack_b or not is_static((k,)):
+        return None
+    chosen = found[1]
+    first = chosen.panels[0]
+    pieces = [Piece(0, 1 << (size - 1).bit_length(), size) for size in range(1, first.columns)]
+    panels = [OpenPanel(0, first.count, first.pieces, first.rows, n, first.columns, 0)]
+    panels += [
+        OpenPanel(first.count, 1, (p,), first.rows, n, first.columns, p.active) for p in pieces
+    ]
+    return replace(chosen, panels=tuple(panels))
 
 
 def _row_tiles(cut: Cut) -> int:

@@ -21,7 +21,7 @@ class GemmSpec:
     it is cheap to compute several neighbours (the one with stride 1).
 
     ``actual`` has (batch, m, n, k) where some are run-time values: then the numbers are typical
-    ones, by which the cut is chosen.
+    ones, by which the cut is chosen.  ``steps`` are the strides of A and B as the code has them.
     """
 
     m: int
@@ -35,6 +35,7 @@ class GemmSpec:
     a_direct: bool = True
     b_direct: bool = True
     actual: tuple[Size, ...] = ()
+    steps: tuple[tuple[Any, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if min(self.m, self.n, self.k, self.batch) < 1:
@@ -50,6 +51,16 @@ class GemmSpec:
     def sizes(self) -> tuple[Any, ...]:
         """Batch, m, n and k as the code has them."""
         return self.actual or (self.batch, self.m, self.n, self.k)
+
+    @property
+    def a_steps(self) -> tuple[Any, ...]:
+        """Strides of A as the code has them."""
+        return self.steps[0] if self.steps else self.a_strides
+
+    @property
+    def b_steps(self) -> tuple[Any, ...]:
+        """Strides of B as the code has them."""
+        return self.steps[1] if self.steps else self.b_strides
 
     @property
     def type(self) -> str:
@@ -75,4 +86,5 @@ class GemmSpec:
             a_direct=self.b_direct,
             b_direct=self.a_direct,
             actual=tuple(self.actual[i] for i in (0, 2, 1, 3)) if self.actual else (),
+            steps=tuple(s[::-1] for s in reversed(self.steps)),
         )

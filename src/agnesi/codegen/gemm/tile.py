@@ -152,7 +152,7 @@ class TileUnit(Unit):
             return Source(b.gep(self.type, self.packed_a, at), strides[0], strides[1])
         address = self.operands.a.address
         assert address is not None, "a direct operand has an address"
-        row_stride, step = plan.spec.a_strides
+        row_stride, step = plan.spec.a_steps
         rows = self._row_offsets(size, row_stride)
         return Source(address(b, self.batch, i, k), row_stride, step, rows=rows)
 
@@ -162,7 +162,7 @@ class TileUnit(Unit):
             return Source(self.packed_b, 1, panel.width)
         if operand.address is not None and plan.spec.b_strides[1] == 1:
             at = operand.address(self.b, self.batch, k, j)
-            return Source(at, 1, plan.spec.b_strides[0], masked=True, ahead=plan.ahead)
+            return Source(at, 1, plan.spec.b_steps[0], masked=True, ahead=plan.ahead)
 
         def read(b: Builder, step: Value) -> list[Value]:
             row = b.add(k, step)

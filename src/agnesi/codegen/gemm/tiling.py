@@ -113,6 +113,15 @@ class Panel:
         return last.offset + last.active
 
 
+@dataclass(frozen=True)
+class OpenPanel(Panel):
+    """Panels of ``full`` columns of a run-time number, or the last one if it has ``rest``."""
+
+    total: Extent
+    full: int
+    rest: int
+
+
 def pieces_of(columns: int, lanes: int) -> tuple[Piece, ...]:
     """Full vectors, then one piece of the next power of two for what is left."""
     found = [Piece(at, lanes, lanes) for at in range(0, columns - lanes + 1, lanes)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.operands import Operands
 from agnesi.codegen.gemm.planner import GemmPlan
-from agnesi.codegen.gemm.tiling import OpenRows, Panel, Rows
+from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Rows
 from agnesi.core.dims import Size
 
 
@@ -80,7 +81,15 @@ class Unit:
         """Loop over the panels of this kind that belong to the unit."""
         b = self.b
         start, stop = self.group_start, self.group_stop
-        if len(self.plan.panels) > 1:
+        if isinstance(panel, OpenPanel) and panel.rest:
+            with b.when(b.icmp("eq", b.size(panel.total % panel.full), i64(panel.rest))):
+                start = b.intrinsic("smax", start, b.size(panel.total // panel.full))
+                with b.loop(start, stop) as loop:
+                    yield loop.index
+            return
+        if isinstance(panel, OpenPanel):
+            stop = b.intrinsic("smin", stop, b.size(panel.total // panel.full))
+        elif len(self.plan.panels) > 1:
             if panel.first:
                 start = b.intrinsic("smax", start, i64(panel.first))
             else:
@@ -125,15 +134,15 @@ class Unit:
                     self._tile(panel, size, index, first, k, count)
             self.rest = None
 
-    def _row_offsets(self, size: int, stride: int) -> list[Value] | None:
+    def _row_offsets(self, size: int, stride: Any) -> list[Value] | None:
         """How far rows of a tile are from its first one, where some may not be there."""
         b, rest = self.b, self.rest
         if rest is None:
             return None
         last = b.sub(rest, i64(1))
         return [
-            i64(r * stride) if r < self.sure
-            else b.mul(b.intrinsic("smin", i64(r), last), i64(stride))
+            b.size(r * stride) if r < self.sure
+            else b.mul(b.intrinsic("smin", i64(r), last), b.size(stride))
             for r in range(size)
         ]
 
