@@ -254,7 +254,8 @@ class Compiled:
         )
         made = iter(self.bound.native(*args) or ())
         results = tuple(
-            args[reused[i]] if i in reused else next(made) for i in range(self.returned)
+            _shaped(args[reused[i]], node.shape) if i in reused else next(made)
+            for i, node in enumerate(self.graph.outputs[: self.returned])
         )
         return results[0] if self.result == "single" else results
 
@@ -271,6 +272,12 @@ class Compiled:
         if self.result == "none":
             return None
         return outputs[0] if self.result == "single" else tuple(outputs)
+
+
+def _shaped(array: np.ndarray, shape: Any) -> np.ndarray:
+    """The array itself, or the same memory in another shape, of which one size may vary."""
+    sizes = tuple(n if isinstance(n, int) else -1 for n in shape)
+    return array if sizes == array.shape else array.reshape(sizes)
 
 
 def _array(value: Any, spec: Any) -> np.ndarray:
