@@ -186,9 +186,9 @@ def plan(
     if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
         return _stream_plan(spec, swapped, machine)
     if not is_static(spec.sizes[2:3]):
-        dots = _open_dots(spec, swapped, machine)
-        if dots is not None:
-            return dots
+        beside = _open_dots(spec, swapped, machine)
+        if beside is not None:
+            return beside
         if not is_static(spec.sizes[1:2]):
             raise UnknownSizeError("both sizes of a product's result change from call to call")
         spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
