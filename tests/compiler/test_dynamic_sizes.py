@@ -289,7 +289,7 @@ def test_native_calls_take_other_sizes_at_once():
 
 
 # -- random programs ------------------------------------------------------------------------
-WIDE, FLAT, STILL = "wide", "flat", "still"  # (n, 4), (n,), (4,)
+WIDE, FLAT, STILL = "wide", "flat", "still"  # (n, m), (n,), (m,)
 
 
 def _steps() -> dict[str, tuple[tuple[str, ...], str, Any]]:
@@ -312,7 +312,7 @@ def _steps() -> dict[str, tuple[tuple[str, ...], str, Any]]:
         "flip": ((WIDE,), WIDE, lambda a: a[::-1]),
         "shift": ((WIDE,), WIDE, lambda a: ag.concat([a[1:], a[:1]])),
         "running": ((FLAT,), FLAT, lambda a: ag.cumsum(a, axis=0) / a.shape[0]),
-        "turn": ((WIDE,), WIDE, lambda a: a.T.reshape(a.shape[0], 4)),
+        "turn": ((WIDE,), WIDE, lambda a: a.T.reshape(a.shape[0], a.shape[1])),
         "choose": ((WIDE, WIDE), WIDE, lambda a, b: ag.where(a > b, a, -b)),
         "spread": ((STILL, WIDE), WIDE, lambda a, b: ag.broadcast_to(a, b.shape) + b),
         "number": ((FLAT,), FLAT, lambda a: a + ag.arange(a.shape[0], dtype="float64")),
@@ -324,10 +324,10 @@ def _steps() -> dict[str, tuple[tuple[str, ...], str, Any]]:
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(_steps())), st.integers(0, 9), st.integers(0, 9)),
              min_size=1, max_size=8),
-    st.lists(st.integers(2, 70), min_size=3, max_size=4, unique=True),
-    st.booleans(),
+    st.lists(st.tuples(st.integers(2, 70), st.integers(2, 40)), min_size=4, max_size=5),
+    st.booleans(), st.booleans(),
 )
-def test_random_programs(steps, sizes, gradient):
+def test_random_programs(steps, sizes, both, gradient):
     table = _steps()
 
     def value(x, v, w):
@@ -345,9 +345,10 @@ def test_random_programs(steps, sizes, gradient):
         return ag.grad(lambda *xs: (value(*xs) ** 2).mean(), argnums=(0, 1, 2))(x, v, w)
 
     f = ag.jit(function)
-    for n in sizes:
-        args = (rows(n, 4, dtype="float64"), rows(n, dtype="float64", seed=1),
-                rows(4, dtype="float64", seed=2))
+    for n, m in sizes:
+        m = m if both else 4
+        args = (rows(n, m, dtype="float64"), rows(n, dtype="float64", seed=1),
+                rows(m, dtype="float64", seed=2))
         agree(f, function, *args, tolerance=1e-9)
 
 
