@@ -1,4 +1,4 @@
-"""Recurrent layers: against PyTorch's formulae in NumPy, unrolled code, differences, and compiled."""
+"""Recurrent layers: against formulae in NumPy, unrolled code, differences, and compiled."""
 
 from __future__ import annotations
 

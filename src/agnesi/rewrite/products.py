@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
+from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph, substituted
 from agnesi.core.node import Node
@@ -107,3 +109,73 @@ def _without_factor(node: Node) -> tuple[float, Tensor] | None:
         if value is not None and rest.shape == node.shape and _MODEST < abs(value) < 1:
             return float(value), symbol(rest)
     return None
+
+
+# -- what follows a product ---------------------------------------------------------------------
+def _as_rows(node: Node, shape: tuple[Any, ...], flat: tuple[Any, ...]) -> Tensor | None:
+    """An operand of something of ``shape``, for the same with its leading axes as one."""
+    if node.shape == shape:
+        return reshape(symbol(node), flat)
+    if all(n == 1 for n in node.shape[:-1]):
+        return reshape(symbol(node), node.shape[-1:])
+    if node.shape == (*shape[:-1], 1):
+        return reshape(symbol(node), (*flat[:-1], 1))
+    return None
+
+
+class _Rows:
+    """Values that products' epilogues can make, with the leading axes as one."""
+
+    def __init__(self, graph: FunctionGraph) -> None:
+        self.uses = Counter(n for node in graph.nodes for n in node.inputs)
+        self.uses.update(graph.outputs)
+        self.ending: set[Node] = set()
+        self.flat: dict[Node, Node] = {}
+        for node in graph.nodes:
+            self._add(node)
+
+    def _add(self, node: Node) -> None:
+        once = [n for n in node.inputs if self.uses[n] == 1]
+        if type(node.op) is MatMul and len(node.shape) == 2:
+            self.ending.add(node)
+        elif node.op is None or not node.op.pointwise or not is_static(node.shape):
+            return
+        elif any(n in self.ending and n.shape == node.shape for n in once):
+            self.ending.add(node)
+        elif len(node.shape) > 2 and any(map(self._row, once)):
+            self._flatten(node)
+
+    def _row(self, node: Node) -> Node | None:
+        """The same with the leading axes as one, if a product ends in it."""
+        source = node.inputs[0] if type(node.op) is Reshape else None
+        if source is None or source not in self.ending or self.uses[source] > 1:
+            return self.flat.get(node)
+        return source if source.shape[-1] == node.shape[-1] else None
+
+    def _inlined(self, node: Node) -> bool:
+        """Whether a value would be computed where it is used."""
+        return node.op is not None and not node.op.flat and self.uses[node] == 1
+
+    def _flatten(self, node: Node) -> None:
+        flat = (product(node.shape[:-1]), node.shape[-1])
+        operands = []
+        for n in node.inputs:
+            row = self._row(n) if n.shape == node.shape and self.uses[n] == 1 else None
+            if row is None and n.shape == node.shape and self._inlined(n):
+                return  # with other axes it would need memory
+            operands.append(_as_rows(n, node.shape, flat) if row is None else symbol(row))
+        if None not in operands:
+            self.flat[node] = graph_node(apply(node.op, *operands))  # type: ignore[arg-type]
+            self.flat[node].where = node.where
+
+
+def rows_of_products(graph: FunctionGraph) -> FunctionGraph:
+    """What follows a product element by element is done before its rows get other axes."""
+    flat = _Rows(graph).flat
+    if not flat:
+        return graph
+    changes = {old: graph_node(reshape(symbol(new), old.shape)) for old, new in flat.items()}
+    return FunctionGraph.of(graph.inputs, _replaced(graph, changes))
+
+
+BOOK.add(GraphRule("rows_of_products", "specialize", ("product",), (), rows_of_products))

@@ -130,33 +130,37 @@ def added_to_scattered(node: Node) -> Tensor | None:
 
 
 # -- terms that lie side by side ----------------------------------------------------------------
-def _ranges(node: Node, axis: int) -> list[tuple[int, Node]] | None:
+def _ranges(node: Node, axis: int) -> list[tuple[int, Tensor]] | None:
     """What fills ranges of an axis, with their starts, where all else is zero."""
     if _is(node, "unslice"):
-        start, size = node.op.key[axis][0] or 0, node.inputs[0].shape[axis]
-        return [(start, node.inputs[0])] if _plain(node) == (axis, size) else None
+        found = _range(node)
+        return [found[1:]] if found is not None and found[0] == axis else None
     if not _is(node, "concat") or node.op.axis != axis:
         return None
-    found, start = [], 0
+    ranges, start = [], 0
     for operand in node.inputs:
         if not is_number(operand, 0):
-            found.append((start, operand))
+            ranges.append((start, symbol(operand)))
         start += operand.shape[axis]
-    return found if len(found) < len(node.inputs) else None
+    return ranges if len(ranges) < len(node.inputs) else None
 
 
-def _plain(node: Node) -> tuple[int, int] | None:
-    """The one axis that an Unslice fills in part, from somewhere on, and how far."""
-    part = [
-        (a, entry) for a, (entry, n, m) in enumerate(
-            zip(node.op.key, node.shape, node.inputs[0].shape, strict=True)
-        ) if isinstance(entry, int) or entry[2] not in (None, 1) or n != m
-    ] if len(node.inputs[0].shape) == len(node.shape) else []
-    if len(part) != 1 or isinstance(part[0][1], int) or not is_static(node.shape):
+def _range(node: Node) -> tuple[int, int, Tensor] | None:
+    """The one axis that an Unslice fills in part, from where on, and with what."""
+    (piece,) = node.inputs
+    sizes, starts = [], []
+    left = iter(piece.shape)
+    for entry, n in zip(node.op.key, node.shape, strict=True):
+        single = isinstance(entry, int)
+        start = (entry + n if entry < 0 else entry) if single else entry[0] or 0
+        if not single and entry[2] not in (None, 1):
+            return None
+        sizes.append(1 if single else next(left))
+        starts.append(start)
+    part = [a for a, (n, m) in enumerate(zip(node.shape, sizes, strict=True)) if n != m]
+    if len(part) != 1 or not isinstance(starts[part[0]], int) or starts[part[0]] < 0:
         return None
-    axis, (start, _, step) = part[0]
-    fits = step in (None, 1) and isinstance(start or 0, int) and (start or 0) >= 0
-    return (axis, node.inputs[0].shape[axis]) if fits else None
+    return part[0], starts[part[0]], reshape(symbol(piece), tuple(sizes))
 
 
 @rewriter("specialize", ops=[ADD], tags=("scatter",))
@@ -165,7 +169,7 @@ def side_by_side(node: Node) -> Tensor | None:
     first, second = node.inputs
     if not (_is(second, "unslice") or _is(first, "unslice")) or not is_static(node.shape):
         return None
-    known = _plain(first if _is(first, "unslice") else second)
+    known = _range(first if _is(first, "unslice") else second)
     if known is None or first.shape != second.shape:
         return None
     axis = known[0]
@@ -177,7 +181,7 @@ def side_by_side(node: Node) -> Tensor | None:
     for start, piece in filled:
         if start < at:
             return None
-        pieces += [_nothing(node, axis, start - at), symbol(piece)]
+        pieces += [_nothing(node, axis, start - at), piece]
         at = start + piece.shape[axis]
     pieces.append(_nothing(node, axis, node.shape[axis] - at))
     return apply(Concat(axis), *(p for p in pieces if p.shape[axis]))

@@ -1,0 +1,60 @@
+"""Products and what follows them: fewer, larger, finished where they are stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.kernels import Product
+from agnesi.nn.functional import linear
+
+RANDOM = np.random.default_rng(0)
+X, W = RANDOM.normal(size=(2, 3, 4)), RANDOM.normal(size=(5, 4))
+B, R = RANDOM.normal(size=5), RANDOM.normal(size=(2, 3, 5))
+
+
+def kernels(f):
+    return f.plan().layout.kernels
+
+
+CASES = [
+    (lambda x, w, b, r: ag.relu(linear(x, w, b)), 1),
+    (lambda x, w, b, r: r + linear(x, w, b), 1),
+    (lambda x, w, b, r: linear(x, w, b) * r[:, :, :1] + b, 2),
+    (lambda x, w, b, r: (ag.tanh(r + linear(x, w, b) * 2) * r).sum(-1), 2),
+    (lambda x, w, b, r: (r - linear(x, w, b)) * linear(x, w, b), None),
+    (lambda x, w, b, r: ag.where(r > 0, linear(x, w, b), r * b), 2),
+    (lambda x, w, b, r: linear(x, w, b) + r[:1], None),
+    (lambda x, w, b, r: ag.softmax(linear(x, w, b)), 2),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+def test_products_of_rows_are_finished_where_they_are_stored(case):
+    function, count = case
+    arrays = [ag.tensor(a) for a in (X, W, B, R)]
+    f = ag.jit(function)
+    np.testing.assert_allclose(f(*arrays).numpy(), function(*arrays).numpy(), 1e-12, 1e-14)
+    assert count is None or len(kernels(f)) == count
+    slope = ag.grad(lambda *xs: (function(*xs) ** 2).sum(), argnums=(0, 1, 2, 3))
+    for a, b in zip(slope(*arrays), ag.jit(slope)(*arrays), strict=True):
+        np.testing.assert_allclose(b.numpy(), a.numpy(), 1e-10, 1e-12)
+
+
+def test_a_product_that_is_used_transposed_is_made_so():
+    f = ag.jit(lambda w, x, y: w - 0.1 * (x.mT @ y).mT)
+    w, x, y = RANDOM.normal(size=(5, 4)), RANDOM.normal(size=(7, 4)), RANDOM.normal(size=(7, 5))
+    np.testing.assert_allclose(f(w, x, y).numpy(), w - 0.1 * y.T @ x, 1e-12, 1e-14)
+    assert [type(k) for k in kernels(f)] == [Product]
+    both = ag.jit(lambda x, y: (x @ y.mT, (x @ y.mT).mT))
+    a, b = both(x[:, :3], y[:, :3])
+    np.testing.assert_array_equal(a.numpy(), b.numpy().T)
+    assert sum(isinstance(k, Product) for k in kernels(both)) == 1
+
+
+def test_steps_that_add_up_are_one_product():
+    x, y = RANDOM.normal(size=(6, 2, 3)), RANDOM.normal(size=(6, 2, 4))
+    f = ag.jit(lambda x, y: ag.matmul(x.mT, y).sum(0))
+    np.testing.assert_allclose(f(x, y).numpy(), np.einsum("tbi,tbj->ij", x, y), 1e-12, 1e-14)
+    assert [k.sizes for k in kernels(f)] == [(1, 3, 4, 12)]
