@@ -18,7 +18,13 @@ from agnesi.codegen.conv.weight import Weight
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
 from agnesi.codegen.conv.wide import Finish, Wide
 from agnesi.codegen.conv.winograd import Winograd
-from agnesi.codegen.conv.winogradplan import WinogradPlan, plan_winograd
+from agnesi.codegen.conv.winogradplan import (
+    WinogradPlan,
+    WinogradWeightPlan,
+    plan_winograd,
+    plan_winograd_weight,
+)
+from agnesi.codegen.conv.winogradweight import WinogradWeight
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan
 from agnesi.codegen.product import emit_product, plan_product
@@ -80,10 +86,18 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
         elif (alone := plan_depthwise(part, type_, machine, kernel.kind == "weight")) is not None:
             parts.append(alone)
         elif kernel.kind == "weight":
-            parts.append(plan_weight(part, type_, machine))
+            parts.append(_plan_weight(part, type_, machine))
         else:
             parts.append(_plan_dense(part, type_, machine, long))
     return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))
+
+
+def _plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan | WinogradWeightPlan:
+    plain = plan_weight(dense, type_, machine)
+    squares = plan_winograd_weight(dense, type_, machine)
+    if squares is not None and squares.cycles(machine.l2) < dense.work / machine.lanes:
+        return squares
+    return plain
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
@@ -127,6 +141,8 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
         finish = _finish(b, pointer, part.dense)
         if isinstance(part, DepthwisePlan):
             Depthwise(b, part, first, second, finish, scratch).emit(low, high)
+        elif isinstance(part, WinogradWeightPlan):
+            WinogradWeight(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, WinogradPlan):
             Winograd(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, RowsPlan):

@@ -9,6 +9,7 @@ from agnesi.core.extents import guess
 from agnesi.core.kernels import ConvSizes
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
+_SQUARES = 0.6  # time of 3 x 3 taps in another basis
 _SCATTERED = 1.5  # cycles to store one element away from its neighbours
 
 
@@ -34,7 +35,27 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
     too; they cost about as much as the slowest that is.
     """
     lanes = max(1, vector_bits // (8 * itemsize))
-    found = [_last(kind, sizes, lanes), _first(kind, sizes, lanes)]
+    rank = len(sizes.kernel)
+    space, plain = tuple(range(2, 2 + rank)), tuple(range(2 + rank))
+    last, filters = (0, *space, 1), (*space, 1, 0)
+    first_elements, second_elements, results = _elements(kind, sizes)
+    channels, rows = _by_channels(kind, sizes, lanes), _by_rows(kind, sizes, lanes)
+    found = []
+    for first in (last, plain):
+        for other in (last, plain):
+            turned = first_elements * (first == plain)
+            if kind == "weight":
+                turned += second_elements * (other == plain)
+                found.append(Layouts(first, other, filters, channels + turned * _COPIED))
+                continue
+            stored = results * _SCATTERED * (other == plain)
+            cycles = channels + turned * _COPIED + stored
+            if rows is not None:
+                turned = first_elements - turned
+                stored = results * _SCATTERED * (other == last)
+                cycles = min(cycles, rows + turned * _COPIED + stored)
+            taken = filters if kind == "forward" else (*space, 0, 1)
+            found.append(Layouts(first, taken, other, cycles))
     return tuple(sorted(found, key=lambda option: option.cycles))
 
 
@@ -44,38 +65,25 @@ def work(sizes: ConvSizes) -> int:
     return guess(sizes.batch) * pairs * math.prod(sizes.places) * math.prod(sizes.kernel)
 
 
-def narrow(kind: str, sizes: ConvSizes, lanes: int) -> bool:
-    """Whether lanes run along the rows of images, because there are few channels to fill them."""
-    wide = sizes.channels if kind == "input" else sizes.filters
-    return wide < lanes // 2 or (wide < lanes and sizes.places[-1] >= 2 * lanes)
-
-
-def _last(kind: str, sizes: ConvSizes, lanes: int) -> Layouts:
-    """Channels last, filters as [kernel][c][o]: lanes along the channels of the result."""
-    rank = len(sizes.kernel)
-    space = tuple(range(2, 2 + rank))
-    image, filters = (0, *space, 1), (*space, 1, 0)
-    if kind == "input":
-        filters = (*space, 0, 1)
+def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
+    """Cycles with lanes along the channels of the result."""
+    if sizes.channels == sizes.filters == 1:
+        return 1.5 * work(sizes) / lanes
     cycles = work(sizes) / (lanes * _filled(kind, sizes, lanes))
-    if narrow(kind, sizes, lanes):  # transposed on the way in and out
-        cycles = work(sizes) / lanes + _results(kind, sizes) * _SCATTERED
-        cycles += _elements(kind, sizes) * _COPIED
-    orders = {"forward": (image, filters, image), "input": (image, filters, image),
-              "weight": (image, image, (*space, 1, 0))}[kind]
-    return Layouts(*orders, cycles)
+    squares = len(sizes.kernel) == 2 and set(sizes.kernel) == {3} and (
+        {*sizes.stride, *sizes.dilation} == {1}
+    )
+    if squares and min(sizes.channels, sizes.filters) >= lanes:
+        cycles *= _SQUARES
+    return cycles
 
 
-def _first(kind: str, sizes: ConvSizes, lanes: int) -> Layouts:
-    """Channels first: rows of images side by side in memory."""
-    plain = tuple(range(2 + len(sizes.kernel)))
-    if narrow(kind, sizes, lanes):
-        row = sizes.image[-1] if kind == "input" else sizes.places[-1]
-        cycles = work(sizes) / row * -(-row // lanes)
-    else:
-        cycles = work(sizes) / (lanes * _filled(kind, sizes, lanes))
-        cycles += _elements(kind, sizes) * _COPIED + _results(kind, sizes) * _SCATTERED
-    return Layouts(plain, plain, plain, cycles)
+def _by_rows(kind: str, sizes: ConvSizes, lanes: int) -> float | None:
+    """Cycles with lanes along the rows of images, where that is a way."""
+    if kind == "weight":
+        return None
+    row = sizes.image[-1] if kind == "input" else sizes.places[-1]
+    return (1.05 + (sizes.channels == sizes.filters == 1)) * work(sizes) / row * -(-row // lanes)
 
 
 def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:
@@ -86,13 +94,10 @@ def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:
     return wide / max(used, lanes // 4)
 
 
-def _elements(kind: str, sizes: ConvSizes) -> int:
+def _elements(kind: str, sizes: ConvSizes) -> tuple[int, int, int]:
+    """Elements of both operands and the result."""
     image = guess(sizes.batch) * sizes.groups * sizes.channels * math.prod(sizes.image)
     cotangent = guess(sizes.batch) * sizes.groups * sizes.filters * math.prod(sizes.places)
-    return {"forward": image, "input": cotangent, "weight": image + cotangent}[kind]
-
-
-def _results(kind: str, sizes: ConvSizes) -> int:
-    if kind == "weight":
-        return sizes.groups * sizes.filters * sizes.channels * math.prod(sizes.kernel)
-    return _elements("input" if kind == "forward" else "forward", sizes)
+    filters = sizes.groups * sizes.filters * sizes.channels * math.prod(sizes.kernel)
+    return {"forward": (image, filters, cotangent), "input": (cotangent, filters, image),
+            "weight": (image, cotangent, filters)}[kind]

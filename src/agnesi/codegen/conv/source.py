@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.pack import clear, copy_places
+from agnesi.codegen.gemm.unit import share
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,23 @@ class Box:
     y_end: Value
     x: Value
     x_end: Value
+
+
+def image_blocks(dense: Dense, blocks: int) -> Size:
+    """How many blocks of images there are, for ``blocks`` of a typical batch."""
+    if not isinstance(dense.images, Extent):
+        return blocks
+    each = -(-dense.batch // blocks)
+    return (dense.images + (each - 1)) // each
+
+
+def block_images(b: Builder, dense: Dense, blocks: int, block: Value) -> tuple[Value, Value]:
+    """First image of a block, and the one behind its last."""
+    if not isinstance(dense.images, Extent):
+        return share(b, dense.batch, blocks, block)
+    each = -(-dense.batch // blocks)
+    first = b.mul(block, i64(each))
+    return first, b.intrinsic("smin", b.add(first, i64(each)), b.size(dense.images))
 
 
 def packed_layout(dense: Dense, lines: int, places: int, itemsize: int) -> Layout:

@@ -12,7 +12,14 @@ from dataclasses import replace
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.pack import copy_places
-from agnesi.codegen.conv.source import Box, inside, pack_source, place_in, reached
+from agnesi.codegen.conv.source import (
+    Box,
+    block_images,
+    inside,
+    pack_source,
+    place_in,
+    reached,
+)
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.weightplan import WeightPlan
 from agnesi.codegen.conv.wide import Finish
@@ -20,7 +27,6 @@ from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share
-from agnesi.core.extents import Extent
 
 
 class Weight:
@@ -44,7 +50,7 @@ class Weight:
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, panels)
             self.low, self.high = share(b, plan.tiles, plan.row_groups, part)
             self._clear()
-            with b.loop(i64(0), b.size(plan.all_blocks), nonempty=True) as block:
+            with b.loop(i64(0), b.size(plan.blocks), nonempty=True) as block:
                 self._block(block.index)
             self._finish()
 
@@ -94,7 +100,7 @@ class Weight:
         rest, across = divide(b, index, plan.row_blocks)
         rest, down = divide(b, rest, plan.line_blocks)
         images, depth = divide(b, rest, self.dense.spans[0].count)
-        n, n_end = self._images(images)
+        n, n_end = block_images(b, self.dense, plan.image_blocks, images)
         y, y_end = share(b, self.dense.spans[1].count, plan.line_blocks, down)
         x, x_end = share(b, self.dense.spans[2].count, plan.row_blocks, across)
         if plan.packed_a or plan.packed_b:
@@ -107,14 +113,6 @@ class Weight:
             with b.loop(start, stop) as loop:
                 for size, corner in self._tiles():
                     self._tile(panel, loop.index, size, corner, box, n_end)
-
-    def _images(self, block: Value) -> tuple[Value, Value]:
-        """First and last image of a block."""
-        b, plan, images = self.b, self.plan, self.dense.images
-        if not isinstance(images, Extent):
-            return share(b, self.dense.batch, plan.image_blocks, block)
-        n = b.mul(block, i64(plan.images))
-        return n, b.intrinsic("smin", b.add(n, i64(plan.images)), b.size(images))
 
     def _pack(self, box: Box, image: Value) -> None:
         """One image of a block, the so-manieth."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
-from agnesi.codegen.conv.source import Layout, packed_layout
+from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
@@ -78,18 +77,10 @@ class WeightPlan:
         return self.dense.spans[0].taps * self.beside * self.lines.tiles * self.runs.tiles
 
     @property
-    def blocks(self) -> int:
-        planes = self.image_blocks * self.dense.spans[0].count
-        return planes * self.line_blocks * self.row_blocks
-
-    @property
-    def all_blocks(self) -> Size:
+    def blocks(self) -> Size:
         """Blocks of the batch as the code has it."""
-        images = self.dense.images
-        if not isinstance(images, Extent):
-            return self.blocks
-        count = (images + (self.images - 1)) // self.images
-        return count * (self.blocks // self.image_blocks)
+        planes = image_blocks(self.dense, self.image_blocks) * self.dense.spans[0].count
+        return planes * (self.line_blocks * self.row_blocks)
 
     @property
     def pitch(self) -> int:

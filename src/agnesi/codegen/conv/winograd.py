@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.pack import pack_filters
-from agnesi.codegen.conv.source import Box, pack_source
+from agnesi.codegen.conv.source import Box, block_images, pack_source
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import Finish
 from agnesi.codegen.conv.winogradplan import ALPHA, SIDE, WinogradPlan
@@ -60,8 +60,12 @@ def _combined(b: Builder, factors: Sequence[float], values: Sequence[Value]) -> 
     return b.fmul(total, const(total.type, factor))
 
 
-class Winograd:
-    """Emits the units of one plan."""
+class Squares:
+    """What the forward direction and the gradient to the filters share."""
+
+    group: Value
+    first: Value  # of the unit's panels
+    last: Value  # behind them
 
     def __init__(self, b: Builder, plan: WinogradPlan, source: Value, filters: Value,
                  finish: Finish, scratch: Value) -> None:
@@ -73,20 +77,6 @@ class Winograd:
             areas.append(b.gep("i8", scratch, i64(at)))
             at += size
         self.u, self.v, self.m, self.packed = areas
-
-    def emit(self, begin: Value, end: Value) -> None:
-        """Units [begin, end)."""
-        b, plan = self.b, self.plan
-        with b.loop(begin, end, carried=[i64(-1)]) as loop:
-            both, chunk = divide(b, loop.index, plan.chunks)
-            self.group, part = divide(b, both, plan.panel_groups)
-            self.first, self.last = share(b, plan.panel_count, plan.panel_groups, part)
-            with b.when(b.icmp("ne", both, loop.carried[0])):
-                self._transform_filters()
-            low, high = share(b, plan.blocks, plan.chunks, chunk)
-            with b.loop(low, high) as block:
-                self._block(block.index)
-            loop.carry(both)
 
     def _panels(self, panel: Panel) -> tuple[Value, Value]:
         """First and last of the unit's panels of a kind."""
@@ -114,54 +104,6 @@ class Winograd:
         for n, value in enumerate(v for row in square for v in row):
             at = self.b.gep(self.type, base, i64(n * pitch))
             self.b.store(value, at, element_bytes(self.type))
-
-    # -- filters --------------------------------------------------------------------------
-    def _transform_filters(self) -> None:
-        """All filters of the unit: [panel][square][channel][column]."""
-        b, plan, view, channels = self.b, self.plan, self.dense.filters, self.dense.channels
-        for panel in plan.panels:
-            start, stop = self._panels(panel)
-            with b.loop(start, stop) as loop:
-                at = b.add(b.mul(loop.index, i64(plan.panel_columns * view.strides[0])),
-                           b.mul(self.group, i64(view.group)))
-                source = b.gep(self.type, self.filters, b.add(at, i64(view.offset)))
-                pack_filters(b, self.type, source, view.strides, (channels, 1, 3, 3),
-                             panel.columns, self.packed, panel.width, plan.lanes)
-                own = self._at(self.u, (b.sub(loop.index, self.first), plan.panel_elements))
-                with b.loop(i64(0), i64(channels), nonempty=True) as channel:
-                    here = self._at(self.packed, (channel.index, panel.width))
-                    there = self._at(own, (channel.index, panel.width))
-                    for piece in panel.pieces:
-                        step = channels * panel.width
-                        square = [
-                            [self._load(here, (i * 3 + j) * step + piece.offset, piece.lanes)
-                             for j in range(3)] for i in range(3)
-                        ]
-                        self._store_square(transformed(b, FILTERS, square),
-                                           b.gep(self.type, there, i64(piece.offset)), step)
-
-    # -- blocks ---------------------------------------------------------------------------
-    def _block(self, index: Value) -> None:
-        b, plan = self.b, self.plan
-        images, down = divide(b, index, plan.line_blocks)
-        n, n_end = share(b, self.dense.batch, plan.image_blocks, images)
-        y, y_end = share(b, plan.down, plan.line_blocks, down)
-        lines = b.sub(y_end, y)
-        with b.loop(n, n_end) as image:
-            box = Box(image.index, self.group, i64(0), b.mul(y, i64(SIDE)),
-                      b.mul(y_end, i64(SIDE)), i64(0), i64(plan.across * SIDE))
-            pack_source(b, plan.padded, plan.layout, self.type, self.source, self.packed, box,
-                        plan.lanes)
-            first = b.mul(b.mul(b.sub(image.index, n), lines), i64(plan.across))
-            self._transform_source(lines, first)
-        count = b.mul(b.mul(b.sub(n_end, n), lines), i64(plan.across))
-        for panel in plan.panels:
-            start, stop = self._panels(panel)
-            with b.loop(start, stop) as loop:
-                self._multiply(panel, loop.index, count)
-                with b.loop(n, n_end) as image:
-                    first = b.mul(b.mul(b.sub(image.index, n), lines), i64(plan.across))
-                    self._results(panel, loop.index, image.index, y, lines, first)
 
     def _transform_source(self, lines: Value, first: Value) -> None:
         """The squares of packed lines: [square][tile][channel], from tile ``first`` on."""
@@ -198,6 +140,72 @@ class Winograd:
         for lanes in dict.fromkeys(p.lanes for p in pieces):
             same = [p for p in pieces if p.lanes == lanes]
             yield same[0], offsets(same)
+
+
+class Winograd(Squares):
+    """Emits the units of one plan."""
+
+    def emit(self, begin: Value, end: Value) -> None:
+        """Units [begin, end)."""
+        b, plan = self.b, self.plan
+        with b.loop(begin, end, carried=[i64(-1)]) as loop:
+            both, chunk = divide(b, loop.index, plan.chunks)
+            self.group, part = divide(b, both, plan.panel_groups)
+            self.first, self.last = share(b, plan.panel_count, plan.panel_groups, part)
+            with b.when(b.icmp("ne", both, loop.carried[0])):
+                self._transform_filters()
+            low, high = share(b, plan.blocks, plan.chunks, chunk)
+            with b.loop(low, high) as block:
+                self._block(block.index)
+            loop.carry(both)
+
+    # -- filters --------------------------------------------------------------------------
+    def _transform_filters(self) -> None:
+        """All filters of the unit: [panel][square][channel][column]."""
+        b, plan, view, channels = self.b, self.plan, self.dense.filters, self.dense.channels
+        for panel in plan.panels:
+            start, stop = self._panels(panel)
+            with b.loop(start, stop) as loop:
+                at = b.add(b.mul(loop.index, i64(plan.panel_columns * view.strides[0])),
+                           b.mul(self.group, i64(view.group)))
+                source = b.gep(self.type, self.filters, b.add(at, i64(view.offset)))
+                pack_filters(b, self.type, source, view.strides, (channels, 1, 3, 3),
+                             panel.columns, self.packed, panel.width, plan.lanes)
+                own = self._at(self.u, (b.sub(loop.index, self.first), plan.panel_elements))
+                with b.loop(i64(0), i64(channels), nonempty=True) as channel:
+                    here = self._at(self.packed, (channel.index, panel.width))
+                    there = self._at(own, (channel.index, panel.width))
+                    for piece in panel.pieces:
+                        step = channels * panel.width
+                        square = [
+                            [self._load(here, (i * 3 + j) * step + piece.offset, piece.lanes)
+                             for j in range(3)] for i in range(3)
+                        ]
+                        self._store_square(transformed(b, FILTERS, square),
+                                           b.gep(self.type, there, i64(piece.offset)), step)
+
+    # -- blocks ---------------------------------------------------------------------------
+    def _block(self, index: Value) -> None:
+        b, plan = self.b, self.plan
+        images, down = divide(b, index, plan.line_blocks)
+        n, n_end = block_images(b, self.dense, plan.image_blocks, images)
+        y, y_end = share(b, plan.down, plan.line_blocks, down)
+        lines = b.sub(y_end, y)
+        with b.loop(n, n_end) as image:
+            box = Box(image.index, self.group, i64(0), b.mul(y, i64(SIDE)),
+                      b.mul(y_end, i64(SIDE)), i64(0), i64(plan.across * SIDE))
+            pack_source(b, plan.padded, plan.layout, self.type, self.source, self.packed, box,
+                        plan.lanes)
+            first = b.mul(b.mul(b.sub(image.index, n), lines), i64(plan.across))
+            self._transform_source(lines, first)
+        count = b.mul(b.mul(b.sub(n_end, n), lines), i64(plan.across))
+        for panel in plan.panels:
+            start, stop = self._panels(panel)
+            with b.loop(start, stop) as loop:
+                self._multiply(panel, loop.index, count)
+                with b.loop(n, n_end) as image:
+                    first = b.mul(b.mul(b.sub(image.index, n), lines), i64(plan.across))
+                    self._results(panel, loop.index, image.index, y, lines, first)
 
     def _multiply(self, panel: Panel, index: Value, count: Value) -> None:
         """For each element of a square, tiles times channels times columns."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agnesi.codegen.conv.dense import Dense
-from agnesi.codegen.conv.plan import Machine, panels_of, whole_lines
-from agnesi.codegen.conv.source import Layout, packed_layout
-from agnesi.codegen.gemm.tiling import Panel
+from agnesi.codegen.conv.dense import Dense, Span
+from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
+from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
+from agnesi.codegen.gemm.tiling import Panel, Rows
+from agnesi.core.dims import Size
 
 SIDE = 2  # of a square of the result
 ALPHA = SIDE + 2  # of the square of the source that it needs
@@ -16,6 +17,7 @@ _UNITS = 16
 _VECTORS = 2  # in a panel
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
+_ALONE = 0.25  # share of the time that few units may cost on several threads
 _ROOM = 2 << 20  # bytes of scratch that are no trouble
 
 
@@ -53,8 +55,9 @@ class WinogradPlan:
         return self.dense.groups * self.panel_groups * self.chunks
 
     @property
-    def blocks(self) -> int:
-        return self.image_blocks * self.line_blocks
+    def blocks(self) -> Size:
+        """Blocks of the batch as the code has it."""
+        return image_blocks(self.dense, self.image_blocks) * self.line_blocks
 
     @property
     def panel_count(self) -> int:
@@ -128,9 +131,9 @@ class WinogradPlan:
         total += dense.groups * dense.channels * vectors * _FILTER * scale
         filters, source, sums, _ = self.areas
         near = filters + source + sums <= l2
-        units = dense.groups * self.panel_groups
-        passes = units * self.blocks * (filters + source * self.panel_count / self.panel_groups)
-        return total + passes / (_NEAR if near else _FAR)
+        passes = dense.groups * self.panel_groups * self.image_blocks * self.line_blocks
+        read = passes * (filters + source * self.panel_count / self.panel_groups)
+        return total + read / (_NEAR if near else _FAR)
 
     @property
     def vectors(self) -> int:
@@ -159,7 +162,78 @@ def _row_cycles(rows: int, vectors: int) -> float:
     return max(5.0, rows * vectors * 1.04, (rows + vectors) * 0.6)
 
 
-def plan_winograd(dense: Dense, type_: str, machine: Machine) -> WinogradPlan | None:
+@dataclass(frozen=True)
+class WinogradWeightPlan(WinogradPlan):
+    """The gradient to the filters: ``rows`` are channels of the image, and units have all blocks.
+
+    The cotangent stands in the place of the filters.
+    """
+
+    @property
+    def channels(self) -> Rows:
+        """The channels of the image in register tiles."""
+        return Rows.at_most(self.dense.channels, self.rows)
+
+    @property
+    def pitch(self) -> int:
+        """Columns of a unit, padded."""
+        return -(-self.panel_count // self.panel_groups) * self.width
+
+    @property
+    def cotangent(self) -> Dense:
+        """The cotangent as the source of a convolution of one tap, zero behind its end."""
+        d, h, w = self.dense.spans
+        view = self.dense.filters
+        spans = (Span(1, d.count, 1, 0, 1, 1), Span(self.down * SIDE, h.count, 1, 0, 1, 1),
+                 Span(self.across * SIDE, w.count, 1, 0, 1, 1))
+        return replace(self.dense, channels=self.dense.outputs, spans=spans, source=view)
+
+    @property
+    def cotangent_layout(self) -> Layout:
+        """How packed lines of it lie."""
+        lines = -(-self.down // self.line_blocks) * SIDE
+        return packed_layout(self.cotangent, lines, self.across * SIDE, self.itemsize)
+
+    @property
+    def areas(self) -> tuple[int, int, int, int]:
+        """Bytes of scratch: sums, image and cotangent in the other basis, and packed lines."""
+        squares = ALPHA * ALPHA * self.tiles
+        sizes = (ALPHA * ALPHA * self.dense.channels * self.pitch, squares * self.channel_pitch,
+                 squares * self.pitch, max(self.layout.plane, self.cotangent_layout.plane))
+        a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
+        return a, b, c, d
+
+    def cycles(self, l2: int) -> float:
+        """Estimated cycles with a second cache of so many bytes."""
+        dense, lanes = self.dense, self.lanes
+        squares = dense.batch * dense.groups * self.down * self.across
+        scale = self.itemsize / 4
+        vectors, channels = -(-dense.outputs // lanes), -(-dense.channels // lanes)
+        each = sum(
+            n * _row_cycles(size, self.vectors) for size, n in sizes_of(self.channels)
+        ) / dense.channels
+        pairs = ALPHA * ALPHA * dense.channels * vectors
+        total = squares * pairs * each / self.vectors
+        total += squares * channels * _SOURCE * self.panel_groups * scale
+        total += squares * vectors * _RESULT * scale * 1.5
+        sums, source, other, _ = self.areas
+        near = sums + source + other <= l2
+        blocks = dense.groups * self.image_blocks * self.line_blocks
+        total += blocks * pairs * (3.0 if near else 6.0) * scale
+        read = blocks * self.panel_count * source
+        total += read / (_NEAR if near else _FAR) + dense.groups * pairs * 4
+        return total * (1 + _ALONE / (dense.groups * self.panel_groups))
+
+
+def plan_winograd_weight(dense: Dense, type_: str,
+                         machine: Machine) -> WinogradWeightPlan | None:
+    """A plan, where there is one; it takes the sums of blocks in the order of images."""
+    plan = plan_winograd(dense, type_, machine, WinogradWeightPlan)
+    return plan if isinstance(plan, WinogradWeightPlan) else None
+
+
+def plan_winograd(dense: Dense, type_: str, machine: Machine,
+                  kind: type[WinogradPlan] = WinogradPlan) -> WinogradPlan | None:
     """A plan, where there are 3 x 3 taps side by side and channels enough for vectors."""
     d, h, w = dense.spans
     plane = d.taps == d.count == 1 and d.inside
@@ -171,12 +245,14 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine) -> WinogradPlan | 
     vectors = min(_VECTORS, -(-dense.outputs // machine.lanes))
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
     most = min(14, (machine.registers - 1 - vectors) // vectors)
-    plan = WinogradPlan(dense, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1)
+    plan = kind(dense, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1)
     plan = min(_cuts(plan, most), key=lambda p: (p.scratch > _ROOM, p.cycles(machine.l2)))
     if plan.scratch > 2 * _ROOM:
         return None
+    if kind is WinogradWeightPlan:
+        return plan
     wanted = -(-_UNITS // (dense.groups * plan.panel_groups)) if dense.work >= 1 << 19 else 1
-    return replace(plan, chunks=min(wanted, plan.blocks))
+    return replace(plan, chunks=min(wanted, plan.image_blocks * plan.line_blocks))
 
 
 def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
