@@ -31,6 +31,10 @@ PLAIN = [
 ]
 number = st.integers(0, 7)
 plain = st.tuples(st.just("plain"), st.integers(0, len(PLAIN) - 1), number, number)
+#: Changes a tensor from outside in place, or draws random numbers.
+effect = st.tuples(st.just("effect"), st.booleans(), number)
+#: What effects change, made anew for every run.
+KEPT: dict[str, Any] = {}
 
 
 def blocks(inner: Any) -> Any:
@@ -43,8 +47,12 @@ def blocks(inner: Any) -> Any:
     )
 
 
-statement = st.recursive(plain, lambda inner: st.one_of(plain, blocks(inner)), max_leaves=7)
-programs = st.lists(statement, min_size=2, max_size=5)
+def programs_of(simple: Any) -> Any:
+    nested = st.recursive(simple, lambda inner: st.one_of(simple, blocks(inner)), max_leaves=7)
+    return st.lists(nested, min_size=2, max_size=5)
+
+
+programs = programs_of(plain)
 
 
 def run(program: Any, values: list[Any]) -> list[Any]:
@@ -57,6 +65,14 @@ def run(program: Any, values: list[Any]) -> list[Any]:
 
 def _plain(values: list[Any], which: int, i: int, j: int) -> list[Any]:
     return [PLAIN[which](values[i % len(values)], values[j % len(values)])]
+
+
+def _effect(values: list[Any], random: bool, i: int) -> list[Any]:
+    if random:
+        return [values[i % len(values)] * ag.random.uniform(N, dtype="float64")]
+    KEPT["sum"].add_(ag.tanh(values[i % len(values)]))
+    KEPT["last"][1:] = values[i % len(values)][:-1]
+    return [KEPT["sum"] * 0.1 + KEPT["last"]]
 
 
 def _scan(values: list[Any], body: Any, length: int, carries: int, how: str) -> list[Any]:
@@ -104,9 +120,12 @@ def starts() -> list[np.ndarray]:
 def check(f: Any, optimizer: str | None = None) -> None:
     found = []
     for way in ("eager", "interpreted", "compiled"):
+        ag.manual_seed(5)
+        KEPT.update({k: ag.zeros(N, dtype="float64") for k in ("sum", "last")})
         with ag.config(compile=way != "interpreted"):
             g = f if way == "eager" else ag.jit(f, optimizer=optimizer)
-            found.append([np.asarray(v) for v in g(*map(ag.tensor, starts()))])
+            values = [np.asarray(v) for _ in range(2) for v in g(*map(ag.tensor, starts()))]
+        found.append([*values, *map(np.asarray, KEPT.values())])
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_allclose(b, a, 1e-8, 1e-9)
@@ -115,6 +134,13 @@ def check(f: Any, optimizer: str | None = None) -> None:
 @fuzz
 @given(programs, st.sampled_from([None, None, "fast_compile", "None"]))
 def test_values(program, optimizer):
+    check(lambda *xs: run(program, list(xs))[-4:], optimizer)
+
+
+@fuzz
+@given(programs_of(st.one_of(plain, effect, effect)), st.sampled_from([None, None, "None"]))
+def test_state(program, optimizer):
+    """Tensors that loops and branches change, and random numbers in them, as in eager code."""
     check(lambda *xs: run(program, list(xs))[-4:], optimizer)
 
 
