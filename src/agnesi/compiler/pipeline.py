@@ -64,7 +64,8 @@ class Scheduled:
         ]
         found = machine.target()
         program = fuse(
-            graph.outputs, buffers, partial(preferred, vector_bits=found.vector_bits)
+            graph.outputs, buffers, partial(preferred, vector_bits=found.vector_bits),
+            {i: t for t, i in targets if not t.contiguous and _dense(t.shape, t.strides)},
         )
         self.layout = lay_out(
             program, [(t, program.outputs[i]) for t, i in targets],
@@ -114,6 +115,16 @@ def _work(kernels: Sequence[Kernel]) -> Any:
         for block in kernel.blocks():
             work += turns * _work(block.kernels)
     return work
+
+
+def _dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether an array has its elements side by side, whatever the order of its axes."""
+    step = 1
+    for stride, n in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
 
 
 def _leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
@@ -229,7 +240,9 @@ class Bound:
         self.native = entry.bind(self.code, spec, slow=_unfit, **common)
         self.direct = None
         apart = self._apart(written, arguments, arrays)
-        whole = not apart or all(a.flags.c_contiguous for a in arrays)
+        whole = not apart or all(
+            _dense(a.shape, [s // a.itemsize for s in a.strides]) for a in arrays
+        )
         if slow is not None and not recipe.reused and whole:
             self.direct = entry.bind(
                 self.code, spec, slow=slow, guards=guards, apart=apart, **common

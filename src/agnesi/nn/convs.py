@@ -29,8 +29,13 @@ class _Conv(Module):
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.groups, self.algorithm = groups, algorithm
         channels = self._channels(in_channels, out_channels)
-        self.weight = weights((*channels, *self.kernel_size), dtype)
+        self.weight = weights((*channels, *self.kernel_size), dtype, self._order())
         self.bias = bias_for(self.weight, out_channels) if bias else None
+
+    def _order(self) -> tuple[int, ...]:
+        """How the filters lie in memory: the axes from the outermost to the innermost."""
+        space = tuple(range(2, 2 + self.rank))
+        return (0, 1, *space) if self.groups > 1 else (*space, 1, 0)
 
     def _channels(self, before: int, after: int) -> tuple[int, int]:
         """The first two sizes of the filters."""
@@ -131,6 +136,10 @@ class _ConvTranspose(_Conv):
             groups=groups, bias=bias, dtype=dtype, algorithm=algorithm,
         )
         self.output_padding = output_padding
+
+    def _order(self) -> tuple[int, ...]:
+        space = tuple(range(2, 2 + self.rank))
+        return (0, 1, *space) if self.groups > 1 else (*space, 0, 1)
 
     def _channels(self, before: int, after: int) -> tuple[int, int]:
         return before, after // self.groups

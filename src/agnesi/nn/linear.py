@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.tensor import Tensor
+import numpy as np
+
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.module import Module
-from agnesi.ops.creation import empty
+from agnesi.ops.creation import empty, float_dtype
 from agnesi.ops.linear import linear
 
 
-def weights(shape: tuple[int, ...], dtype: Any) -> Tensor:
-    """A weight with PyTorch's default initial values."""
-    weight = empty(shape, dtype=dtype)
+def weights(shape: tuple[int, ...], dtype: Any, order: tuple[int, ...] | None = None) -> Tensor:
+    """A weight with PyTorch's default initial values.
+
+    ``order`` gives the axes from the outermost to the innermost in memory, for those who read it
+    in this order; users see the shape alone.
+    """
+    if order is None:
+        weight = empty(shape, dtype=dtype)
+    else:
+        memory = np.empty([shape[axis] for axis in order], float_dtype(dtype))
+        weight = wrap(memory.transpose(np.argsort(order)))
     weight.requires_grad = True
     return init.kaiming_uniform_(weight, math.sqrt(5))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,14 @@ from agnesi.schedule.points import axes_of, in_turns, point, point_in
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
-         prefers: Prefers | None = None) -> Program:
+         prefers: Prefers | None = None,
+         replaced: Mapping[int, Buffer] | None = None) -> Program:
     """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id.
 
-    ``prefers`` tells what convolutions cost with which orders of axes in memory.
+    ``prefers`` tells what convolutions cost with which orders of axes in memory; ``replaced``
+    which outputs, by number, are to lie like the buffers that they replace.
     """
-    return _Fuser(outputs, leaves, prefers).program
+    return _Fuser(outputs, leaves, prefers, replaced or {}).program
 
 
 #: Parts of one value that a nest fills together, at most.
@@ -49,7 +51,7 @@ _TOGETHER = 8
 
 class _Fuser:
     def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
-                 prefers: Prefers | None) -> None:
+                 prefers: Prefers | None, replaced: Mapping[int, Buffer]) -> None:
         self.program = Program()
         self.program.leaves = leaves
         order = toposort(outputs)
@@ -60,7 +62,7 @@ class _Fuser:
         self._reads: dict[Any, Read] = {}
         self._waits: dict[Buffer, None] = {}
         self.program.buffers = list(leaves.values())
-        self._claim_outputs(outputs)
+        self._claim_outputs(outputs, replaced)
         self._continue_bases(order)
         self._note_checks(order)
         for cluster in self._ordered(order):
@@ -72,14 +74,15 @@ class _Fuser:
         self._copy_outputs(outputs)
 
     # -- results --------------------------------------------------------------------------
-    def _claim_outputs(self, outputs: Sequence[Node]) -> None:
+    def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
         """Let a result be written where it is to end up; a second result of a value is a copy."""
         self.taken: dict[int, Buffer] = {}
-        for node in outputs:
+        for i, node in enumerate(outputs):
             base = flat_source(node)
             if base.op is None or id(base) in self.taken:
                 continue
-            self.taken[id(base)] = self._new(base, "output")
+            strides = replaced[i].strides if i in replaced and base is node else None
+            self.taken[id(base)] = self._new(base, "output", strides)
 
     def _copy_outputs(self, outputs: Sequence[Node]) -> None:
         used: set[int] = set()
@@ -117,8 +120,7 @@ class _Fuser:
             if uses[id(base)] == 1 and id(base) in self.plan.root and id(base) not in self.taken:
                 self._continued[id(base)] = node
 
-    def _new(self, node: Node, role: str) -> Buffer:
-        strides = None
+    def _new(self, node: Node, role: str, strides: tuple[int, ...] | None = None) -> Buffer:
         if role == "temporary" and id(node) in self.orders:
             strides = strides_in(self.orders[id(node)], node.shape)
         buffer = Buffer(node.shape, node.dtype, role, node=node, strides=strides)

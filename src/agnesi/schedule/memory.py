@@ -143,7 +143,8 @@ def _spot(buffer: Buffer) -> tuple[int, int]:
 def _copy(state: Buffer, result: Buffer) -> Kernel:
     axes = tuple(Axis(d, n) for d, n in enumerate(state.shape))
     at = tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
-    value = load(result, result.dtype.name, ravel(at, state.shape))
+    place = result.place(at) if result.shape == state.shape else ravel(at, state.shape)
+    value = load(result, result.dtype.name, place)
     return Nest([], axes, [Store(state, state.place(at), value)])
 
 
@@ -184,7 +185,7 @@ def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buf
     They also come behind checks, where these do not wait for them: who is stopped keeps his state.
     """
     writers = dependence.writers.get(result, [])
-    if not writers or not state.contiguous:
+    if not writers or not (state.contiguous or state.strides == result.strides):
         return False
     writer, *later = writers
     if not overwrites_safely(kernels[writer], state, result) and (

@@ -175,6 +175,8 @@ class Plan:
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
         self._uses = Counter(id(i) for node in order for i in node.inputs)
+        #: What reductions read.
+        self._summed = {id(n.inputs[0]) for n in order if n.op and n.op.reduction(*n.inputs)}
         for node in reversed(order):
             if node.op is not None:
                 self._visit(node)
@@ -277,7 +279,7 @@ class Plan:
             return True
         if len(users) < 2 or is_movement(node) or self._is_cheap(node):
             return False
-        return not self._merge(users)
+        return not (self._merge(users) or self._is_light(node))
 
     def _finishes(self, node: Node, steps: int = 4) -> bool:
         """Whether a product, which needs memory anyway, can be stored as this value instead."""
@@ -292,7 +294,7 @@ class Plan:
         read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
         if node.op.name not in _CHEAP:
             return False
-        return all(source(i).op is None for i in read) or self._is_light(node)
+        return all(source(i).op is None for i in read)
 
     def _is_light(self, node: Node) -> bool:
         """Whether computing a value again takes a few steps from one that is kept anyway."""
@@ -314,7 +316,9 @@ class Plan:
 
     def _is_kept(self, node: Node) -> bool:
         """Whether a value gets memory however its users are arranged."""
-        return not lowerable(node) or (is_product(node) and self._uses[id(node)] > 1)
+        if not lowerable(node):
+            return True
+        return self._uses[id(node)] > 1 and (is_product(node) or id(node) in self._summed)
 
     def _claim(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""
