@@ -39,14 +39,17 @@ def test_t13_switch_evaluates_both_sides_and_ifelse_one():
     x = T.dvector("x")
     bad = ag.ensure(x, (x > 10).all(), "the branch not taken ran")
     chosen = ag.function([x], T.ifelse(x.sum() > 0, x * 2, bad))
-    switched = ag.function([x], T.where(x.sum() > 0, x * 2, bad))
+    switched = ag.function([x], T.switch(x.sum() > 0, x * 2, bad))
     np.testing.assert_array_equal(chosen([1.0, 2.0]), [2, 4])
     with pytest.raises(ValueError, match="the branch not taken ran"):
         chosen([-1.0, -2.0])
     with pytest.raises(ValueError, match="the branch not taken ran"):
         switched([1.0, 2.0])
-    select = ag.function([x], T.where(x > 0, x, -x))
-    np.testing.assert_array_equal(select([1.0, -2.0]), np.where([True, False], [1, -2], [-1, 2]))
+    i = T.lvector("i")
+    select = ag.function([x, i], [T.switch(x > 0, x, -x), T.switch(i, x, 0)])
+    a, b = select([1.0, -2.0], [0, 2])
+    np.testing.assert_array_equal(a, np.where([True, False], [1, -2], [-1, 2]))
+    np.testing.assert_array_equal(b, np.where([0, 2], [1, -2], 0))
 
 
 @pytest.mark.parametrize("write", ["ifelse", "cond"])

@@ -27,6 +27,7 @@ from agnesi.api.loops import map as map
 from agnesi.api.loops import while_loop as while_loop
 from agnesi.api.taps import ifelse as ifelse
 from agnesi.api.taps import scan as scan
+from agnesi.api.taps import switch as switch
 from agnesi.api.taps import until as until
 from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop

@@ -1,4 +1,4 @@
-"""Loops as Theano writes them: sequences and outputs with taps, updates, ``until``, ``ifelse``."""
+"""Control as Theano writes it: ``scan`` with taps and updates, ``until``, ``ifelse`` and so on."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import not_equal
 from agnesi.ops.convert import as_tensor
+from agnesi.ops.select import where
 from agnesi.ops.slices import flip
 
 
@@ -267,6 +268,26 @@ def _size(x: Tensor) -> Any:
             )
         )
     return ValueDim(node)
+
+
+def switch(condition: Any, then: Any, otherwise: Any) -> Tensor:
+    """Elements of one or the other operand, both of which are computed: :func:`where`.
+
+    Parameters
+    ----------
+    condition : array_like
+        True, or not zero, where elements of ``then`` are taken.
+    then, otherwise : array_like
+
+    Examples
+    --------
+    >>> from agnesi import symbolic as T
+    >>> x = T.fvector("x")
+    >>> T.switch(x > 0, x, 0).eval({x: [-1.0, 2.0]})
+    array([0., 2.], dtype=float32)
+    """
+    chosen = as_tensor(condition)
+    return where(chosen if chosen.dtype.kind == "b" else not_equal(chosen, 0), then, otherwise)
 
 
 def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:

@@ -1,6 +1,6 @@
 """Random programs with loops and branches in each other mean the same in every way to run them.
 
-``AGNESI_FUZZ=1000 pytest tests/compiler/test_loops_fuzz.py`` tries that many programs per test.
+``AGNESI_FUZZ=1000 pytest tests/compiler/test_loops_nested.py`` tries that many programs per test.
 """
 
 from __future__ import annotations
