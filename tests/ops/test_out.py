@@ -32,6 +32,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "conv_transpose": (IMAGE, IMAGE[:, :, :2, :2]), "cross_entropy": (SQUARE, INTEGERS[0]),
     "dimshuffle": (SQUARE, 1, "x", 0), "dstack": ([SQUARE, OTHER],),
     "einsum": ("ij,jk", SQUARE, OTHER), "empty": ((2, 3),),
+    "embedding": (INTEGERS, SQUARE), "scaled_dot_product_attention": (SQUARE, SQUARE, SQUARE),
     "ensure": (SQUARE, MASK | ~MASK), "expand": (VECTOR, 2, 3), "eye": (3,),
     "full": ((2, 3), 7.0), "full_like": (SQUARE, 7.0), "gather": (SQUARE, 0, INTEGERS),
     "hstack": ([SQUARE, OTHER],), "inc_subtensor": (SQUARE[1:], 1.0),

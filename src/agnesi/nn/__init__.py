@@ -10,6 +10,8 @@ from agnesi.nn.convs import Conv3d as Conv3d
 from agnesi.nn.convs import ConvTranspose1d as ConvTranspose1d
 from agnesi.nn.convs import ConvTranspose2d as ConvTranspose2d
 from agnesi.nn.convs import ConvTranspose3d as ConvTranspose3d
+from agnesi.nn.embedding import Embedding as Embedding
+from agnesi.nn.embedding import EmbeddingBag as EmbeddingBag
 from agnesi.nn.layers import CrossEntropyLoss as CrossEntropyLoss
 from agnesi.nn.layers import Dropout as Dropout
 from agnesi.nn.layers import Flatten as Flatten
@@ -18,7 +20,6 @@ from agnesi.nn.layers import ReLU as ReLU
 from agnesi.nn.layers import Sequential as Sequential
 from agnesi.nn.layers import Sigmoid as Sigmoid
 from agnesi.nn.layers import Tanh as Tanh
-from agnesi.nn.linear import Embedding as Embedding
 from agnesi.nn.linear import Linear as Linear
 from agnesi.nn.module import Module as Module
 from agnesi.nn.norms import BatchNorm1d as BatchNorm1d
@@ -28,6 +29,9 @@ from agnesi.nn.norms import GroupNorm as GroupNorm
 from agnesi.nn.norms import InstanceNorm2d as InstanceNorm2d
 from agnesi.nn.norms import LayerNorm as LayerNorm
 from agnesi.nn.norms import LocalResponseNorm as LocalResponseNorm
+from agnesi.nn.pairs import Bilinear as Bilinear
+from agnesi.nn.pairs import CosineSimilarity as CosineSimilarity
+from agnesi.nn.pairs import PairwiseDistance as PairwiseDistance
 from agnesi.nn.pools import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from agnesi.nn.pools import AdaptiveMaxPool2d as AdaptiveMaxPool2d
 from agnesi.nn.pools import AvgPool1d as AvgPool1d

@@ -13,6 +13,7 @@ from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d
 from agnesi.ops.convert import as_tensor
+from agnesi.ops.embedding import embedding as embedding
 from agnesi.ops.explog import sigmoid as sigmoid
 from agnesi.ops.explog import softplus as softplus
 from agnesi.ops.gates import lstm as lstm

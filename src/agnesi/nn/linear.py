@@ -1,4 +1,4 @@
-"""Layers of weights: Linear, Embedding; the first values of weights."""
+"""Layers of weights: Linear; the first values of weights."""
 
 from __future__ import annotations
 
@@ -76,33 +76,3 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}" + (", bias=False" * (self.bias is None))
-
-
-class Embedding(Module):
-    """A learned vector for each of a number of things.
-
-    Parameters
-    ----------
-    num_embeddings, embedding_dim : int
-        How many vectors, and their length.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> from agnesi import nn
-    >>> nn.Embedding(10, 4)(ag.tensor([[1, 2, 3]])).shape
-    (1, 3, 4)
-    """
-
-    def __init__(self, num_embeddings: int, embedding_dim: int, *, dtype: Any = None) -> None:
-        self.weight = empty((num_embeddings, embedding_dim), dtype=dtype)
-        self.weight.requires_grad = True
-        init.normal_(self.weight)
-
-    def forward(self, indices: Tensor) -> Tensor:
-        return self.weight[indices]
-
-    def extra_repr(self) -> str:
-        return ", ".join(map(str, self.weight.shape))

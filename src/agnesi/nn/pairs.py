@@ -1,0 +1,120 @@
+"""Layers on pairs of vectors: how alike, how far apart, and what they make together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.tensor import Tensor
+from agnesi.nn import init
+from agnesi.nn.module import Module
+from agnesi.ops.arith import add, divide, multiply, subtract
+from agnesi.ops.creation import empty
+from agnesi.ops.einsum import einsum
+from agnesi.ops.reduce import norm, sum
+from agnesi.ops.select import maximum
+
+
+class CosineSimilarity(Module):
+    """Cosine of the angle between vectors.
+
+    Parameters
+    ----------
+    dim : int
+        The axis that holds the vectors.
+    eps : float
+        The least product of lengths to divide by.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CosineSimilarity()(ag.tensor([[1.0, 0.0]]), ag.tensor([[1.0, 1.0]]))
+    tensor([0.70710677])
+    """
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        lengths = multiply(norm(x1, axis=self.dim), norm(x2, axis=self.dim))
+        return divide(sum(multiply(x1, x2), self.dim), maximum(lengths, self.eps))
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class PairwiseDistance(Module):
+    """Distance between vectors along the last axis, by the norm of degree ``p``.
+
+    Parameters
+    ----------
+    p : float
+        The degree.
+    eps : float
+        Added to each difference.
+    keepdim : bool
+        Whether the last axis stays, with size 1.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.PairwiseDistance(eps=0.0)(ag.zeros((1, 2)), ag.tensor([[3.0, 4.0]]))
+    tensor([5.])
+    """
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        self.p, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return norm(add(subtract(x1, x2), self.eps), self.p, -1, keepdims=self.keepdim)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class Bilinear(Module):
+    """``x1 @ weight[k] @ x2 + bias[k]`` for every output k.
+
+    Parameters
+    ----------
+    in1_features, in2_features, out_features : int
+        Sizes of the last axes of both inputs and of the output.
+    bias : bool
+        Whether to add a bias.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight : Tensor
+        Of shape (out_features, in1_features, in2_features).
+    bias : Tensor or None
+        Of shape (out_features,).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Bilinear(2, 3, 4)(ag.ones((5, 2)), ag.ones((5, 3))).shape
+    (5, 4)
+    """
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+                 *, dtype: Any = None) -> None:
+        bound = 1 / math.sqrt(in1_features)
+        shape = (out_features, in1_features, in2_features)
+        self.weight = _uniform(shape, bound, dtype)
+        self.bias = _uniform((out_features,), bound, dtype) if bias else None
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        y = einsum("...i,kij,...j->...k", x1, self.weight, x2)
+        return y if self.bias is None else add(y, self.bias)
+
+    def extra_repr(self) -> str:
+        outputs, first, second = self.weight.shape
+        return f"{first}, {second}, {outputs}" + ", bias=False" * (self.bias is None)
+
+
+def _uniform(shape: tuple[int, ...], bound: float, dtype: Any) -> Tensor:
+    weight = empty(shape, dtype=dtype)
+    weight.requires_grad = True
+    return init.uniform_(weight, -bound, bound)
