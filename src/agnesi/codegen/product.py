@@ -17,7 +17,8 @@ from agnesi.core.loops import Affine, load
 _LONG = 40
 
 
-def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int) -> GemmPlan:
+def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int,
+                 hasty: bool = False) -> GemmPlan:
     """How the product is cut into tiles and work units."""
     batch, m, n, k = map(guess, product.sizes)
     _, i, j = product.axes
@@ -33,7 +34,8 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
         steps=() if is_static((*steps[0], *steps[1])) else steps,
     )
     long = cost([s.value for s in product.body]) > _LONG
-    return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long)
+    return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long,
+                hasty=hasty)
 
 
 def _steps(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:

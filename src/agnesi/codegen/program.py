@@ -122,7 +122,7 @@ class _Program:
         spare: Any = 0
         if isinstance(kernel, Product):
             cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
-                               l2=machine.l2, l3=machine.l3)
+                               l2=machine.l2, l3=machine.l3, hasty=machine.hasty)
             spare = _work(kernel) - _PARALLEL_WORK
             units = cut.units
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)

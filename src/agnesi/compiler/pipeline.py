@@ -93,7 +93,7 @@ class Scheduled:
             [places[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
             [np.ascontiguousarray(constant_value(b.node))  # type: ignore[arg-type]
              for b in table if b.role == "constant"],
-            made, reused, guess(arena), self._is_long(),
+            made, reused, guess(arena), self._is_long(), optimize=0 if hasty else 1,
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
         )
 
@@ -217,7 +217,7 @@ class Bound:
         from agnesi.runtime import entry, machine
         from agnesi.runtime.callbacks import Callbacks
 
-        self.code = machine.load(recipe.text)
+        self.code = machine.load(recipe.text, optimize=recipe.optimize)
         clock.mark("machine code")
         back = Callbacks(recipe.callbacks) if recipe.callbacks else None
         self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]

@@ -33,6 +33,8 @@ class Recipe:
         Whether a call is worth releasing the interpreter lock.
     failures : list of tuple
         What the code's checks say (see ``failures.Failure``).
+    optimize : int
+        Level of the text's compilation (see ``runtime.machine.load``).
     callbacks : list
         Functions that the body calls in Python; a recipe with any is not kept on disk.
     """
@@ -45,6 +47,7 @@ class Recipe:
     arena_bytes: int
     long: bool
     failures: list[Any] = field(default_factory=list)
+    optimize: int = 1
     callbacks: list[Any] = field(default_factory=list)
 
     def packed(self) -> bytes:

@@ -72,7 +72,7 @@ def compile_objects(
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
 
     def work() -> None:
-        machine = _machine(cpu, features)
+        machine = _machine(cpu, features, optimize)
         while not errors:
             try:
                 index = order.pop()  # the longest that is left
@@ -97,7 +97,7 @@ def compile_objects(
 
 def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:
     """A module after LLVM's passes, and its assembly."""
-    machine = _machine(cpu, features)
+    machine = _machine(cpu, features, optimize)
     module = optimized(text, machine, optimize)
     with _OPTIONS:
         return str(module), str(machine.emit_assembly(module))
@@ -109,8 +109,6 @@ def optimized(text: str, machine: Any, optimize: int) -> Any:
     module = _parsed(text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
-    if not optimize:
-        return module
     options = llvm.create_pipeline_tuning_options(speed_level=min(optimize, 2))
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False
@@ -121,9 +119,10 @@ def optimized(text: str, machine: Any, optimize: int) -> Any:
         manager = llvm.create_new_module_pass_manager()
         manager.add_always_inliner_pass()
         manager.add_sroa_pass()
-        manager.add_instruction_combine_pass()
-        manager.add_simplify_cfg_pass()
-    manager.run(module, builder)
+        if optimize:
+            manager.add_instruction_combine_pass()
+            manager.add_simplify_cfg_pass()
+    _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, builder)
     return module
 
 
@@ -160,24 +159,28 @@ class Loaded:
         self.symbols = {name: self._engine.get_function_address(name) for name in names}
 
 
-def _machine(cpu: str, features: str) -> Any:
-    return (
-        binding()
-        .Target.from_default_triple()
-        .create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small")
+def _machine(cpu: str, features: str, optimize: int) -> Any:
+    target = binding().Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=cpu, features=features, opt=2 if optimize else 1, reloc="pic", codemodel="small"
     )
 
 
-def _object(module: Any, machine: Any) -> bytes:
-    """Generate code outside of llvmlite's global lock.
+def _unlocked(name: str) -> Any:
+    """A function of LLVM without llvmlite's global lock, which would make threads take turns.
 
-    That lock would make threads take turns.  LLVM itself only asks that no two threads share a
-    context or a target machine, and here every thread has its own.
+    LLVM itself only asks that no two threads share a context or a target machine, and here every
+    thread has its own.
     """
+    function = getattr(binding().ffi.lib, name)
+    return getattr(function, "_cfn", function)
+
+
+def _object(module: Any, machine: Any) -> bytes:
+    """Generate code."""
     ffi = binding().ffi
-    emit = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     with ffi.OutputString() as error:
-        buffer = getattr(emit, "_cfn", emit)(machine, module, 1, error)
+        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
         if not buffer:
             raise RuntimeError(str(error))
     try:

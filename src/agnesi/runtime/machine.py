@@ -122,8 +122,8 @@ def load(text: str, *, optimize: int = 1) -> Code:
     text : str
         LLVM IR.  No address may be baked in.
     optimize : int
-        0: code generation only (it schedules, hoists and allocates registers); 1: a short clean-up
-        before it; 2: LLVM's O2 without its vectorisers.
+        0: LLVM's code generation alone, and less of it; 1: a short clean-up before it (it
+        schedules, hoists and allocates registers itself); 2: LLVM's O2 without its vectorisers.
 
     Examples
     --------

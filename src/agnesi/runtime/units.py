@@ -2,19 +2,22 @@
 
 A large internal function that needs nothing of its module but declarations, constants and units
 before it becomes a unit, named by its content: programs that have it in common compile it once.
-All else stays together in the last unit: the module itself with those functions declared only.
+Many small ones are units in groups.  All else stays together in the last unit: the module itself
+with those functions declared only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agnesi.runtime import diskcache
 
 LARGE = 6000
-"""Characters of IR from which a function is worth a unit, whose fixed cost is about 1 ms."""
+"""Characters of IR from which a function is worth a unit, whose fixed cost is about 2 ms."""
+GROUP = 24000
+"""Characters of smaller functions that are a unit together, where there are as many."""
 
 _NAME = re.compile(r"@([\w.$]+)")
 _PREFIX = "define internal "
@@ -33,33 +36,81 @@ def split(text: str) -> list[Unit]:
     others = _others(outside)
     if others is None:
         return [Unit("", text)]
-    metadata = [line for line in outside.splitlines() if line.startswith("!")]
-    units: dict[str, Unit] = {}
-    names: dict[str, str] = {}
-    declared: list[str] = []
-    rest: list[str] = []
+    cutter = _Cutter(others, [line for line in outside.splitlines() if line.startswith("!")])
+    small = [f for f in functions if not _is_large(f) and cutter.stands_alone(f)]
+    several = sum(map(len, small)) >= GROUP
     for function in functions:
-        found = _unit(function, others, names, metadata) if _is_large(function) else None
-        if found is None:
-            rest.append(function)
-            continue
-        label, unit = found
-        others[label] = _declaration(function, label).replace(f"@{label}(", f"@{unit.name}(")
-        if unit.name not in units:
-            declared.append(others[label])
-        names[label] = unit.name
-        units[unit.name] = unit
-    if not units:
+        if _is_large(function) and cutter.stands_alone(function):
+            cutter.add([function])
+    left = [f for f in functions if _label(f) not in cutter.names]
+    if several:
+        for group in _groups([f for f in left if cutter.stands_alone(f)]):
+            cutter.add(group)
+        left = [f for f in left if _label(f) not in cutter.names]
+    if not cutter.units:
         return [Unit("", text)]
-    return [
-        *units.values(),
-        Unit("", "\n".join([*declared, _renamed("".join([outside, "\n", *rest]), names)])),
-    ]
+    rest = _renamed("".join([outside, "\n", *left]), cutter.names)
+    return [*cutter.units.values(), Unit("", "\n".join([*cutter.declared, rest]))]
 
 
 def _is_large(function: str) -> bool:
     """Whether a function is worth a unit; what others call out of line always is."""
     return len(function) >= LARGE or " noinline " in function[: function.index("\n")]
+
+
+def _groups(functions: Sequence[str]) -> Iterator[list[str]]:
+    """Functions in a row that are one unit."""
+    group: list[str] = []
+    for function in functions:
+        group.append(function)
+        if sum(map(len, group)) >= GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+class _Cutter:
+    """Makes units; ``names`` are those of their functions outside, by label."""
+
+    def __init__(self, others: dict[str, str], metadata: Sequence[str]) -> None:
+        self.others = others
+        self.metadata = metadata
+        self.units: dict[str, Unit] = {}
+        self.names: dict[str, str] = {}
+        self.declared: list[str] = []
+
+    def stands_alone(self, function: str) -> bool:
+        """Whether a function needs nothing but declarations, constants, and units before it."""
+        header = function[: function.index("\n")]
+        if not header.startswith(_PREFIX) or "alwaysinline" in header:
+            return False
+        used = set(_NAME.findall(function))
+        return used - {_label(function)} <= self.others.keys()
+
+    def add(self, functions: Sequence[str]) -> None:
+        """Make functions one unit."""
+        labels = [_label(f) for f in functions]
+        used = dict.fromkeys(n for f in functions for n in _NAME.findall(f) if n not in labels)
+        lines = [self.others[name] for name in used]
+        if any(", !" in f for f in functions):
+            lines += self.metadata
+        constants = [name for name in used if not self.others[name].startswith("declare ")]
+        names = {name: f".c{i}" for i, name in enumerate(constants)}
+        names |= {name: self.names[name] for name in used if name in self.names}
+        own = {label: f"unit.{i}" if i else "unit" for i, label in enumerate(labels)}
+        bodies = ["define " + f[len(_PREFIX) :] for f in functions]
+        text = _renamed("\n".join([*lines, *bodies]), {**names, **own})
+        name = "u" + diskcache.key(text)[:24]
+        new = name not in self.units
+        self.units[name] = Unit(name, re.sub(r"@unit(?=[.(])", f"@{name}", text))
+        for function, label in zip(functions, labels, strict=True):
+            self.names[label] = own[label].replace("unit", name)
+            declaration = _declaration(function, label)
+            declaration = declaration.replace(f"@{label}(", f"@{self.names[label]}(")
+            self.others[label] = declaration
+            if new:
+                self.declared.append(declaration)
 
 
 def pack(objects: Sequence[tuple[str, bytes]]) -> bytes:
@@ -113,31 +164,6 @@ def _others(text: str) -> dict[str, str] | None:
 def _label(function: str) -> str:
     match = _NAME.search(function)
     return match[1] if match else ""
-
-
-def _unit(
-    function: str, others: Mapping[str, str], units: Mapping[str, str], metadata: Sequence[str]
-) -> tuple[str, Unit] | None:
-    """The function's label and its unit, if it can stand alone; ``units`` are those before it."""
-    label, header = _label(function), function[: function.index("\n")]
-    used = dict.fromkeys(_NAME.findall(function))
-    del used[label]
-    if (
-        not header.startswith(_PREFIX)
-        or "alwaysinline" in header
-        or not used.keys() <= others.keys()
-    ):
-        return None
-    lines = [others[name] for name in used]
-    if ", !" in function:
-        lines += metadata
-    constants = [name for name in used if not others[name].startswith("declare ")]
-    names = {name: f".c{i}" for i, name in enumerate(constants)}
-    names |= {name: units[name] for name in used if name in units}
-    body = "define " + function[len(_PREFIX) :]
-    text = _renamed("\n".join([*lines, body]), {**names, label: "unit"})
-    name = "u" + diskcache.key(text)[:24]
-    return label, Unit(name, _renamed(text, {"unit": name}))
 
 
 def _declaration(function: str, label: str) -> str:

@@ -16,7 +16,7 @@ _SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
 _WAYS = 6  # lines in one set that may be counted on
 _MANY = 1 << 20
 _FAR = 1 / 16  # cycles to read a byte from beyond the first cache
-_CODE = 0.001  # each accumulator in the code counts as this share of the run time
+CODE = 0.001  # each accumulator in the code counts as this share of the run time
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Machine:
     l1: int
     l2: int
     l3: int
+    code: float = CODE
 
     @property
     def unit(self) -> float:
@@ -100,7 +101,7 @@ def _weigh(spec: GemmSpec, machine: Machine, panels: list[Panel]) -> float:
     """Cycles, with a share on top for the amount of code."""
     cost = sum(p.count * _panel_cost(p, spec.k, machine) for p in panels)
     code = sum(rows * len(p.pieces) for p in panels for rows in p.rows.sizes)
-    return cost * (1 + _CODE * code)
+    return cost * (1 + machine.code * code)
 
 
 def _panel_cost(panel: Panel, k: int, machine: Machine) -> float:
@@ -156,7 +157,7 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
             turn = max(products, loads, 4.0) + 0.5
             cost += panel.count * (turns * turn + 10 + 1.5 * height * size)
     code = sum(r * p.pieces[0].active for p in panels for r in rows.sizes)
-    return Cut(cost * (1 + _CODE * code), tuple(panels))
+    return Cut(cost * (1 + machine.code * code), tuple(panels))
 
 
 def line_cost(size: int, strides: tuple[int, ...]) -> float:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agnesi.codegen.gemm.costs import Cut, Machine, best_dots, best_tiles, line_cost, pack_cost
+from agnesi.codegen.gemm.costs import (
+    CODE,
+    Cut,
+    Machine,
+    best_dots,
+    best_tiles,
+    line_cost,
+    pack_cost,
+)
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Piece, Rows, pieces_of
 from agnesi.core.dims import Size, is_static
@@ -19,6 +27,7 @@ _RUN_LINES = 64  # lines of B in one block of k there
 # A block of a large A in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 384, 512
 _WHOLE = 1 << 60  # a block that no k is larger than
+_HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
@@ -163,11 +172,13 @@ def plan(
     l3: int = 8 << 20,
     registers: int | None = None,
     long_epilogue: bool = False,
+    hasty: bool = False,
 ) -> GemmPlan:
     """Plan a product for a machine with these vectors, cache sizes and vector registers.
 
     ``long_epilogue`` says that the epilogue is much code (an ``exp``, say), so that it should be
-    written out once for each panel and not once for each accumulator.
+    written out once for each panel and not once for each accumulator.  ``hasty`` asks for little
+    code in any case.
 
     Examples
     --------
@@ -182,7 +193,7 @@ def plan(
     if registers is None:
         registers = 32 if vector_bits == 512 else 16
     lanes = max(1, vector_bits // (8 * spec.itemsize))
-    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3)
+    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, _HASTE if hasty else CODE)
     if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
         return _stream_plan(spec, swapped, machine)
     if not is_static(spec.sizes[2:3]):
@@ -192,7 +203,7 @@ def plan(
         if not is_static(spec.sizes[1:2]):
             raise UnknownSizeError("both sizes of a product's result change from call to call")
         spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
-    cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue)
+    cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or hasty)
     dots = _dot_plan(spec, swapped, machine)
     return dots[1] if dots is not None and dots[0] < cost else tiles
 
