@@ -76,7 +76,18 @@ class Remaker:
             if b.role == "temporary" and len(ks) == 1 and b not in fixed
             and self._repeats(ks[0], b)
         }
+        self.plain = [Turn(k, None, {b: (b, 0) for b in reads}, [(b, 0) for b in writes])
+                      for k, (reads, writes) in enumerate(self.touches)]
+        self.readers: dict[Buffer, list[int]] = {b: [] for b in self.writer}
+        for k, (reads, _) in enumerate(self.touches):
+            for b in reads:
+                if b in self.readers:
+                    self.readers[b].append(k)
         self.costs = {b: _cost(kernels[k], b) for b, k in self.writer.items()}
+        self._bytes = {
+            b: rounded(b.nbytes) for touched in self.touches for bs in touched for b in bs
+            if b.role == "temporary"
+        }
         self._known: dict[Buffer, list[Buffer]] = {}
         self._handed: dict[tuple[int, Buffer], list[Buffer]] = {}
 
@@ -92,9 +103,16 @@ class Remaker:
         """The order with the present splits; None where a value cannot be computed again."""
         result: list[Turn] = []
         made: set[Version] = set()
-        for k, (reads, writes) in enumerate(self.touches):
-            turn = Turn(k, None, {b: self._version(b, k) for b in reads}, [(b, 0) for b in writes])
-            for version in turn.reads.values():
+        changed = {
+            k for b, splits in self.splits.items() for k in self.readers[b] if k >= splits[0]
+        }
+        for k, plain in enumerate(self.plain):
+            if k not in changed:
+                result.append(plain)
+                continue
+            reads = {b: self._version(b, k) for b in plain.reads}
+            turn = Turn(k, None, reads, plain.writes)
+            for version in reads.values():
                 if not self._remake(version, k, made, result):
                     return None
             result.append(turn)
@@ -148,12 +166,13 @@ class Remaker:
         """Bytes of temporaries during each turn."""
         changes = [0] * (len(turns) + 1)
         for version, places in lives.items():
-            size = rounded(version[0].nbytes)
+            size = self._bytes[version[0]]
             changes[places[0]] += size
             changes[places[-1] + 1] -= size
         for t, turn in enumerate(turns):
-            changes[t] -= self._taken_over(t, turn, lives)
-            changes[t + 1] += self._taken_over(t, turn, lives)
+            taken = self._taken_over(t, turn, lives)
+            changes[t] -= taken
+            changes[t + 1] += taken
         alive, result = 0, []
         for change in changes[:-1]:
             alive += change
@@ -163,6 +182,8 @@ class Remaker:
     def _taken_over(self, t: int, turn: Turn, lives: Mapping[Version, list[int]]) -> int:
         """Bytes that a turn writes over what it reads for the last time."""
         total = 0
+        if not any(v in lives and lives[v][-1] == t for v in turn.reads.values()):
+            return total
         gone: set[Version] = set()
         for new in turn.writes:
             if new[0].role != "temporary" or lives[new][0] != t:
@@ -194,11 +215,12 @@ class Remaker:
         while True:
             lives = self.lives(turns)
             profile = self.profile(turns, lives)
-            if max(profile, default=0) <= goal:
-                return max(profile, default=0)
+            most = max(profile, default=0)
+            if most <= max(goal, 0):
+                return most
             better = self._step(turns, lives, profile, goal)
             if better is None:
-                return max(profile)
+                return most
             turns = better
 
     def _step(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
