@@ -62,7 +62,7 @@ class Function(Direct, Inspectable):
     """A compiled function of arrays; made by :func:`agnesi.function`.
 
     Calling it with arrays (positional, or by the inputs' names) returns NumPy arrays.  Machine
-    code is made at the first call with new sizes.
+    code is made at the first call, and again where sizes change: then for all sizes if that goes.
     """
 
     def __init__(self, inputs: Sequence[In], outputs: Any, updates: Mapping[Tensor, Tensor],

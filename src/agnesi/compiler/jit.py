@@ -236,6 +236,11 @@ def jit(
     running statistics) are found; assigning to them inside changes them as in eager code.  Python
     floats are run-time values; other Python values are static: a new value is a new version.
 
+    A leading size that changes from call to call (a batch, a length) is a run-time value of the
+    second version, which then serves all sizes; other sizes are from the third version on.  Where
+    the function needs the number (``range(x.shape[0])``, ``if len(x) > 3``), and for sizes 0 and
+    1, there are versions for single sizes.  ``explain()`` tells which there are, and why.
+
     Parameters
     ----------
     function : callable
