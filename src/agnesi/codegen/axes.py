@@ -85,6 +85,10 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
     """The axis of the nest for the lanes, or None where reductions should have them instead."""
     # A store of fewer axes happens once, outside of the loops that it does not depend on.
     narrow = {a for s in stores if not s.offset.free.issuperset(axes) for a in s.offset.free}
+    # So does a reduction over an axis of the nest, whose own loop must not be around it.
+    for value in walk([s.value for s in stores]):
+        if value.op == "reduce" and not set(value.param[1]).isdisjoint(axes):
+            narrow |= value.free
     scores = {a: 0 for a in axes if a not in narrow and a not in ordered}
     if not scores:
         return None
