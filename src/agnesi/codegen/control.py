@@ -17,7 +17,7 @@ _SMALL = 256
 #: Temporary memory of a block that fits the stack.
 _STACK = 4096
 #: Instructions of a kernel that is written into the loop, and of all of them.
-_INLINE, _INLINE_ALL = 400, 6000
+_INLINE, _INLINE_ALL = 400, 2000
 _FOREVER = 1 << 62
 
 Outer = Callable[[Buffer], Value]
