@@ -114,6 +114,8 @@ def test_nested_scans():
                 ((), "float64"))
     compiled = check(Scan(step, 5, 1, 1, 1), normal(5, 6), 1.0, 0.5)
     assert kinds(compiled) == ["Loop[Loop[Nest Nest]]"]
+    assert "0: loop scan: " in str(compiled.plan())
+    assert "\n  - loop scan\n    - loops " in str(compiled.plan())
 
 
 def test_python_inside_a_loop():

@@ -143,11 +143,11 @@ class MemoryPlan:
 
     def _kernels(self) -> Iterable[str]:
         for k, (kernel, step) in enumerate(zip(self.layout.kernels, self.steps, strict=True)):
-            ops = ", ".join(n.op.name for n in kernel.nodes if n.op is not None) or "copy"
             reads = ", ".join(map(repr, kernel.reads()))
             writes = ", ".join(map(_placed, kernel.writes()))
             threads = " on all threads" if step.parallel else ""
-            yield f"{k}: {_kind(kernel)} {ops}: {reads} -> {writes}{threads}"
+            yield f"{k}: {_told(kernel)}: {reads} -> {writes}{threads}"
+            yield from _inside(kernel, "  ")
 
     def _memory(self) -> Iterable[str]:
         for p in self.places:
@@ -191,5 +191,15 @@ def _placed(buffer: Buffer) -> str:
     return f"{buffer!r}+{guess(buffer.offset)}" if guess(buffer.offset) else repr(buffer)
 
 
-def _kind(kernel: Kernel) -> str:
-    return _KINDS.get(type(kernel), "loops")
+def _told(kernel: Kernel) -> str:
+    """A kernel's kind and operations."""
+    ops = ", ".join(n.op.name for n in kernel.nodes if n.op is not None) or "copy"
+    return f"{_KINDS.get(type(kernel), 'loops')} {ops}"
+
+
+def _inside(kernel: Kernel, indent: str) -> Iterable[str]:
+    """The kernels inside of a loop or branch, a line each."""
+    for block in kernel.blocks():
+        for inner in block.kernels:
+            yield f"{indent}- {_told(inner)}"
+            yield from _inside(inner, indent + "  ")
