@@ -16,6 +16,7 @@ from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core import dtypes
 from agnesi.core.config import STATE, config
+from agnesi.core.dims import is_static
 from agnesi.core.dispatch import current
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
@@ -228,7 +229,8 @@ def _flowing(results: Sequence[Any]) -> set[Any]:
 
 def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
     try:
-        return FunctionGraph(inputs, nodes).specialise()
+        graph = FunctionGraph(inputs, nodes)
+        return graph if _has_sizes(graph) else graph.specialise()
     except MissingInputError as error:
         what = str(error).partition(", which")[0]
         raise TraceError(
@@ -238,6 +240,14 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
                 f"or keep it in a tensor that is changed in place ({what})"
             )
         ) from None
+
+
+def _has_sizes(graph: FunctionGraph) -> bool:
+    """Whether nothing in a graph waits for a size."""
+    return all(
+        is_static(n.shape) and n.outputs is None and (n.op is None or not n.op.bodies)
+        for n in graph.nodes
+    )
 
 
 def _symbol(value: Any, i: int, shape: Any) -> Any:
