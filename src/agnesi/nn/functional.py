@@ -48,8 +48,9 @@ from agnesi.ops.pool import sum_pool as sum_pool
 from agnesi.ops.pool import sum_pool1d as sum_pool1d
 from agnesi.ops.pool import sum_pool2d as sum_pool2d
 from agnesi.ops.pool import sum_pool3d as sum_pool3d
-from agnesi.ops.random import Generator, dropout_mask
+from agnesi.ops.random import Generator, growth, survivors
 from agnesi.ops.select import relu as relu
+from agnesi.ops.select import where
 from agnesi.ops.softmax import cross_entropy as cross_entropy
 from agnesi.ops.softmax import log_softmax as log_softmax
 from agnesi.ops.softmax import nll_loss as nll_loss
@@ -83,6 +84,6 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generat
     tensor([1., 1.])
     """
     x = as_tensor(x)
-    if not training or p == 0:
+    if not training or (not isinstance(p, Tensor) and p == 0):
         return x
-    return x * dropout_mask(x.shape, p, dtype=x.dtype, generator=generator)
+    return where(survivors(x.shape, p, generator), x * growth(p, x.dtype), 0)

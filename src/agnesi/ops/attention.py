@@ -14,7 +14,7 @@ from agnesi.ops.compare import greater_equal
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import matrix_transpose, reshape
-from agnesi.ops.random import Generator, dropout_mask
+from agnesi.ops.random import Generator, growth, survivors
 from agnesi.ops.ranges import arange
 from agnesi.ops.select import where
 from agnesi.ops.softmax import softmax
@@ -96,6 +96,6 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         )
     weights = attention_weights(query, key, attn_mask, is_causal, scale)
     if dropout_p:
-        mask = dropout_mask(weights.shape, dropout_p, dtype=weights.dtype, generator=generator)
-        weights = multiply(weights, mask)
+        kept = survivors(weights.shape, dropout_p, generator)
+        weights = where(kept, multiply(weights, growth(dropout_p, weights.dtype)), 0)
     return matmul(weights, value)

@@ -296,11 +296,23 @@ def dropout_mask(shape: Any, p: Any, *, dtype: Any = None, generator: Generator 
     >>> sorted(set(ag.random.dropout_mask(99, 0.5).tolist()))
     [0.0, 2.0]
     """
-    kind = _float(dtype)
-    kept = uniform(shape, dtype=dtypes.float32, generator=generator) >= p
+    return where(survivors(shape, p, generator), growth(p, _float(dtype)), 0)
+
+
+def survivors(shape: Any, p: Any, generator: Generator | None = None) -> Tensor:
+    """True with probability ``1 - p``."""
     if isinstance(p, Tensor):
-        return where(kept, cast(1.0 / (1.0 - p), kind), 0)
-    return where(kept, as_tensor(1.0 / (1.0 - p) if p < 1 else 0.0, kind), 0)
+        return uniform(shape, dtype=dtypes.float32, generator=generator) >= p
+    sizes = sizes_of(shape)
+    bits = reshape(_bits(generator, product(sizes)), sizes)
+    return bits >= as_tensor(min(int(p * MOST_WORDS), MOST_WORDS - 1), _UINT32)
+
+
+def growth(p: Any, dtype: np.dtype) -> Tensor:
+    """By what survivors are multiplied: ``1 / (1 - p)``; 0 where there are none."""
+    if isinstance(p, Tensor):
+        return cast(1.0 / (1.0 - p), dtype)
+    return as_tensor(1.0 / (1.0 - p) if p < 1 else 0.0, dtype)
 
 
 @public
