@@ -166,3 +166,26 @@ def test_taps_are_found_with_the_greatest():
     )
     assert sum(any(n.op.name == "pool_taps" for n in k.nodes) for k in made) == 1
     assert len([k for k in made if isinstance(k, Nest)]) == 2
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)],
+                         ids=str)
+def test_operands_in_any_mixture_of_memory_orders(turned, groups):
+    """Pooling by windows of one element gives an operand memory in the compiler's order."""
+    x, g = RANDOM.normal(size=(3, 8, 14, 13)), RANDOM.normal(size=(3, 12, 14, 13))
+    w = RANDOM.normal(size=(12, 8 // groups, 3, 3))
+
+    def turn(x, wanted):
+        return ag.max_pool(x, 1) * 2 if wanted else x
+
+    def gradients(x, w, g):
+        def loss(x, w):
+            y = ag.conv2d(turn(x, turned[0]), w, padding=1, groups=groups)
+            return (y * turn(g, turned[1])).sum()
+
+        return ag.grad(loss, argnums=(0, 1))(x, w)
+
+    arguments = [*map(ag.tensor, (x, w, g))]
+    for found, right in zip(ag.jit(gradients)(*arguments), gradients(*arguments), strict=True):
+        np.testing.assert_allclose(found.data, right.data, atol=1e-10)

@@ -169,11 +169,14 @@ class Weight:
         some = b.op("and", some, inside(b, d, b.add(at, i64(d.origin))))
         with b.when(some):
             counts = (b.sub(n_end, box.image), b.sub(y_end, y), b.sub(x_end, x))
+            left_out = b.add(b.mul(b.sub(y, box.y), i64(plan.line_pitch)),
+                             b.mul(b.sub(x, box.x), i64(plan.pitch)))
             box = replace(box, y=y, y_end=y_end, x=x, x_end=x_end)
-            self._sum(panel, index, size, corner, box, counts)
+            self._sum(panel, index, size, corner, box, counts, left_out)
 
     def _sum(self, panel: Panel, index: Value, size: tuple[int, int], corner: tuple[Value, ...],
-             box: Box, counts: tuple[Value, ...]) -> None:
+             box: Box, counts: tuple[Value, ...], left_out: Value | None = None) -> None:
+        """``left_out`` counts elements of the packed cotangent before the first place."""
         b, plan, layout = self.b, self.plan, self.plan.layout
         _, h, w = self.dense.spans
         depth, beside, line, run, _ = corner
@@ -187,10 +190,12 @@ class Weight:
             base, image = place_in(b, self.dense, self.type, self.source, box), plan.image_step
         row = b.gep(self.type, base, at)
         if plan.packed_b:
-            column = b.gep(self.type, self.packed_b, self._column(index))
+            first = self._column(index)
+            first = first if left_out is None else b.add(first, left_out)
+            column = b.gep(self.type, self.packed_b, first)
         else:
-            first = self._cotangent(box)
-            column = b.gep(self.type, first, b.mul(index, i64(plan.panel_columns)))
+            start = self._cotangent(box)
+            column = b.gep(self.type, start, b.mul(index, i64(plan.panel_columns)))
             n, _, _, *space = self.dense.filters.strides
             cotangent = (n, *space)
         nest = [
