@@ -83,8 +83,8 @@ def _parts(node: Node, depth: int) -> _Sum | None:
         rest = _Sum() if is_number(base, 0) else _taken_apart(base, depth - 1)
         return rest + _Sum(scattered=[(node, symbol(new))])
     if _is(node, "add") or _is(node, "subtract"):
-        first, second = (_taken_apart(n, depth - 1) for n in node.inputs)
-        return first + (second.scaled(negative) if _is(node, "subtract") else second)
+        left, right = (_taken_apart(n, depth - 1) for n in node.inputs)
+        return left + (right.scaled(negative) if _is(node, "subtract") else right)
     if _is(node, "negative"):
         return _taken_apart(node.inputs[0], depth - 1).scaled(negative)
     if _is(node, "divide") or _is(node, "multiply"):
