@@ -104,7 +104,8 @@ class Growing(Generic[V]):
         if sizes not in self._seen:
             self._seen = [*self._seen[1 - _KEPT :], sizes]
         if self._error is not None and self._sure:
-            self.refused = str(self._error).partition("\n")[0] or type(self._error).__name__
+            told = " ".join(map(str.strip, str(self._error).splitlines()[:2]))
+            self.refused = told or type(self._error).__name__
 
     def _pattern(self, sizes: Sizes) -> Pattern | None:
         """Which sizes are to be run-time values, by those seen so far; None for none.

@@ -1,0 +1,171 @@
+"""Sizes that change in every kind of kernel: convolutions, loops, products; other axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from tests.compiler.sizes import agree, check, dynamic, rows
+
+
+# -- convolutions ---------------------------------------------------------------------------
+@pytest.mark.parametrize(("image", "filters", "options"), [
+    ((3, 12, 11), (8, 3, 3, 3), {"padding": 1}),
+    ((16, 9, 9), (32, 16, 3, 3), {"stride": 2, "padding": 1}),
+    ((20, 7, 7), (24, 20, 1, 1), {}),
+    ((8, 10, 10), (8, 1, 3, 3), {"groups": 8, "padding": 1}),
+    ((8, 10, 10), (12, 4, 3, 3), {"groups": 2}),
+    ((1, 20, 20), (4, 1, 5, 5), {"dilation": 2}),
+    ((6, 31), (10, 6, 4), {"stride": 3}),
+    ((3, 6, 7, 8), (5, 3, 3, 3, 3), {}),
+])
+def test_convolutions(image, filters, options):
+    def function(x, w):
+        def loss(x, w):
+            conv = [ag.conv1d, ag.conv2d, ag.conv3d][len(image) - 2]
+            y = ag.relu(conv(x, w, **options))
+            return (y * y).mean(), y
+
+        (total, y), slopes = ag.value_and_grad(loss, argnums=(0, 1), has_aux=True)(x, w)
+        return total, y, *slopes
+
+    check(function, (None, *image), filters, sizes=(6, 9, 2, 3, 17, 40), dtype="float64")
+
+
+def test_convolutional_training():
+    def trained() -> Any:
+        nn = ag.nn
+        model = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(4 * 25, 3),
+        )
+        rng = np.random.default_rng(3)
+        for p in model.parameters():
+            p.data[...] = rng.normal(size=p.shape) * 0.3
+        opt = ag.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+        def step(x, labels):
+            opt.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), labels)
+            loss.backward()
+            opt.step()
+            return loss
+
+        return step
+
+    eager, f = trained(), ag.jit(trained())
+    for n in (8, 5, 9, 3, 20, 8):
+        x, labels = rows(n, 1, 12, 12), ag.tensor(np.random.default_rng(n).integers(0, 3, n))
+        np.testing.assert_allclose(f(x, labels).data, eager(x, labels).data, rtol=2e-3)
+    assert dynamic(f) == 1, f.explain()
+
+
+# -- loops, threads -------------------------------------------------------------------------
+@pytest.mark.parametrize("reverse", [False, True])
+def test_lengths_of_loops(reverse):
+    def function(xs, w):
+        def loss(w):
+            def step(h, x):
+                h = ag.tanh(h @ w + x)
+                return h, h * 2
+
+            last, rows = ag.scan(step, xs[0] * 0, xs, reverse=reverse)
+            return (rows * rows).mean() + last.sum()
+
+        return ag.value_and_grad(loss)(w)
+
+    check(function, (None, 3, 4), (4, 4), sizes=(6, 9, 2, 3, 40, 17), dtype="float64")
+
+
+def test_all_threads():
+    before = ag.get_num_threads()
+    ag.set_num_threads(2)
+    try:
+        def function(x, w):
+            y = ag.tanh(x @ w)
+            return y, ag.softmax(y, axis=1), x.T @ y, (x * 2 + 1).sum(axis=1)
+
+        check(function, (None, 200), (200, 150), sizes=(700, 1500, 3, 40, 17, 900))
+        check(lambda x: ag.exp(-x * x), (None,), sizes=(100_000, 400_001, 3, 40, 17, 99_999))
+    finally:
+        ag.set_num_threads(before)
+
+
+# -- other axes -----------------------------------------------------------------------------
+@pytest.mark.parametrize("function", [
+    lambda x: ag.softmax(ag.tanh(x) * 2, axis=1),
+    lambda x: (x.sum(axis=1), x.mean(axis=0), x.max(axis=1)),
+    lambda x: (x.T * 2, x[:, 1:] - x[:, :-1], x[:, ::-1]),
+    lambda x: ag.grad(lambda x: (ag.log_softmax(x, axis=1) ** 2).mean())(x),
+    lambda x: ag.concat([x, x * 2], axis=1).reshape(4, 2, -1).sum(axis=1),
+    lambda x: ag.cumsum(x, axis=1) / x.shape[1],
+])
+def test_lengths_of_lines(function):
+    f = ag.jit(function)
+    for n in (5, 8, 9, 3, 17, 64, 100, 33):
+        agree(f, function, rows(4, n, dtype="float64"), tolerance=1e-9)
+    assert [s.signature for s in f.specialisations] == [
+        "float64[4, 5]", "float64[4, 8]", "float64[4, n0]"], f.explain()
+
+
+def test_all_axes():
+    def function(x, y):
+        return ag.exp(-x * y).sum(axis=2), (x + y[0]).mean()
+
+    f = ag.jit(function)
+    for shape in [(2, 3, 4), (3, 5, 8), (4, 7, 9), (9, 6, 30), (12, 40, 3), (30, 9, 9)]:
+        agree(f, function, rows(*shape), rows(*shape, seed=1))
+    assert len(f.specialisations) == 3, f.explain()
+
+
+def test_lengths_of_sequences_after_the_batch():
+    def function(xs, w):
+        def step(h, x):
+            h = ag.tanh(h @ w + x)
+            return h, h
+
+        last, states = ag.scan(step, xs[:, 0] * 0, ag.permute_dims(xs, (1, 0, 2)))
+        return last, ag.permute_dims(states, (1, 0, 2)).sum(axis=1)
+
+    f = ag.jit(function)
+    for n in (5, 8, 9, 3, 17, 40):
+        agree(f, function, rows(3, n, 4), rows(4, 4, seed=1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_lines_with_lines(dtype):
+    sizes = (5, 2, 3, 4, 6, 7, 12, 13, 15, 16, 17, 27, 31, 33, 64, 70)
+    check(lambda x: ag.softmax(x @ x.T, axis=1) @ x, (None, 32), sizes=sizes, dtype=dtype)
+    check(lambda x, y: x @ y.T, (None, 40), (19, 40), sizes=sizes, dtype=dtype)
+    check(lambda x, y: y @ x.T, (None, 40), (19, 40), sizes=sizes, dtype=dtype)
+
+    def two(x, y):
+        return ag.tanh(x @ y.T), (x @ y.T) @ y, (y @ x.T).sum(axis=1)
+
+    f = ag.jit(two)
+    for n, m in [(4, 9), (5, 7), (6, 6), (30, 2), (3, 50), (17, 33), (64, 5)]:
+        agree(f, two, rows(n, 48, dtype=dtype), rows(m, 48, dtype=dtype, seed=1))
+    assert len(f.specialisations) == 2, f.explain()
+
+
+def test_attention():
+    heads, width = 2, 16
+
+    def attend(x, w):
+        b, t, d = x.shape
+        q, k, v = (ag.permute_dims((x @ m).reshape(b, t, heads, width), (0, 2, 1, 3))
+                   for m in (w[0], w[1], w[2]))
+        scores = ag.softmax(q @ ag.permute_dims(k, (0, 1, 3, 2)) / 4, axis=-1)
+        return ag.permute_dims(scores @ v, (0, 2, 1, 3)).reshape(b, t, d)
+
+    def function(x, w):
+        return ag.value_and_grad(lambda w: (attend(x, w) ** 2).mean())(w)
+
+    f = ag.jit(function)
+    for b, t in [(3, 5), (3, 8), (3, 9), (3, 33), (2, 17), (2, 40), (5, 16), (4, 3), (7, 64)]:
+        agree(f, function, rows(b, t, 32, dtype="float64"),
+              rows(3, 32, 32, dtype="float64", seed=1) * 0.2, tolerance=1e-9)
+    assert dynamic(f) >= 1 and len(f.specialisations) <= 4, f.explain()
