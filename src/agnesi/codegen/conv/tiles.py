@@ -102,7 +102,9 @@ class Tile:
         sums = list(sums)
         for place in sorted(uses):
             big = self._moved(b, row if self.vectors else column, place)
-            value = self._load(b, big, self.columns[uses[place][0][2]])
+            value = self._load(b, big, max(
+                (self.columns[m] for _, _, m in uses[place]), key=lambda c: (c.lanes, c.active)
+            ))
             for t, n, m in uses[place]:
                 down, right = taps[t]
                 if self.vectors:
@@ -110,7 +112,8 @@ class Tile:
                 else:
                     other = self._kept(b, row, self.rows[n] + down, m, known)
                 at = n * len(self.columns) + m
-                sums[at] = multiply_add(b, other, value, sums[at])
+                mine = lanes_from(b, value, 0, self.columns[m].lanes)
+                sums[at] = multiply_add(b, other, mine, sums[at])
         return sums
 
     def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
