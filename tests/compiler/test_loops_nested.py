@@ -144,7 +144,7 @@ def test_state(program, optimizer):
     check(lambda *xs: run(program, list(xs))[-4:], optimizer)
 
 
-@fuzz
+@settings(fuzz, max_examples=max(COUNT // 2, 5))
 @given(programs)
 def test_gradients(program):
     def loss(*xs):
@@ -153,7 +153,7 @@ def test_gradients(program):
     check(ag.grad(loss, argnums=(0, 1)))
 
 
-@settings(fuzz, max_examples=max(COUNT // 3, 5))
+@settings(fuzz, max_examples=max(COUNT // 4, 3))
 @given(programs)
 def test_tangents_of_gradients(program):
     def loss(*xs):
