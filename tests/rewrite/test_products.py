@@ -58,3 +58,56 @@ def test_steps_that_add_up_are_one_product():
     f = ag.jit(lambda x, y: ag.matmul(x.mT, y).sum(0))
     np.testing.assert_allclose(f(x, y).numpy(), np.einsum("tbi,tbj->ij", x, y), 1e-12, 1e-14)
     assert [k.sizes for k in kernels(f)] == [(1, 3, 4, 12)]
+
+
+def test_products_that_are_added_up_are_one():
+    xs = [RANDOM.normal(size=(3, 40)) for _ in range(6)]
+    ys = [RANDOM.normal(size=(3, 30)) for _ in range(6)]
+    more = RANDOM.normal(size=(40, 30))
+
+    def total(more, *rows):
+        found = more
+        for x, y in zip(rows[:6], rows[6:], strict=True):
+            found = found + x.T @ y
+        return found * 2
+
+    f = ag.jit(total)
+    expected = total(more, *xs, *ys)
+    np.testing.assert_allclose(f(more, *xs, *ys).numpy(), expected, 1e-12, 1e-13)
+    products = [k for k in kernels(f) if isinstance(k, Product)]
+    assert [k.sizes for k in products] == [(1, 40, 30, 18)]
+    # Where operands are larger than the result, they are not copied.
+    wide = [RANDOM.normal(size=(50, 4)) for _ in range(4)]
+    g = ag.jit(lambda a, b, c, d: a.T @ b + c.T @ d)
+    np.testing.assert_allclose(
+        g(*wide).numpy(), wide[0].T @ wide[1] + wide[2].T @ wide[3], 1e-12, 1e-13
+    )
+    assert sum(isinstance(k, Product) for k in kernels(g)) == 2
+
+
+def test_an_unrolled_recurrence_updates_its_weights_once():
+    cell = ag.nn.LSTMCell(24, 24, dtype="float64")
+    optimizer = ag.optim.SGD(cell.parameters(), lr=0.1)
+
+    def loss(x):
+        state = None
+        for row in x:
+            state = cell(row, state)
+        return (state[0] ** 2).sum()
+
+    @ag.jit
+    def train(x):
+        optimizer.zero_grad()
+        value = loss(x)
+        value.backward()
+        optimizer.step()
+        return value
+
+    x = ag.tensor(RANDOM.normal(size=(7, 2, 24)))
+    loss(x).backward()
+    expected = [p.numpy() - 0.1 * p.grad.numpy() for p in cell.parameters()]
+    train(x)
+    for p, e in zip(cell.parameters(), expected, strict=True):
+        np.testing.assert_allclose(p.numpy(), e, 1e-10, 1e-12)
+    depths = sorted(k.sizes[3] for k in kernels(train) if isinstance(k, Product))
+    assert depths[:1] != [2] and depths.count(14) + depths.count(12) >= 2

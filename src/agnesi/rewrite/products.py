@@ -10,7 +10,8 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph, substituted
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import multiply
+from agnesi.ops.arith import add, multiply
+from agnesi.ops.join import Concat
 from agnesi.ops.matmul import MATMUL, MatMul
 from agnesi.ops.movement import Permute, Reshape, permute_dims, reshape
 from agnesi.rewrite.pattern import scalar
@@ -109,6 +110,86 @@ def _without_factor(node: Node) -> tuple[float, Tensor] | None:
         if value is not None and rest.shape == node.shape and _MODEST < abs(value) < 1:
             return float(value), symbol(rest)
     return None
+
+
+# -- sums of products ---------------------------------------------------------------------------
+def _terms(total: Node, uses: Counter[Node]) -> list[Node]:
+    """What a tree of additions adds up, in order; what others use too stays whole."""
+    found, stack = [], [total]
+    while stack:
+        node = stack.pop()
+        inner = node is total or uses[node] == 1
+        if inner and node.op is not None and node.op.name == "add" and all(
+            n.shape == node.shape for n in node.inputs
+        ):
+            stack.extend(reversed(node.inputs))
+        else:
+            found.append(node)
+    return found
+
+
+def _is_step(node: Node, uses: Counter[Node]) -> bool:
+    return (
+        type(node.op) is MatMul and uses[node] == 1 and len(node.shape) == 2
+        and all(len(n.shape) == 2 and is_static(n.shape) for n in node.inputs)
+    )
+
+
+def _joined(nodes: list[Node], axis: int) -> Tensor:
+    """Matrices one behind the other; transposed ones are joined as they lie."""
+    if all(map(_swaps, nodes)):
+        rows = apply(Concat(1 - axis), *(symbol(n.inputs[0]) for n in nodes))
+        return permute_dims(rows, (1, 0))
+    return apply(Concat(axis), *map(symbol, nodes))
+
+
+def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
+    """Products that are added up, as those of a loop's steps, are one product of all steps.
+
+    They are where joining their operands moves less memory than adding up their results.
+    """
+    nodes = graph.nodes
+    uses = Counter(n for node in nodes for n in node.inputs)
+    uses.update(graph.outputs)
+    inside: set[Node] = set()
+    changes: dict[Node, Node] = {}
+    for node in reversed(nodes):
+        if node.op is None or node.op.name != "add" or node in inside:
+            continue
+        terms = _terms(node, uses)
+        inside |= _between(node, set(terms))
+        steps = [n for n in terms if _is_step(n, uses)]
+        if len(steps) < 2 or node.dtype.kind != "f":
+            continue
+        m, n = node.shape
+        depth = sum(s.inputs[0].shape[1] for s in steps)
+        if depth * (m + n) >= (len(steps) - 1) * m * n:
+            continue
+        left, right = (_joined([s.inputs[i] for s in steps], 1 - i) for i in (0, 1))
+        total = apply(MATMUL, left, right)
+        for term in terms:
+            if term not in steps:
+                total = add(total, symbol(term))
+        changes[node] = graph_node(total)
+        changes[node].where = node.where
+    if not changes:
+        return graph
+    return FunctionGraph.of(graph.inputs, _replaced(graph, dict(reversed(changes.items()))))
+
+
+def _between(total: Node, terms: set[Node]) -> set[Node]:
+    """The additions of a tree above its terms."""
+    found: set[Node] = set()
+    stack = list(total.inputs)
+    while stack:
+        node = stack.pop()
+        if node not in terms and node not in found:
+            found.add(node)
+            stack.extend(node.inputs)
+    return found
+
+
+BOOK.add(GraphRule("sums_of_products", "specialize", ("product",), (), sums_of_products))
 
 
 # -- what follows a product ---------------------------------------------------------------------
