@@ -355,3 +355,47 @@ def test_wrong_sizes_do_not_spoil_later_versions():
     for n in (5, 7, 9):
         f(rows(n, 3), rows(n, 3))
     assert dynamic(f) == 1 and len(f.specialisations) == 3, f.explain()
+
+
+# -- where Python has a part ----------------------------------------------------------------
+def test_operations_that_python_evaluates():
+    f = ag.jit(lambda x: (ag.sort(x, axis=0) * 2, (x * 1j).sum(axis=0)))
+    for n in (4, 6, 9):
+        agree(f, f.function, rows(n, 3))
+    assert "Python evaluates" in f.explain()
+
+
+def test_gradients_of_some_results():
+    def function(x, w):
+        return ag.tanh(x @ w), (x * x).sum(axis=1), x.sum()
+
+    f = ag.jit(function)
+    for n in (4, 6, 9, 30):
+        found = []
+        for run in (f, function):
+            x, w = rows(n, 5), rows(5, 3, seed=2)
+            x.requires_grad = w.requires_grad = True
+            run(x, w)[1].sum().backward()
+            found.append(x.grad.data)
+        np.testing.assert_allclose(*found, rtol=1e-5)
+    assert dynamic(f) == 1
+
+
+def test_arguments_that_may_be_overwritten():
+    x = ag.symbolic.matrix("x")
+    f = ag.function([ag.In(x, mutable=True)], [ag.exp(x) + 1, x.sum(axis=0)])
+    for n in (4, 6, 9, 30):
+        a = rows(n, 3).data
+        wanted, total = np.exp(a) + 1, a.sum(axis=0)
+        y, s = f(a)
+        np.testing.assert_allclose(y, wanted, rtol=1e-5)
+        np.testing.assert_allclose(s, total, rtol=1e-4, atol=1e-5)
+    assert dynamic(f) == 1
+
+
+def test_the_interpreter_has_a_version_for_each_size():
+    f = ag.jit(lambda x: x * 2)
+    with ag.config(compile=False):
+        for n in (4, 6, 9):
+            agree(f, f.function, rows(n, 3))
+    assert dynamic(f) == 0 and len(f.specialisations) == 3

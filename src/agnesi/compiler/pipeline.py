@@ -177,6 +177,8 @@ def _callback(kernel: Callback) -> Any:
     from agnesi.runtime.callbacks import Callback as Native
 
     op, where = kernel.op, kernel.nodes[0].where if kernel.nodes else None
+    if not all(is_static(b.shape) for b in (*kernel.inputs, *kernel.results)):
+        raise UnknownSizeError(at(f"Python evaluates {op.name}, for one size", where))
     strided = {
         i: b for i, b in enumerate(kernel.inputs) if b.role == "state" and not b.contiguous
     }

@@ -24,11 +24,13 @@ class CompiledCall(Op):
 
     name = "jit"
 
-    def __init__(self, version: Any, leaves: Sequence[Any], arguments: Sequence[int]) -> None:
+    def __init__(self, version: Any, leaves: Sequence[Any], arguments: Sequence[int],
+                 results: Sequence[Tensor]) -> None:
         self.version = version
+        self.types = [(t.shape, t.dtype) for t in results]
         self.leaves = list(leaves)
         self.arguments = list(arguments)
-        self.outputs = len(version.tensors)  # type: ignore[misc]
+        self.outputs = len(results)  # type: ignore[misc]
 
     def label(self) -> str:
         return f"jit[{self.version.owner.name}]"
@@ -38,9 +40,8 @@ class CompiledCall(Op):
         leaves = list(self.leaves)
         for i, x in zip(self.arguments, xs, strict=False):
             leaves[i] = x
-        types = [(t.shape, t.dtype) for t in self.version.tensors]
         cotangents = [
-            zeros(s, dtype=d) if v is None else v for v, (s, d) in zip(gs, types, strict=True)
+            zeros(s, dtype=d) if v is None else v for v, (s, d) in zip(gs, self.types, strict=True)
         ]
         found = self.version.pull(leaves, cotangents, tuple(self.arguments))
         return tuple(found)
@@ -76,7 +77,7 @@ def recorded(version: Any, leaves: Sequence[Any], results: Sequence[Tensor]) -> 
     """Put a call into the eager record, so that gradients flow through its results."""
     arguments = [i for i, v in enumerate(leaves) if isinstance(v, Tensor) and v.requires_grad]
     xs = (*(leaves[i] for i in arguments), *version.parameters)
-    op = CompiledCall(version, leaves, arguments)
+    op = CompiledCall(version, leaves, arguments, results)
     if op.outputs == 1:
         record(results[0], op, xs)
         return
