@@ -36,7 +36,7 @@ def _case(net: convnets.Net) -> Case:
     return Case(
         net.name,
         _training.expected(task),
-        {**_training.contenders(task), "jax": lambda: _with_jax(net, task)},
+        {**_training.contenders(task), "jax": lambda: with_jax(net, task)},
         rtol=1e-3,
         flops=flops(net),
         goal=GOAL,
@@ -55,7 +55,7 @@ def flops(net: convnets.Net) -> int:
     return 2 * net.batch * (2 * begin + 3 * rest)
 
 
-def _with_jax(net: convnets.Net, task: Task) -> Contender:
+def with_jax(net: convnets.Net, task: Task) -> Contender:
     jax = peers.jax()
     lax, jnp = jax.lax, jax.numpy
     _, first, second = _SHAPES[net.pixels]
