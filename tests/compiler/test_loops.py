@@ -442,6 +442,47 @@ def test_gradients_that_a_body_forgets_are_forgotten():
     assert w.grad is None
 
 
+def test_what_is_not_recorded_in_a_body_has_no_gradient():
+    """Also where the same is computed with a gradient beside it, and in loops inside."""
+    x = rng().normal(size=(4, 3))
+
+    def f(x):
+        def step(c, r):
+            with ag.no_grad():
+                scale = ag.exp(c * 0.1)
+                inner = ag.scan(lambda s, v: (s * 0.5 + v, None), c.sum(), r)[0]
+            same = ag.exp(c * 0.1)
+            again = ag.scan(lambda s, v: (s * 0.5 + v, None), c.sum(), r)[0]
+            kept = ag.stop_gradient(r) * c + r.detach().sum()
+            return ag.tanh(c * scale + r * same + inner * again) + kept, c * scale
+
+        return ag.scan(step, x[0], x)
+
+    check(f, [x], [v.numpy() for v in f(ag.tensor(x))], grads=True)
+
+
+def test_views_of_what_a_body_carries():
+    x = rng().normal(size=(4, 3))
+
+    def f(x):
+        table = x * 1
+
+        def step(c, r):
+            head = table[0]
+            head += r
+            table[1:, 0] = c
+            part = c[1:]
+            part *= 2
+            return c + head, table.sum()
+
+        last, sums = ag.scan(step, x[0] * 0, x)
+        return last, sums, table
+
+    for way in WAYS[1:3]:
+        for a, b in zip(run(way, f, x), run("eager", f, x), strict=True):
+            np.testing.assert_allclose(a, b, 1e-12)
+
+
 # -- while and for ----------------------------------------------------------------------------
 def test_newton():
     def root(x):

@@ -141,6 +141,7 @@ class TracedScan:
         with tracing() as trace:
             rows = [trace.variable(Row(x)) for x in self.xs.tensors]
             carries, given = variables(trace, self.carry), variables(trace, self.given)
+            begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
             arguments = [self.carry.build(carries), self.xs.build(rows)]
             found = self.f(*arguments, *self.given.build(given))
             following, result = pair_of("scan", found)
@@ -152,11 +153,15 @@ class TracedScan:
                 stop = [decision("scan", "what until() returns",
                                  self.until(self.carry.build(next_)))]
             ends = [current(t) for t in next_], [current(t) for t in (*ys, *stop)]
+            if [t.node for t in (*rows, *given)] != [*begin[0], *begin[2]]:
+                raise TraceError(
+                    at("scan: the body changes a row or non-sequence in place; change a copy of it")
+                )
             self.states, self.clear = trace.states(), trace.clear
         inner = [s.inner for s in self.states]
         body, captured = close(
-            trace, [*rows, *carries, *inner, *given], [*ends[0], *(s.now for s in self.states),
-                                                       *ends[1]]
+            trace, [*begin[0], *begin[1], *inner, *begin[2]],
+            [*ends[0], *(s.now for s in self.states), *ends[1]],
         )
         if self.strict:
             refuse_captures("scan", [self.f], [*(s.outer for s in self.states), *captured])
@@ -191,31 +196,33 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
 
     def attempt() -> Any:
         with tracing() as tests:
-            asked = variables(tests, carry)
-            proceed = decision(owner, "the condition", condition(carry.build(asked)))
+            given = variables(tests, carry)
+            asked = [t.node for t in given]
+            proceed = decision(owner, "the condition", condition(carry.build(given)))
             test = [current(proceed)]
-        if tests.states():
+        if tests.states() or [t.node for t in given] != asked:
             raise TraceError(
                 at(f"{owner}: the condition changes tensors in place; let the body do that")
             )
         with tracing() as trace:
             inner = variables(trace, carry)
+            begin = [t.node for t in inner]  # they may be changed in place
             new = next_carries(owner, carry, body(carry.build(inner)))
             nodes = [current(t) for t in new]
-        return tests, asked, test, trace, inner, nodes
+        return tests, asked, test, trace, begin, nodes
 
-    tests, asked, test, trace, inner, nodes = again(attempt, carry)
+    tests, asked, test, trace, begin, nodes = again(attempt, carry)
     states = trace.states()
     trace.clear()
     beside = [tests.captures[s.key].inner if s.key in tests.captures else s.inner for s in states]
     (first, second), captured = close_all([
         (tests, [*asked, *beside], test),
-        (trace, [*inner, *(s.inner for s in states)], [*nodes, *(s.now for s in states)]),
+        (trace, [*begin, *(s.inner for s in states)], [*nodes, *(s.now for s in states)]),
     ])
-    op = While(first, second, len(inner) + len(states))
+    op = While(first, second, len(begin) + len(states))
     found = applied(op, *carry.tensors, *(s.outer for s in states), *captured)
-    stores(owner, states, found[len(inner):])
-    return carry.build(found[: len(inner)])
+    stores(owner, states, found[len(begin):])
+    return carry.build(found[: len(begin)])
 
 
 # -- branches ---------------------------------------------------------------------------------
