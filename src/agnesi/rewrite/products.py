@@ -7,8 +7,8 @@ from typing import Any
 
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, graph_node
-from agnesi.core.graph import FunctionGraph, substituted
-from agnesi.core.node import Node
+from agnesi.core.graph import FunctionGraph, copied
+from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import add, multiply
 from agnesi.ops.join import Concat
@@ -50,16 +50,20 @@ def transposed_products(graph: FunctionGraph) -> FunctionGraph:
                 changes[node] = new
     if not changes:
         return graph
-    outputs = _replaced(graph, changes)
-    return FunctionGraph.of(graph.inputs, outputs)
+    return FunctionGraph.of(graph.inputs, _replaced(graph, changes))
 
 
 def _replaced(graph: FunctionGraph, changes: dict[Node, Node]) -> list[Node]:
     """The outputs with nodes replaced, also where one replacement is made of another."""
     done: dict[Node, Node] = {}
-    for old, new in changes.items():
-        (done[old],) = substituted([new], done)
-    return substituted(graph.outputs, done)
+    for node in graph.nodes:
+        new = changes.get(node, node)
+        for part in toposort([new], lambda n: n in done):
+            if part not in done:
+                inputs = tuple([done[n] for n in part.inputs])
+                done[part] = part if inputs == part.inputs else copied(part, inputs)
+        done[node] = done[new]
+    return [done[n] for n in graph.outputs]
 
 
 BOOK.add(GraphRule("transposed_products", "specialize", ("product",), (), transposed_products))
@@ -174,7 +178,7 @@ def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
         changes[node].where = node.where
     if not changes:
         return graph
-    return FunctionGraph.of(graph.inputs, _replaced(graph, dict(reversed(changes.items()))))
+    return FunctionGraph.of(graph.inputs, _replaced(graph, changes))
 
 
 def _between(total: Node, terms: set[Node]) -> set[Node]:
