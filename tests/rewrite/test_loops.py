@@ -206,6 +206,17 @@ def test_checkpoints_stay_small():
     assert again.plan().arena_bytes < 0.4 * kept.plan().arena_bytes
 
 
+def test_products_over_time_stay_in_checkpoints():
+    def loss(a, w, x, h, keep):
+        step = lambda h, x: ((y := ag.tanh((x @ a)[:, :16] + h @ w)), y.sum())  # noqa: E731
+        return ag.scan(step, h, x, checkpoint=keep)[1].sum()
+
+    args = normal(16, 64), normal(16, 16, seed=2), normal(144, 4, 16), normal(4, 16, seed=1)
+    kept, again = (ag.jit(ag.grad(lambda *a, n=n: loss(*a, n))) for n in (False, True))
+    np.testing.assert_allclose(kept(*args).numpy(), again(*args).numpy(), rtol=1e-8)
+    assert again.plan().arena_bytes < 0.4 * kept.plan().arena_bytes
+
+
 def test_gradients_of_biases_are_sums_behind_the_loop():
     def loss(b, x, h, w):
         return (ag.scan(lambda h, x: ((y := ag.tanh(x + h @ w + b)), y), h, x)[1] ** 2).sum()

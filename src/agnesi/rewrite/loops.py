@@ -305,8 +305,10 @@ class _Better:
                 if node in rows or node in model.constants:
                     self._computed(key, self.whole.of(node))
                     del model.rows[key]
+        deep = any(type(n.op) is Scan for n in model.nodes())
         new = {n: o for n, o in rows.items() if n.op is not None and _is_worth(n)
-               and guess(model.length * bytes_of(n)) <= MOST_BYTES}
+               and guess(model.length * bytes_of(n)) <= MOST_BYTES
+               and not (deep and _grows(n, rows))}
         new = _outermost(model, new)
         model.replace({n: model.sequence_for(o) for n, o in new.items()})
         model.keep({*model.rows, *model.last}.__contains__)
@@ -348,6 +350,14 @@ def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
     users = model.users()
     return {n: o for n, o in found.items()
             if any(not isinstance(u, Node) or u not in found for u in users.get(n, ()))}
+
+
+def _grows(node: Node, rows: Mapping[Node, Node]) -> bool:
+    """Whether a value takes more room than the rows that it is computed from.
+
+    Around a loop inside, which may be there to keep nothing, such values are not kept either.
+    """
+    return guess(bytes_of(node)) > sum(guess(bytes_of(n)) for n in node.inputs if n in rows)
 
 
 def _is_worth(node: Node) -> bool:
