@@ -36,6 +36,8 @@ def _orders(kind: str, sizes: ConvSizes, layout: str) -> tuple[tuple[int, ...] |
     rank = len(sizes.kernel)
     space = tuple(range(2, 2 + rank))
     last, filters = (0, *space, 1), (*space, 1, 0)
+    if layout == "turned":
+        return last, None, None
     if layout == "mixed":
         return (1, *space, 0), None, last if kind != "weight" else filters
     return {"forward": (last, filters, last), "input": (last, (*space, 0, 1), last),
@@ -101,7 +103,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("layout", ["last", "first", "mixed"])
+@pytest.mark.parametrize("layout", ["last", "first", "mixed", "turned"])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_cases(kind: str, case: str, layout: str) -> None:
@@ -148,7 +150,7 @@ def _some_sizes(draw: st.DrawFn) -> ConvSizes:
 
 
 @settings(deadline=None, max_examples=40)
-@given(_some_sizes(), st.sampled_from(KINDS), st.sampled_from(["last", "first", "mixed"]),
+@given(_some_sizes(), st.sampled_from(KINDS), st.sampled_from(["last", "first", "mixed", "turned"]),
        st.sampled_from(["float32", "float64"]))
 def test_any_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: str) -> None:
     _check(kind, sizes, layout, dtype)

@@ -169,8 +169,11 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
     beside = _outside(w) if dense.depth and dense.channels >= 8 else 0.0
     for vectors in range(1, 9):
         most = (machine.registers - 1 - vectors) // vectors
+        wider = vectors < 8 and vectors * machine.lanes < dense.outputs
         if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
             break
+        if not dense.depth and wider:
+            continue  # nothing but stores: in long runs
         panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
         for size in range(1, most + 1):
             rows = Rows.at_most(w.count, size)

@@ -175,4 +175,4 @@ def step_cycles(rows: int, columns: Sequence[Column], itemsize: int, far: bool) 
     chain = 5.0
     instructions = (sums + rows * (len(columns) > 1) + len(columns) + 3) / 5
     read = sum(c.lanes for c in columns) * itemsize / 32 if far else 0.0
-    return max(fma, loads, chain, instructions, read) + 0.3 * read + 0.02 * rows
+    return max(fma, loads, chain, instructions, read) + 0.3 * read + 0.08 * rows

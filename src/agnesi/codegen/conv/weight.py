@@ -66,8 +66,12 @@ class Weight:
         return start, stop
 
     def _column(self, index: Value) -> Value:
-        """Where a panel's columns begin in packed lines."""
+        """Where a panel's columns begin in lines of sums."""
         return self.b.mul(self.b.sub(index, self.first), i64(self.plan.width))
+
+    def _packed(self, index: Value) -> Value:
+        """Where a panel of the packed cotangent begins."""
+        return self.b.mul(self.b.sub(index, self.first), i64(self.plan.panel_pitch))
 
     def _tiles(self) -> Iterator[tuple[tuple[int, int], tuple[Value, ...]]]:
         """Sizes (tap lines, run) and corners of the unit's tiles.
@@ -137,10 +141,10 @@ class Weight:
             ):
                 column = b.mul(index.index, i64(plan.panel_columns * o))
                 here = b.add(b.mul(y.index, i64(space[1])), column)
-                there = b.add(b.mul(y.index, i64(plan.line_pitch)), self._column(index.index))
+                there = b.add(b.mul(y.index, i64(plan.line_pitch)), self._packed(index.index))
                 copy_places(b, self.type, b.gep(self.type, base, here),
                             b.gep(self.type, target, there), b.sub(box.x_end, box.x),
-                            panel.columns, (space[2], o), plan.pitch, plan.lanes)
+                            panel.columns, (space[2], o), plan.width, plan.lanes)
 
     def _cotangent(self, box: Box) -> Value:
         """Where the first place of a block is in the cotangent itself."""
@@ -170,7 +174,7 @@ class Weight:
         with b.when(some):
             counts = (b.sub(n_end, box.image), b.sub(y_end, y), b.sub(x_end, x))
             left_out = b.add(b.mul(b.sub(y, box.y), i64(plan.line_pitch)),
-                             b.mul(b.sub(x, box.x), i64(plan.pitch)))
+                             b.mul(b.sub(x, box.x), i64(plan.width)))
             box = replace(box, y=y, y_end=y_end, x=x, x_end=x_end)
             self._sum(panel, index, size, corner, box, counts, left_out)
 
@@ -185,12 +189,12 @@ class Weight:
         base = self.packed_a
         image = plan.image_pitch
         cotangent: tuple[int, ...] = (plan.place_lines * plan.line_pitch, plan.line_pitch,
-                                      plan.pitch)
+                                      plan.width)
         if not plan.packed_a:
             base, image = place_in(b, self.dense, self.type, self.source, box), plan.image_step
         row = b.gep(self.type, base, at)
         if plan.packed_b:
-            first = self._column(index)
+            first = self._packed(index)
             first = first if left_out is None else b.add(first, left_out)
             column = b.gep(self.type, self.packed_b, first)
         else:

@@ -15,6 +15,7 @@ from agnesi.core.dims import Size
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
+_FEW = 64  # rows of sums
 _PACKED = 0.4  # cycles to pack an element
 _FAR = 4  # bytes that come in a cycle from beyond the second cache
 _ROOM = 1 << 20  # bytes of sums of a unit at most
@@ -84,7 +85,7 @@ class WeightPlan:
 
     @property
     def pitch(self) -> int:
-        """Elements of a packed place of the cotangent, and of a row of sums."""
+        """Elements of a row of sums."""
         return -(-self.panel_count // self.panel_groups) * self.width
 
     @property
@@ -94,8 +95,13 @@ class WeightPlan:
 
     @property
     def line_pitch(self) -> int:
-        """Elements of a packed line of the cotangent."""
-        return -(-self.dense.spans[2].count // self.row_blocks) * self.pitch
+        """Elements of a packed line of a panel of the cotangent."""
+        return -(-self.dense.spans[2].count // self.row_blocks) * self.width
+
+    @property
+    def panel_pitch(self) -> int:
+        """Elements of a packed panel of the cotangent."""
+        return self.images * self.place_lines * self.line_pitch
 
     @property
     def layout(self) -> Layout:
@@ -128,7 +134,7 @@ class WeightPlan:
 
     @property
     def b_bytes(self) -> int:
-        size = self.images * self.place_lines * self.line_pitch + self.lanes
+        size = -(-self.panel_count // self.panel_groups) * self.panel_pitch + self.lanes
         return whole_lines(size * self.itemsize) if self.packed_b else 0
 
     @property
@@ -151,7 +157,7 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     packed_a = dense.source.strides[1] != 1 or dense.channels < 12
     cuts = _cuts(dense, machine, packed_a)
     _, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
-    packed_b = dense.filters.strides[1] != 1 and dense.outputs > 1
+    packed_b = dense.outputs > 1
     groups, row_groups = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
     count = sum(p.count for p in panels)
     pitch = -(-count // groups) * max(p.width for p in panels)
