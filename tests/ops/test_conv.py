@@ -115,6 +115,24 @@ def test_one_image_without_a_batch():
     np.testing.assert_allclose(conv2d(x, w).numpy(), conv2d(x[None], w).numpy()[0])
 
 
+@pytest.mark.parametrize("mode", ["valid", "full"])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_flipped_filters_are_those_of_scipy(mode, stride):
+    signal = pytest.importorskip("scipy.signal")
+    x, w = RANDOM.normal(size=(1, 1, 9, 7)), RANDOM.normal(size=(1, 1, 3, 4))
+    expected = signal.convolve2d(x[0, 0], w[0, 0], mode)[::stride, ::stride]
+
+    def convolved(x, w):
+        return conv2d(x, w, padding=mode, stride=stride, flip=True)
+
+    np.testing.assert_allclose(convolved(x, w).numpy()[0, 0], expected)
+    found = ag.jit(convolved)(ag.tensor(x), ag.tensor(w))
+    np.testing.assert_allclose(found.numpy()[0, 0], expected)
+    ag.testing.check_grads(convolved, [x, w])
+    gradient = ag.grad(lambda w: (convolved(x, w) ** 2).sum())
+    np.testing.assert_allclose(ag.jit(gradient)(ag.tensor(w)).data, gradient(ag.tensor(w)).data)
+
+
 # -- compiled -----------------------------------------------------------------------------------
 SHAPES = [
     ((2, 3, 9, 10), (8, 3, 3, 3), {"padding": 1}),

@@ -25,6 +25,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.conv_choice import Requests, bound, requests
 from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.movement import reshape
+from agnesi.ops.slices import flip as flipped
 from agnesi.ops.windows import UNROLLED, Ints, Pads, Place, Run, Windows, all_of, count, fold
 
 
@@ -330,10 +331,12 @@ def _with_bias(y: Tensor, bias: Any) -> Tensor:
 
 
 def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int,
-          rank: int, algorithm: Any) -> Tensor:
+          rank: int, flip: bool, algorithm: Any) -> Tensor:
     x, w = as_tensor(x), as_tensor(w)
+    if flip:
+        w = flipped(w, tuple(range(2, w.ndim)))
     if x.ndim == rank + 1 and w.ndim == rank + 2:  # one image
-        return _conv(x[None], w, bias, stride, padding, dilation, groups, rank, algorithm)[0]
+        return _conv(x[None], w, bias, stride, padding, dilation, groups, rank, False, algorithm)[0]
     x, w, rank = _operands(x, w, rank)
     kernel: Any = w.shape[2:]
     steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
@@ -347,7 +350,7 @@ def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, g
 # -- functions --------------------------------------------------------------------------------
 @public
 def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, algorithm: Any = None,
+           dilation: Any = 1, groups: int = 1, flip: bool = False, algorithm: Any = None,
            out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
@@ -357,14 +360,14 @@ def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     >>> ag.conv1d([[[1.0, 2.0, 4.0]]], [[[-1.0, 1.0]]])
     tensor([[[1., 2.]]])
     """
-    return _conv(x, w, bias, stride, padding, dilation, groups, 1, algorithm)
+    return _conv(x, w, bias, stride, padding, dilation, groups, 1, flip, algorithm)
 
 
 @public
 def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, algorithm: Any = None,
+           dilation: Any = 1, groups: int = 1, flip: bool = False, algorithm: Any = None,
            out: Tensor | None = None) -> Tensor:
-    """Convolution (correlation: filters are not flipped) over two axes.
+    """Convolution (correlation, unless ``flip``) over two axes.
 
     Parameters
     ----------
@@ -380,6 +383,8 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
         Border of zeros.
     groups : int
         Channels and filters fall into so many groups that do not meet.
+    flip : bool
+        Whether filters are turned around first, as mathematics defines convolutions.
     algorithm : str, (str, str, str) or dict, optional
         How it is computed: "implicit_gemm" or "direct" (generated code), "unfold" (a matrix
         product of all windows written out), "fft", "reference" (NumPy); or who decides: "auto" (a
@@ -399,12 +404,12 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
-    return _conv(x, w, bias, stride, padding, dilation, groups, 2, algorithm)
+    return _conv(x, w, bias, stride, padding, dilation, groups, 2, flip, algorithm)
 
 
 @public
 def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, algorithm: Any = None,
+           dilation: Any = 1, groups: int = 1, flip: bool = False, algorithm: Any = None,
            out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 
@@ -414,7 +419,7 @@ def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     >>> ag.conv3d(ag.ones((1, 2, 3, 3, 3)), ag.ones((4, 2, 3, 3, 3))).shape
     (1, 4, 1, 1, 1)
     """
-    return _conv(x, w, bias, stride, padding, dilation, groups, 3, algorithm)
+    return _conv(x, w, bias, stride, padding, dilation, groups, 3, flip, algorithm)
 
 
 @public

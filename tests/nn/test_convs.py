@@ -1,0 +1,84 @@
+"""Layers that convolve and pool: shapes, gradients of transposed ones, and weights' memory."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "expected"),
+    [
+        (lambda: nn.Conv1d(4, 6, 3, 2), (2, 4, 9), (2, 6, 4)),
+        (lambda: nn.Conv2d(4, 6, (3, 1), padding="same"), (2, 4, 9, 5), (2, 6, 9, 5)),
+        (lambda: nn.Conv3d(2, 3, 2, groups=1), (1, 2, 4, 5, 3), (1, 3, 3, 4, 2)),
+        (lambda: nn.ConvTranspose1d(4, 6, 3, 2, output_padding=1), (2, 4, 5), (2, 6, 12)),
+        (lambda: nn.ConvTranspose2d(4, 6, 3, 2, 1), (2, 4, 5, 4), (2, 6, 9, 7)),
+        (lambda: nn.ConvTranspose3d(2, 4, 2, 2, groups=2), (1, 2, 2, 2, 2), (1, 4, 4, 4, 4)),
+        (lambda: nn.MaxPool1d(2, cover_all=True), (2, 4, 5), (2, 4, 3)),
+        (lambda: nn.MaxPool3d(2, 1), (1, 2, 3, 3, 3), (1, 2, 2, 2, 2)),
+        (lambda: nn.AvgPool1d(2), (2, 4, 5), (2, 4, 2)),
+        (lambda: nn.AvgPool3d(3, padding=1), (1, 2, 3, 3, 3), (1, 2, 1, 1, 1)),
+        (lambda: nn.AdaptiveAvgPool2d((2, 3)), (1, 2, 5, 7), (1, 2, 2, 3)),
+        (lambda: nn.LPPool2d(2, 2), (1, 2, 4, 4), (1, 2, 2, 2)),
+    ],
+)
+def test_shapes_for_batches_and_single_images(layer, shape, expected):
+    module = layer()
+    x = ag.tensor(np.random.default_rng(0).random(shape).astype("float32"))
+    y = module(x)
+    assert y.shape == expected
+    np.testing.assert_allclose(ag.jit(module)(x).numpy(), y.numpy(), rtol=1e-5, atol=1e-5)
+    if not isinstance(module, (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)):
+        np.testing.assert_allclose(module(x[0]).numpy(), y.numpy()[0], rtol=1e-5, atol=1e-5)
+    assert type(module).__name__ in repr(module)
+
+
+def test_how_weights_lie_in_memory_is_not_seen():
+    layer, other = nn.Conv2d(3, 8, 3), nn.Conv2d(3, 8, 3)
+    weight = layer.weight.numpy()
+    assert weight.shape == (8, 3, 3, 3)
+    other.load_state_dict(layer.state_dict())
+    np.testing.assert_array_equal(other.weight.numpy(), weight)
+    assert other.weight.data.strides == layer.weight.data.strides
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(weight)), weight)
+    x = ag.ones((1, 3, 5, 5))
+    other.weight.data = np.ascontiguousarray(weight)
+    np.testing.assert_allclose(other(x).numpy(), layer(x).numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_a_step_changes_weights_in_place_whatever_their_memory(momentum):
+    x = ag.tensor(np.random.default_rng(1).normal(size=(2, 6, 7, 7)).astype("float32"))
+    results = []
+    for plain in (False, True):
+        ag.manual_seed(0)
+        layer = nn.Conv2d(6, 20, 3)
+        if plain:
+            layer.weight.data = np.ascontiguousarray(layer.weight.data)
+        held = layer.weight.data
+        optimizer = ag.optim.SGD(layer.parameters(), lr=0.01, momentum=momentum)
+
+        @ag.jit
+        def step(x, layer=layer, optimizer=optimizer):
+            loss = (layer(x) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        for _ in range(3):
+            step(x)
+        assert layer.weight.data is held
+        results.append(held.copy())
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-4, atol=1e-6)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="ConvTranspose2d: 3 and 4"):
+        nn.ConvTranspose2d(3, 4, 2, groups=2)
