@@ -32,23 +32,28 @@ PLAIN = [
 number = st.integers(0, 7)
 plain = st.tuples(st.just("plain"), st.integers(0, len(PLAIN) - 1), number, number)
 #: Changes a tensor from outside in place, or draws random numbers.
-effect = st.tuples(st.just("effect"), st.booleans(), number)
+effect = st.tuples(st.just("effect"), st.sampled_from(["random", "kept", "local"]), number)
 #: What effects change, made anew for every run.
 KEPT: dict[str, Any] = {}
 
 
-def blocks(inner: Any) -> Any:
+WAYS = ["", "", "reverse", "until", "checkpoint", "cut", "counted"]
+
+
+def blocks(inner: Any, ways: list[str]) -> Any:
     body = st.lists(inner, min_size=1, max_size=3)
     return st.one_of(
         st.tuples(st.just("scan"), body, st.integers(0, 6), st.integers(1, 2),
-                  st.sampled_from(["", "", "reverse", "until", "checkpoint", "cut", "counted"])),
+                  st.sampled_from(ways)),
         st.tuples(st.just("while"), body, number),
         st.tuples(st.just("cond"), body, body, number),
     )
 
 
-def programs_of(simple: Any) -> Any:
-    nested = st.recursive(simple, lambda inner: st.one_of(simple, blocks(inner)), max_leaves=7)
+def programs_of(simple: Any, ways: list[str] = WAYS) -> Any:
+    nested = st.recursive(
+        simple, lambda inner: st.one_of(simple, blocks(inner, ways)), max_leaves=7
+    )
     return st.lists(nested, min_size=2, max_size=5)
 
 
@@ -67,9 +72,15 @@ def _plain(values: list[Any], which: int, i: int, j: int) -> list[Any]:
     return [PLAIN[which](values[i % len(values)], values[j % len(values)])]
 
 
-def _effect(values: list[Any], random: bool, i: int) -> list[Any]:
-    if random:
+def _effect(values: list[Any], what: str, i: int) -> list[Any]:
+    if what == "random":
         return [values[i % len(values)] * ag.random.uniform(N, dtype="float64")]
+    if what == "local":
+        here = values[i % len(values)] * 1
+        part = here[1:]
+        part.add_(values[0][:-1])
+        here[0] = 0.5
+        return [here, part.sum() + here]
     KEPT["sum"].add_(ag.tanh(values[i % len(values)]))
     KEPT["last"][1:] = values[i % len(values)][:-1]
     return [KEPT["sum"] * 0.1 + KEPT["last"]]
@@ -77,6 +88,8 @@ def _effect(values: list[Any], random: bool, i: int) -> list[Any]:
 
 def _scan(values: list[Any], body: Any, length: int, carries: int, how: str) -> list[Any]:
     def step(carry: Any, row: Any) -> Any:
+        if how == "change":
+            carry[0].mul_(0.5)
         found = run(body, [*values[:2], *carry, row])
         return tuple(ag.tanh(v) for v in found[-carries:]), {"last": found[-1], "row": row.sum()}
 
@@ -137,8 +150,11 @@ def test_values(program, optimizer):
     check(lambda *xs: run(program, list(xs))[-4:], optimizer)
 
 
+changing = programs_of(st.one_of(plain, effect, effect), [*WAYS, "change", "change"])
+
+
 @fuzz
-@given(programs_of(st.one_of(plain, effect, effect)), st.sampled_from([None, None, "None"]))
+@given(changing, st.sampled_from([None, None, "None"]))
 def test_state(program, optimizer):
     """Tensors that loops and branches change, and random numbers in them, as in eager code."""
     check(lambda *xs: run(program, list(xs))[-4:], optimizer)
