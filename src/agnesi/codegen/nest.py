@@ -376,8 +376,9 @@ class _Nest:
         rows = []
         for value in mine:
             longest = most(axis.extent)
-            fits = longest is not None and longest * _ITEM[value.dtype] <= _ROW_BYTES
-            if fits and value in later and is_heavy(value.op) and not scope.has(value):
+            if longest is None or longest * _ITEM[value.dtype] > _ROW_BYTES:
+                continue
+            if value in later and is_heavy(value.op) and not scope.has(value):
                 row = Buffer((axis.extent,), np.dtype(value.dtype), "row")
                 self.rows[row] = self.b.alloca(scalars.register(value.dtype), longest)
                 rows.append((value, row))
