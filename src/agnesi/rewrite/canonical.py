@@ -13,6 +13,7 @@ from agnesi.core.dispatch import Item
 from agnesi.core.dtypes import real_of
 from agnesi.core.errors import ShapeError
 from agnesi.core.graph import constant, constant_value
+from agnesi.core.loops import is_heavy
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import abs as abs_
@@ -30,6 +31,8 @@ rule, rewriter = BOOK.rule, BOOK.rewriter
 a, b, c, x = variables("a b c x")
 #: A folded result may be this large even if its inputs are smaller.
 _FOLDED_BYTES = 1 << 16
+#: What a costly operation reads is worked out so many levels down, and if it has so few elements.
+_KNOWN_DEPTH, _KNOWN_SIZE = 6, 1 << 20
 
 
 # -- what is known ---------------------------------------------------------------------------
@@ -40,18 +43,16 @@ def fold(node: Node) -> Node | None:
         return None
     if not node.inputs and type(node.op) is not Size:
         return None  # what counts (arange, eye) is computed where it is read
-    values = []
-    for source in node.inputs:
-        value = constant_value(source)
-        if value is None:
-            return None
-        values.append(value)
     if not is_static(node.shape):
         return None
     size: Any = product(node.shape)
-    if size * node.dtype.itemsize > max(_FOLDED_BYTES, sum(v.nbytes for v in values)):
-        return None
+    depth = _KNOWN_DEPTH if size * node.dtype.itemsize <= _FOLDED_BYTES and _is_costly(node) else 0
     try:
+        values = [_known(source, depth) for source in node.inputs]
+        if any(v is None for v in values):
+            return None
+        if size * node.dtype.itemsize > max(_FOLDED_BYTES, sum(v.nbytes for v in values)):
+            return None
         result = np.asarray(node.op.perform(*values))
     except Exception:
         # Whatever is wrong is to be raised by the call, where the user expects it.
@@ -59,6 +60,22 @@ def fold(node: Node) -> Node | None:
     if result.dtype != node.dtype or result.shape != node.shape:
         return None
     return constant(np.array(result), node.where)
+
+
+def _is_costly(node: Node) -> bool:
+    """Whether it is worth memory not to compute a value in every call."""
+    return is_heavy(node.op.name) or bool(node.op.reduction(*node.inputs))
+
+
+def _known(node: Node, depth: int) -> Any:
+    """The value of a node that depends on nothing; of an operation only ``depth`` levels down."""
+    value = constant_value(node)
+    if value is not None or node.op is None or not depth or node.op.outputs > 1:
+        return value
+    if not is_static(node.shape) or product(node.shape) > _KNOWN_SIZE:  # type: ignore[operator]
+        return None
+    inputs = [_known(n, depth - 1) for n in node.inputs]
+    return None if any(v is None for v in inputs) else np.asarray(node.op.perform(*inputs))
 
 
 @rewriter("canonicalize", ops=[where], tags=("fold",))
