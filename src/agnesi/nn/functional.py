@@ -12,7 +12,6 @@ from agnesi.ops.attention import scaled_dot_product_attention as scaled_dot_prod
 from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d
-from agnesi.ops.convert import as_tensor
 from agnesi.ops.embedding import embedding as embedding
 from agnesi.ops.explog import sigmoid as sigmoid
 from agnesi.ops.explog import softplus as softplus
@@ -48,9 +47,8 @@ from agnesi.ops.pool import sum_pool as sum_pool
 from agnesi.ops.pool import sum_pool1d as sum_pool1d
 from agnesi.ops.pool import sum_pool2d as sum_pool2d
 from agnesi.ops.pool import sum_pool3d as sum_pool3d
-from agnesi.ops.random import Generator, growth, survivors
+from agnesi.ops.random import dropout as dropout
 from agnesi.ops.select import relu as relu
-from agnesi.ops.select import where
 from agnesi.ops.softmax import cross_entropy as cross_entropy
 from agnesi.ops.softmax import log_softmax as log_softmax
 from agnesi.ops.softmax import nll_loss as nll_loss
@@ -70,20 +68,3 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
     tensor(5.)
     """
     return reduced_loss(square(subtract(x, target)), reduction)
-
-
-@public
-def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generator | None = None,
-            out: Tensor | None = None) -> Tensor:
-    """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.functional.dropout(ag.ones(2), 0.9, training=False)
-    tensor([1., 1.])
-    """
-    x = as_tensor(x)
-    if not training or (not isinstance(p, Tensor) and p == 0):
-        return x
-    return where(survivors(x.shape, p, generator), x * growth(p, x.dtype), 0)

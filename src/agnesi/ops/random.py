@@ -316,6 +316,23 @@ def growth(p: Any, dtype: np.dtype) -> Tensor:
 
 
 @public
+def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generator | None = None,
+            out: Tensor | None = None) -> Tensor:
+    """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.dropout(ag.ones(2), 0.9, training=False)
+    tensor([1., 1.])
+    """
+    x = as_tensor(x)
+    if not training or (not isinstance(p, Tensor) and p == 0):
+        return x
+    return where(survivors(x.shape, p, generator), x * growth(p, x.dtype), 0)
+
+
+@public
 def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64",
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low).
