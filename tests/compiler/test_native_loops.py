@@ -222,6 +222,28 @@ def test_lengths_are_run_time_values():
     assert len(step.specialisations) <= 3
 
 
+def test_rows_of_carries_are_run_time_values():
+    def loss(h: Any, w: Any) -> Any:
+        return (ag.scan(lambda h, _: ((y := ag.tanh(h @ w + 1)), y), h, None, length=4)[1]).sum()
+
+    step = ag.jit(ag.grad(loss, (0, 1)))
+    w = ag.tensor(normal(6, 6, seed=1))
+    for rows in (2, 3, 4, 5, 9, 100, 7):
+        h = ag.tensor(normal(rows, 6))
+        for a, b in zip(step(h, w), ag.grad(loss, (0, 1))(h, w), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-8, atol=1e-10)
+    assert len(step.specialisations) <= 3
+
+
+def test_few_elements_are_values_in_registers():
+    kind = ((3,), "float64")
+    step = body(lambda c: (y := ag.stack([c[1] * c[2], c[0] - c[2], c.sum()]) * 0.1, y), kind)
+    compiled = check(Scan(step, 9, 0, 1, 1), normal(3))
+    code = compiled.ir().partition("define i32 @body")[0]
+    assert "alloca" not in code
+    assert "x double>" not in _loop_of(code)
+
+
 def test_threads_share_the_work_of_a_step():
     h = ((256, 256), "float32")
     step = body(lambda x, h, w: (y := ag.tanh(x + h @ w), y), h, h, h)

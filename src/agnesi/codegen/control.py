@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.nest import emit_nest, prepare
+from agnesi.codegen.points import written_out
 from agnesi.codegen.steps import Base, Runner, Step, address
 from agnesi.core.dims import Size
 from agnesi.core.extents import least
@@ -30,7 +31,7 @@ def inlined(kernel: Loop | Branch) -> set[int]:
     for inner in (k for block in kernel.blocks() for k in block.kernels):
         if not isinstance(inner, Nest):
             continue
-        price = cost([s.value for s in inner.body])
+        price = cost([s.value for s in written_out(inner).body])
         if price <= min(left, _INLINE) and not prepare(inner).parallel:
             left -= price
             found.add(id(inner))
@@ -66,8 +67,7 @@ class _Emitter:
 
     def _inline(self, kernel: Kernel, base: Base) -> None:
         assert isinstance(kernel, Nest)
-        shape = prepare(kernel)
-        assert isinstance(shape.units, int)
+        shape = prepare(written_out(kernel))
         emit_nest(self.b, shape, lambda buffer: address(self.b, buffer, base), self.bits, i64(0),
                   self.b.size(shape.units))
 

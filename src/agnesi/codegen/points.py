@@ -1,0 +1,57 @@
+"""Nests over a few points, written out: each element becomes a value that can be in a register."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from agnesi.core import loops
+from agnesi.core.kernels import Nest, Store
+from agnesi.core.loops import Affine, Expr, Substitution
+
+#: Points of a nest, or terms of a sum, that are written out.
+_FEW = 4
+
+
+def written_out(nest: Nest) -> Nest:
+    """The nest without axes if it has few points; else itself."""
+    sizes = [a.extent for a in nest.axes]
+    if nest.ordered or not all(isinstance(n, int) for n in sizes) or math.prod(sizes) > _FEW:
+        return nest
+    stores: dict[tuple[object, Affine, Expr], Store] = {}
+    for point in itertools.product(*map(range, sizes)):
+        at = Substitution({a: Affine(i) for a, i in zip(nest.axes, point, strict=True)})
+        for s in nest.body:
+            offset, value = at.index(s.offset), _summed(at(s.value), {})
+            stores.setdefault((s.buffer, offset, value), Store(s.buffer, offset, value))
+    return Nest(nest.nodes, (), list(stores.values()))
+
+
+def _summed(value: Expr, done: dict[Expr, Expr]) -> Expr:
+    """The expression with its short reductions written out."""
+    if not value.args:
+        return value
+    found = done.get(value)
+    if found is None:
+        args = tuple([_summed(a, done) for a in value.args])
+        found = done[value] = _term_by_term(value, args[0]) if value.op == "reduce" else loops.make(
+            value.op, args, value.dtype, value.param,
+            value.free if value.op in ("load", "index") else None,
+        )
+    return found
+
+
+def _term_by_term(value: Expr, body: Expr) -> Expr:
+    kind, bound = value.param
+    sizes = [a.extent for a in bound]
+    few = all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= _FEW
+    if not few:
+        return loops.make("reduce", (body,), value.dtype, value.param, value.free)
+    terms = [
+        Substitution({a: Affine(i) for a, i in zip(bound, point, strict=True)})(body)
+        for point in itertools.product(*map(range, sizes))
+    ]
+    total = terms[0]
+    for term in terms[1:]:
+        total = loops.call(kind, total, term)
+    return total
