@@ -127,6 +127,16 @@ def test_newton_until_it_stands_still():
         np.testing.assert_allclose((root, slope), (value**0.5, 0.5 / value**0.5), 1e-8)
 
 
+def test_values_may_be_read_where_there_are_some():
+    def step(r, c):
+        return c + r if float(r) > 0 else c * 2, T.until(c > 5)
+
+    sums, _ = T.scan(step, ag.tensor([1.0, -1.0, 3.0, -1.0, 2.0]), 1.0)
+    np.testing.assert_array_equal(sums, [2, 4, 7, 14, 14])
+    with pytest.raises(ag.TraceError):
+        T.scan(step, T.dvector("x"), 1.0)
+
+
 def test_updates_of_shared_variables():
     x, total = T.dmatrix("x"), ag.shared(np.zeros(2), "total")
     rows, updates = T.scan(lambda r: (total * 1, {total: total + r}), x)

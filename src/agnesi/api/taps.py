@@ -14,7 +14,7 @@ from agnesi.compiler.valued import ValueDim
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.errors import ShapeError, TraceError, at
 from agnesi.core.graph import constant_value
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -127,8 +127,8 @@ class _Step:
         return rest, stop
 
     def probe(self, carry: Nest, rows: Sequence[Tensor],
-              given: Sequence[Any]) -> tuple[int, bool]:
-        """How many results there are, and whether the function tells when to stop."""
+              given: Sequence[Any]) -> bool:
+        """Whether the function tells when to stop."""
         with tracing() as trace:
             windows = carry.build([trace.variable(t) for t in carry.tensors])
             row = [trace.variable(Row(x)) for x in rows]
@@ -140,7 +140,7 @@ class _Step:
                     f"{len(self.outputs)}; give None for those without earlier values"
                 )
             )
-        return len(results), stop is not None
+        return stop is not None
 
     def __call__(self, carry: Any, rows: Any, *given: Any) -> Any:
         windows, _ = carry
@@ -214,7 +214,12 @@ def scan(
     rows = [r for s in taken for r in s.rows(steps, go_backwards)]
     first, given = tuple(o.first for o in outputs), tuple(_listed(non_sequences))
     step = _Step(fn, outputs)
-    number, stops = step.probe(Nest("scan", "outputs_info", first), rows, given)
+    try:
+        stops = step.probe(Nest("scan", "outputs_info", first), rows, given)
+    except TraceError:
+        if is_symbolic(*rows, *given, *(v for window in first for v in window)):
+            raise
+        stops = True  # it reads values, which there are; it may stop
     begin = Nest("scan", "outputs_info", (first, as_tensor(False)))
     updates: dict[Any, Any] = {}
     loop = Loop(step, begin, Nest("scan", "sequences", rows), given)
@@ -224,7 +229,7 @@ def scan(
     loop.updates = updates if STATE.trace is None else None
     loop.symbolic = step.updates
     _, ys, _ = loop.run()
-    return (ys[0] if number == 1 else list(ys)), updates
+    return (ys[0] if len(ys) == 1 else list(ys)), updates
 
 
 def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
