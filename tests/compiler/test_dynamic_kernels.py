@@ -169,3 +169,43 @@ def test_attention():
         agree(f, function, rows(b, t, 32, dtype="float64"),
               rows(3, 32, 32, dtype="float64", seed=1) * 0.2, tolerance=1e-9)
     assert dynamic(f) >= 1 and len(f.specialisations) <= 4, f.explain()
+
+
+# -- layers ---------------------------------------------------------------------------------
+def _layers() -> dict[str, tuple[Any, tuple[int, ...]]]:
+    nn = ag.nn
+    return {
+        "dropout": (lambda: nn.Sequential(nn.Linear(5, 8), nn.Dropout(0.5)), (5,)),
+        "layer norm": (lambda: nn.Sequential(nn.Linear(5, 8), nn.LayerNorm(8)), (5,)),
+        "batch norm": (lambda: nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8)), (5,)),
+        "group norm": (lambda: nn.Sequential(nn.Conv2d(4, 4, 3), nn.GroupNorm(2, 4)), (4, 8, 8)),
+        "LSTM": (lambda: nn.LSTM(5, 6), (2, 5)),
+        "GRU": (lambda: nn.GRU(5, 6), (2, 5)),
+        "transposed": (lambda: nn.ConvTranspose2d(2, 3, 3, stride=2), (2, 6, 6)),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(_layers()))
+def test_layers(name):
+    build, shape = _layers()[name]
+    losses = []
+    for jit in (False, True):
+        ag.manual_seed(3)
+        model, rng = build(), np.random.default_rng(1)
+        for p in model.parameters():
+            p.data[...] = rng.normal(size=p.shape) * 0.2
+        opt = ag.optim.SGD(model.parameters(), lr=0.05)
+
+        def step(x, model=model, opt=opt):
+            opt.zero_grad()
+            y = model(x)
+            y = y[0] if isinstance(y, tuple) else y
+            loss = (y * y).mean()
+            loss.backward()
+            opt.step()
+            return loss
+
+        run: Any = ag.jit(step) if jit else step
+        losses.append([run(rows(n, *shape)).item() for n in (6, 9, 12, 3, 20)])
+    np.testing.assert_allclose(losses[1], losses[0], rtol=2e-3)
+    assert dynamic(run) == 1 and len(run.specialisations) == 2, run.explain()

@@ -50,7 +50,7 @@ def philox(key: Any, counter: Any) -> list[np.ndarray]:
     return [x.astype(_UINT32) for x in (x0, x1, x2, x3)]
 
 
-def _u32(value: int) -> loops.Expr:
+def _u32(value: Any) -> loops.Expr:
     return loops.const(value, "uint32")
 
 
@@ -105,7 +105,7 @@ class RandomBits(Op):
     def lower(self, at: Any, state: Any) -> Any:
         call = loops.call
         key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
-        blocks = -(-self.size // 4)  # type: ignore[operator]
+        blocks: Any = (self.size + 3) // 4
         i = loops.cast(loops.index(at[0]), "uint32")
         later = [call("greater_equal", i, _u32(min(w * blocks, _WORD))) for w in (1, 2, 3)]
 
@@ -115,7 +115,7 @@ class RandomBits(Op):
                 result = loops.where(after, word, result)
             return result
 
-        block = call("subtract", i, choose([_u32(w * blocks & _WORD) for w in range(4)]))
+        block = call("subtract", i, choose([_u32(_low_word(w * blocks)) for w in range(4)]))
         count = call("add", low, block)
         carry = loops.cast(call("less", count, block), "uint32")
         zero = _u32(0)
@@ -123,6 +123,15 @@ class RandomBits(Op):
 
     def resolve(self, known: Any) -> Op:
         return RandomBits(known(self.size))
+
+
+def _low_word(n: Any) -> Any:
+    """The lower 32 bits of a size; a run-time size must not have others."""
+    if isinstance(n, int):
+        return n & _WORD
+    if n > _WORD:
+        raise ShapeError(f"{n} words are too many for one draw")
+    return n
 
 
 @record
@@ -143,7 +152,7 @@ class Advance(Op):
 
     def lower(self, at: Any, state: Any) -> Any:
         call = loops.call
-        blocks = _u32(-(-self.size // 4))  # type: ignore[operator]
+        blocks = _u32((self.size + 3) // 4)
         place = loops.index(at[0])
         low, high = (state(loops.Affine(i)) for i in (2, 3))
         count = call("add", low, blocks)
