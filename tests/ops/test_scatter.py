@@ -190,3 +190,33 @@ def test_updates_touch_only_the_rows_that_were_used(tied):
     assert all("-> o" in s for s in scattered) and len(scattered) == (1 if tied else 2)
     if not tied:  # nothing has the size of the weight
         assert int(re.search(r"(\d+) of them in the arena", str(train.plan()))[1]) < weight.nbytes
+
+
+def test_loops_gather_scatter_and_check():
+    table = RANDOM.normal(size=(10, 4))
+
+    def last(w, ids):
+        def step(h, i):
+            return ag.tanh(h + w[i]), None
+
+        return (ag.scan(step, ag.zeros(4, "float64"), ids)[0] ** 2).sum()
+
+    line = last.__code__.co_firstlineno + 2
+    ids = np.array([1, 2, 1, 9])
+    slope = ag.jit(ag.grad(last))
+    expected = ag.grad(last)(ag.tensor(table), ag.tensor(ids)).numpy()
+    np.testing.assert_allclose(slope(ag.tensor(table), ids).numpy(), expected, 1e-12)
+    with pytest.raises(IndexError, match=rf"out of range.*\n.*test_scatter.py:{line}"):
+        slope(ag.tensor(table), ids + 1)
+
+
+def test_any_number_of_indices_shares_one_version():
+    f = ag.jit(lambda w, i, v: ag.index_put(w, i, v, accumulate=True))
+    for n in range(3, 9):
+        i, v = np.arange(n) % 3, RANDOM.normal(size=(n, 4))
+        expected = np.zeros((10, 4))
+        np.add.at(expected, i, v)
+        np.testing.assert_allclose(f(np.zeros((10, 4)), i, v).numpy(), expected, 1e-14)
+    with pytest.raises(IndexError, match="less than 10"):
+        f(np.zeros((10, 4)), np.array([1, 2, 10, 3]), np.ones((4, 4)))
+    assert "2 specialisations" in str(f.explain())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import FIRST_FAILURE, Check
+from agnesi.core.node import Node
 
 #: The error's type, its text, and the node of the user's graph whose line it is told with (or -1).
 Failure = tuple[str, str, int]
@@ -17,9 +19,17 @@ Failure = tuple[str, str, int]
 def failures(checks: Sequence[Check], graph: FunctionGraph) -> list[Failure]:
     """What the checks of a program say; ``graph`` is the user's, before it was rewritten."""
     places: dict[Any, int] = {}
-    for i, node in enumerate(graph.nodes):
+    for i, node in enumerate(_every(graph)):
         places.setdefault(node.where, i)
     return [(c.error, c.text, places.get(c.nodes[0].where, -1)) for c in checks]
+
+
+def _every(graph: FunctionGraph) -> Iterator[Node]:
+    """All nodes, those of loops' and branches' bodies too."""
+    for node in graph.nodes:
+        yield node
+        for name in node.op.bodies if node.op is not None else ():
+            yield from _every(getattr(node.op, name).graph)
 
 
 def raiser(known: Sequence[Failure], graph: FunctionGraph,
@@ -30,7 +40,7 @@ def raiser(known: Sequence[Failure], graph: FunctionGraph,
         if code < FIRST_FAILURE:
             return otherwise(code)
         kind, text, place = known[code - FIRST_FAILURE]
-        where = graph.nodes[place].where if place >= 0 else None
+        where = next(islice(_every(graph), place, None)).where if place >= 0 else None
         raise getattr(builtins, kind)(at(text, where))
 
     return failed
