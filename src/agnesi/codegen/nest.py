@@ -68,6 +68,8 @@ def prepare(nest: Nest) -> Shape:
         outer.sort(key=lambda a: a in ordered)
     sums = any(v.op == "reduce" for v in walk([s.value for s in stores]))
     block = _NARROW if outer or sums else _BLOCK
+    if sums and not outer and along is not None and guess(along.extent) <= 4 * _NARROW:
+        block //= 2
     if outer and outer[0] not in ordered:
         units = outer[0].extent
     elif along is not None and (not outer or guess(work) >= _PARALLEL_WORK):

@@ -50,7 +50,7 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
             shared = reads[a] & reads[b]
             if first is second or not shared or grown.get(first, 0) >= _MOST:
                 continue
-            if len({r.shape for c in (first, second) for r in c.roots}) > 1:
+            if len({_wide(r) for c in (first, second) for r in c.roots}) > 1:
                 continue
             if _depends(second, first, makers) or _depends(first, second, makers):
                 continue
@@ -60,6 +60,11 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
                 makers[kept] = {c.now() for c in makers.get(kept, set()) | makers.pop(gone, set())}
                 for user in {u.now() for u in kept.users}:
                     makers.setdefault(user, set()).add(kept)
+
+
+def _wide(node: Node) -> tuple[Any, ...]:
+    """The sizes of a value without those that are 1."""
+    return tuple(n for n in node.shape if n != 1)
 
 
 def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
