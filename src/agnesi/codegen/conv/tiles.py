@@ -76,8 +76,7 @@ class Tile:
         times = i64(turn.times) if isinstance(turn.times, int) else turn.times
         start = [row, column, *sums]
         with b.loop(i64(0), times, 1, start, nonempty=not turn.maybe) as loop:
-            at, beside = (_opaque(b, pointer) for pointer in loop.carried[:2])
-            totals = loop.carried[2:]
+            at, beside, *totals = loop.carried
             totals = self.run(b, at, beside, rest, totals, taps, inner)
             loop.carry(self._moved(b, at, turn.row_step),
                        self._moved(b, beside, turn.column_step), *totals)
@@ -151,15 +150,6 @@ class Tile:
                 out.append(multiply_add(b, lanes_from(b, x, 0, self.columns[m].lanes), value,
                                         total))
         return out
-
-
-def _opaque(b: Builder, pointer: Value) -> Value:
-    """The same pointer, of which LLVM knows nothing.
-
-    It would look for better ways to count the addresses of a tile, which are one register and
-    constants already; that takes ten times as long as the rest of code generation.
-    """
-    return b.value("ptr", f'call ptr asm "", "=r,0"({pointer})')
 
 
 def unit_cycles(lanes: int, itemsize: int) -> float:

@@ -15,7 +15,7 @@ from agnesi.core.dims import Size
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
-_FEW = 64  # rows of sums
+_PAGE = 4096
 _PACKED = 0.4  # cycles to pack an element
 _FAR = 4  # bytes that come in a cycle from beyond the second cache
 _ROOM = 1 << 20  # bytes of sums of a unit at most
@@ -155,6 +155,9 @@ class WeightPlan:
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     """The cheapest cut for this machine."""
     packed_a = dense.source.strides[1] != 1 or dense.channels < 12
+    far = abs(dense.source.strides[4]) * machine.itemsize >= _PAGE // 2
+    if dense.depth == dense.channels and far:  # every place is on another page
+        packed_a = True
     cuts = _cuts(dense, machine, packed_a)
     _, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
     packed_b = dense.outputs > 1
