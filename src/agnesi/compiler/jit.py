@@ -24,6 +24,8 @@ from agnesi.core.tree import Tree, flatten
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
 _KEPT = 4
+#: Signatures whose version is found at once.
+_SERVED = 1000
 
 
 P = ParamSpec("P")
@@ -51,6 +53,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self._made: dict[Any, list[Version]] = {}
         self._families: dict[Any, Family[Version]] = {}
         self._newest: Any = None
+        self._served: dict[Any, Version] = {}
         functools.update_wrapper(self, function)
         self.call_directly(self.dispatch)
 
@@ -105,6 +108,16 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """The compiled version for arguments; made now if there is none."""
         kinds = tuple(map(kind_of, leaves))
         key = (tree, kinds, STATE.recording, config.default_float)
+        found = self._served.get(key)
+        if found is None or not found.valid():
+            if len(self._served) >= _SERVED:
+                self._served.clear()
+            found = self._served[key] = self._found_or_made(key, leaves)
+        return found
+
+    def _found_or_made(self, key: Any, leaves: Sequence[Any]) -> Version:
+        """The version for a key; one for all sizes comes before one for these."""
+        tree, kinds, *_ = key
         rest = (tree, tuple(map(_kind_but_sizes, kinds)), *key[2:])
         shapes, family = shapes_of(leaves), self._families.setdefault(rest, Family())
         known = self._made.get(key, [])
@@ -119,6 +132,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             grown = family.grow(shapes, lambda pattern: Version(self, leaves, tree, pattern))
         if grown is not None:
             pattern, made = grown
+            self._served.clear()
             kinds = tuple(map(_kind_with, kinds, in_shapes(pattern, shapes)))
             cause += f"; {told(pattern)}"
         else:

@@ -159,6 +159,8 @@ class Family(Generic[V]):
     def grow(self, shapes: Shapes, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
         """A version made now that takes these shapes and others; None where that cannot be."""
         new, sizes = _trailing(shapes) not in self._near, sizes_of(shapes)
+        if sum(bool(g.refused) for g in self._near.values()) >= _OTHERS:
+            return None  # it will not go with yet other sizes either
         grown = self._of(shapes).grow(sizes, make)  # type: ignore[arg-type]
         if grown is None and new and len(self._near) > _OTHERS:
             grown = self._far.grow(sizes, make)  # type: ignore[arg-type]
