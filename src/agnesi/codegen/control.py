@@ -77,7 +77,8 @@ class _Emitter:
         if source.offset:
             place = self.b.gep("i8", place, self.b.size(source.offset * dtype_bytes))
         if source.step and turn is not None:
-            place = self.b.gep("i8", place, self.b.mul(turn, self.b.size(source.step * dtype_bytes)))
+            step = self.b.size(source.step * dtype_bytes)
+            place = self.b.gep("i8", place, self.b.mul(turn, step))
         return place
 
     def copy(self, target: Value, origin: Value, size: Size) -> None:
@@ -216,7 +217,8 @@ class _Loop:
             self.answer = self.emit.room(1)
             turns = b.select(self._goes_on(starts), turns, i64(0))
         pairs = [v for slot in self.swapped for v in self._pair(slot)]
-        nonempty = loop.count is None and loop.condition is None and (least(loop.length) or 0) > 0
+        known = loop.count is None and loop.condition is None and loop.length is not None
+        nonempty = known and (least(loop.length or 0) or 0) > 0
         with b.loop(i64(0), turns, 1, [i64(0), *starts, *pairs], nonempty=nonempty) as run:
             present = run.carried[1 : 1 + len(starts)]
             pairs = run.carried[1 + len(starts) :]

@@ -248,8 +248,8 @@ class Source:
     """
 
     buffer: Buffer
-    offset: int = 0
-    step: int = 0
+    offset: Size = 0
+    step: Size = 0
 
 
 @dataclass
@@ -263,7 +263,7 @@ class Block:
     kernels: list[Kernel]
     table: list[Buffer]
     sources: dict[Buffer, Source]
-    arena_bytes: int
+    arena_bytes: Size
 
     def entries(self) -> list[Buffer]:
         """The part of the table that kernels use, or that whatever runs the block does."""
@@ -295,7 +295,7 @@ class Loop(Kernel):
 
     Attributes
     ----------
-    length : int or None
+    length : int, Extent or None
         Turns at most; None where ``condition`` alone decides.
     rows : list of (Buffer, Source)
         What turn ``t`` wrote to the buffer of the block belongs at ``t`` steps in the source.
@@ -311,7 +311,7 @@ class Loop(Kernel):
         Room for what the blocks keep to themselves.
     """
 
-    length: int | None = None
+    length: Size | None = None
     block: Block = None  # type: ignore[assignment]
     carries: list[Carry] = field(default_factory=list)
     rows: list[tuple[Buffer, Source]] = field(default_factory=list)
