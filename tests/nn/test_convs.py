@@ -40,25 +40,25 @@ def test_shapes_for_batches_and_single_images(layer, shape, expected):
 
 
 def test_how_weights_lie_in_memory_is_not_seen():
-    layer, other = nn.Conv2d(3, 8, 3), nn.Conv2d(3, 8, 3)
+    layer, other = nn.Conv2d(20, 32, 3), nn.Conv2d(20, 32, 3)
     weight = layer.weight.numpy()
-    assert weight.shape == (8, 3, 3, 3)
+    assert weight.shape == (32, 20, 3, 3)
     other.load_state_dict(layer.state_dict())
     np.testing.assert_array_equal(other.weight.numpy(), weight)
     assert other.weight.data.strides == layer.weight.data.strides
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(weight)), weight)
-    x = ag.ones((1, 3, 5, 5))
+    x = ag.ones((1, 20, 5, 5))
     other.weight.data = np.ascontiguousarray(weight)
     np.testing.assert_allclose(other(x).numpy(), layer(x).numpy(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_a_step_changes_weights_in_place_whatever_their_memory(momentum):
-    x = ag.tensor(np.random.default_rng(1).normal(size=(2, 6, 7, 7)).astype("float32"))
+    x = ag.tensor(np.random.default_rng(1).normal(size=(2, 20, 7, 7)).astype("float32"))
     results = []
     for plain in (False, True):
         ag.manual_seed(0)
-        layer = nn.Conv2d(6, 20, 3)
+        layer = nn.Conv2d(20, 30, 3)
         if plain:
             layer.weight.data = np.ascontiguousarray(layer.weight.data)
         held = layer.weight.data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -9,6 +10,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module
 from agnesi.ops.conv import conv1d, conv2d, conv3d, conv_transpose, per_axis
+
+#: Elements from which the order of filters in memory matters.
+_MANY = 1 << 12
 
 
 class _Conv(Module):
@@ -29,13 +33,14 @@ class _Conv(Module):
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.groups, self.algorithm = groups, algorithm
         channels = self._channels(in_channels, out_channels)
-        self.weight = weights((*channels, *self.kernel_size), dtype, self._order())
+        shape = (*channels, *self.kernel_size)
+        many = math.prod(shape) >= _MANY and groups == 1
+        self.weight = weights(shape, dtype, self._order() if many else None)
         self.bias = bias_for(self.weight, out_channels) if bias else None
 
     def _order(self) -> tuple[int, ...]:
         """How the filters lie in memory: the axes from the outermost to the innermost."""
-        space = tuple(range(2, 2 + self.rank))
-        return (0, 1, *space) if self.groups > 1 else (*space, 1, 0)
+        return (*range(2, 2 + self.rank), 1, 0)
 
     def _channels(self, before: int, after: int) -> tuple[int, int]:
         """The first two sizes of the filters."""
@@ -138,8 +143,7 @@ class _ConvTranspose(_Conv):
         self.output_padding = output_padding
 
     def _order(self) -> tuple[int, ...]:
-        space = tuple(range(2, 2 + self.rank))
-        return (0, 1, *space) if self.groups > 1 else (*space, 0, 1)
+        return (*range(2, 2 + self.rank), 0, 1)
 
     def _channels(self, before: int, after: int) -> tuple[int, int]:
         return before, after // self.groups
