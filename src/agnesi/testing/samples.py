@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import matmul, reduce, running, softmax
+from agnesi.ops import conv, matmul, normalize, pool, reduce, running, softmax
 from agnesi.ops.einsum import einsum
 from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
@@ -176,9 +176,38 @@ def _softmaxes() -> Iterator[tuple[str, Case]]:
     yield "nll_loss", Case(softmax.nll_loss, ((x, labels),))
 
 
+def _windows() -> Iterator[tuple[str, Case]]:
+    image = np.random.default_rng(10).permutation(80).reshape(1, 4, 5, 4) / 20
+    filters = _uniform(11, (6, 2, 3, 2), (-1, 1))
+    back = _uniform(12, (4, 2, 2, 3), (-1, 1))
+    yield "conv2d", Case(lambda x, w: conv.conv2d(x, w, padding=1, groups=2), ((image, filters),))
+    yield "conv1d", Case(conv.conv1d, ((image[0], filters[:, :1, 0].repeat(5, 1)),))
+    yield "conv_transpose", Case(
+        lambda x, w: conv.conv_transpose(x, w, stride=2, padding=1), ((image, back),)
+    )
+    for name in ("max_pool", "avg_pool", "sum_pool"):
+        function: Any = getattr(pool, name)
+        yield name, Case(lambda x, f=function: f(x, 2, stride=1, padding=1), ((image,),))
+    yield "lp_pool", Case(lambda x: pool.lp_pool(x, 2, 2), ((image + 1,),))
+    known = np.ascontiguousarray(image[..., :2])
+    yield "sum_pool of pairs", Case(lambda x: pool.sum_pool(x, (1, 2)), ((known,),))
+
+
+def _normalizations() -> Iterator[tuple[str, Case]]:
+    image = _uniform(13, (2, 4, 3, 2), (-2, 2))
+    scale = _uniform(14, (4,), (0.5, 2)), _uniform(15, (4,), (-1, 1))
+    yield "batch_norm", Case(
+        lambda x, w, b: normalize.batch_norm(x, None, None, w, b), ((image, *scale),)
+    )
+    yield "instance_norm", Case(normalize.instance_norm, ((image, *scale),))
+    yield "layer_norm", Case(lambda x: normalize.layer_norm(x, (3, 2)), ((image,),))
+    yield "local_response_norm", Case(normalize.local_response_norm, ((image,),))
+
+
 def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
     families = (
         _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
+        _windows(), _normalizations(),
     )
     return {name: case for family in families for name, case in family}
