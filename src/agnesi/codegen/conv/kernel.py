@@ -79,7 +79,7 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
     parts: list[Part] = []
     for part in dense:
-        product = as_product(kernel, part) if kernel.kind != "weight" else None
+        product = as_product(kernel, part)
         if product is not None:
             cut = plan_product(product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
             parts.append((product, cut))

@@ -14,6 +14,7 @@ from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 _SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
+_UNEVEN = 0.15  # weight of the time that threads wait for each other
 _BLOCK = 4  # a block of the source takes at most this part of the second cache
 _CODE = 0.001  # each sum in the code counts as this share of the run time
 _CLIP = 0.02  # share of taps outside from which it pays to leave them out
@@ -121,6 +122,12 @@ class WidePlan:
     def scratch(self) -> int:
         tile = self.lines.largest * self.rows.largest * self.width if self.spill else 0
         return self.a_bytes + self.b_bytes + whole_lines(tile * self.itemsize)
+
+
+def unevenness(units: int) -> float:
+    """What so many equal units cost on top, weighed over one, two and four threads."""
+    waits = sum(-(-units // threads) * threads / units - 1 for threads in (2, 4))
+    return 1 + _UNEVEN * waits
 
 
 def whole_lines(size: int) -> int:

@@ -14,11 +14,9 @@ from agnesi.core.loops import Affine, Axis, load
 
 def as_product(kernel: Convolution, dense: Dense) -> Product | None:
     """The product that computes the same, if there is one."""
-    if not all(s.plain for s in dense.spans):
+    if kernel.kind == "weight" or not all(s.plain for s in dense.spans):
         return None
     counts = (dense.images, *(s.count for s in dense.spans))
-    if kernel.kind == "weight":
-        return _weight(kernel, dense, counts)
     return _dense(kernel, dense, counts)
 
 
@@ -58,21 +56,6 @@ def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produc
         sizes = (batch.extent, axis.extent, dense.outputs, dense.channels)
         return Product(kernel.nodes, sizes, a, b, (batch, axis, o), total, body)
     return None
-
-
-def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
-    group, o, c, *_ = dense.axes
-    steps = [merged_stride(_strides(v), counts) for v in (dense.filters, dense.source)]
-    found = _merged(kernel, dense, (group, o, c), (c,))
-    if None in steps or found is None:
-        return None
-    total, axis, body = found
-    cotangent, image = dense.filters, dense.source
-    a = Matrix(kernel.b.buffer, cotangent.offset,
-               (cotangent.group, cotangent.strides[1], steps[0] or 0))
-    b = Matrix(kernel.a.buffer, image.offset, (image.group, steps[1] or 0, image.strides[1]))
-    sizes = (dense.groups, dense.outputs, dense.channels, math.prod(counts))
-    return Product(kernel.nodes, sizes, a, b, (group, o, axis), total, body)
 
 
 def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],

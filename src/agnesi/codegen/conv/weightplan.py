@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
-from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
+from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.tiling import Panel, Rows
@@ -223,7 +223,7 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
             room = -(-tiles // row_groups) * lines.largest * runs.largest * chunk
             if units > most and room <= _ROOM:
                 break
-            cycles = dense.work / dense.groups / machine.lanes * (1 + 0.5 / units)
+            cycles = dense.work / dense.groups / machine.lanes * unevenness(units * dense.groups)
             cycles += (packed_a * _PACKED + far * item) * image * groups
             if packed_a:
                 cycles += _PACKED * image * groups * (row_groups - 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from agnesi.codegen.conv.dense import Dense, Span
-from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
+from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.core.dims import Size
@@ -17,7 +17,6 @@ _UNITS = 16
 _VECTORS = 2  # in a panel
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
-_ALONE = 0.25  # share of the time that few units may cost on several threads
 _ROOM = 2 << 20  # bytes of scratch that are no trouble
 
 
@@ -222,7 +221,7 @@ class WinogradWeightPlan(WinogradPlan):
         total += blocks * pairs * (3.0 if near else 6.0) * scale
         read = blocks * self.panel_count * source
         total += read / (_NEAR if near else _FAR) + dense.groups * pairs * 4
-        return total * (1 + _ALONE / (dense.groups * self.panel_groups))
+        return total * unevenness(dense.groups * self.panel_groups)
 
 
 def plan_winograd_weight(dense: Dense, type_: str,
