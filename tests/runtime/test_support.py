@@ -1,6 +1,8 @@
 """The native module: valid on every platform, and careful about what it relies on."""
 
+import os
 import platform
+import subprocess
 import sys
 
 import numpy as np
@@ -35,3 +37,25 @@ def test_unsupported_interpreters_are_refused(monkeypatch):
     monkeypatch.setattr(support, "SUPPORTED", False)
     with pytest.raises(RuntimeError, match="CPython with the GIL"):
         support.native.__wrapped__()
+
+
+_FORK = """
+import os, signal
+from agnesi.runtime import support
+support.ahead()
+pid = os.fork()
+if not pid:
+    signal.alarm(50)
+    support.native()
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+support.native()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_waits_for_code_that_is_being_made(tmp_path):
+    env = {**os.environ, "AGNESI_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", _FORK], env=env, capture_output=True, text=True,
+                          check=False)
+    assert not done.returncode, done.stderr

@@ -48,6 +48,11 @@ _RELAX = {
 _METH_FASTCALL_KEYWORDS = 0x82
 _KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
 _compiling = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
+    os.register_at_fork(
+        before=_compiling.acquire, after_in_parent=_compiling.release,
+        after_in_child=_compiling.release,
+    )
 
 
 class _MethodDef(ctypes.Structure):
