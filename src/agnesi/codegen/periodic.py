@@ -16,7 +16,7 @@ _REGISTER = 64
 
 
 class Period(NamedTuple):
-    """A quotient by ``length`` or its remainder; ``start`` is a multiple of it at the first lane."""
+    """A quotient by ``length`` or its remainder; at the first lane ``start`` divides evenly."""
 
     start: Affine
     length: int
