@@ -6,7 +6,7 @@ import itertools
 import math
 
 from agnesi.core import loops
-from agnesi.core.kernels import Nest, Store
+from agnesi.core.kernels import Nest, Store, walk
 from agnesi.core.loops import Affine, Expr, Substitution
 
 #: Points of a nest, or terms of a sum, that are written out.
@@ -18,11 +18,16 @@ def written_out(nest: Nest) -> Nest:
     sizes = [a.extent for a in nest.axes]
     if nest.ordered or not all(isinstance(n, int) for n in sizes) or math.prod(sizes) > _FEW:
         return nest
+    # Sums come first: they may run along an axis of the nest, which is another one inside of them.
+    body = [Store(s.buffer, s.offset, _summed(s.value, {})) for s in nest.body]
+    values = [v for s in body for v in (s.value, *s.offset.atoms)]
+    if any(v.op == "reduce" and {*v.param[1]} & {*nest.axes} for v in walk(values)):
+        return nest
     stores: dict[tuple[object, Affine, Expr], Store] = {}
     for point in itertools.product(*map(range, sizes)):
         at = Substitution({a: Affine(i) for a, i in zip(nest.axes, point, strict=True)})
-        for s in nest.body:
-            offset, value = at.index(s.offset), _summed(at(s.value), {})
+        for s in body:
+            offset, value = at.index(s.offset), at(s.value)
             stores.setdefault((s.buffer, offset, value), Store(s.buffer, offset, value))
     return Nest(nest.nodes, (), list(stores.values()))
 

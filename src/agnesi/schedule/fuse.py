@@ -292,11 +292,11 @@ class _Fuser:
 
     def _control(self, root: Node) -> None:
         """A loop or branch: a kernel with kernels inside."""
-        made = [self._buffer(root)]
-        wanted = range(1)
         if root.op.outputs > 1:
             made = [Buffer(s, d, "temporary") for s, d in root.outputs]
             wanted = self._items(root, made)
+        else:
+            made, wanted = [self._buffer(root)], {0}
         results = [b if i in wanted else None for i, b in enumerate(made)]
         self.program.buffers += [b for b in results if b is not None and b.role == "temporary"]
         whole = carried(root.op)
