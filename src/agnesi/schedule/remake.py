@@ -20,6 +20,8 @@ from agnesi.schedule.swap import swappable, swapped
 Version = tuple[Buffer, int]
 #: Candidates that are played through at once, and at most, before it is given up.
 _TRIED, _GIVEN_UP = 6, 48
+#: Kernels from which many splits are made at a time, and how many are looked at before it ends.
+_LONG, _WORK = 300, 2_000_000
 #: How often room is made for gaps between buffers.
 _CORRECTIONS = 6
 #: Bytes moved and multiply-adds done in the time of a scalar operation, about.
@@ -88,6 +90,7 @@ class Remaker:
             b: rounded(b.nbytes) for touched in self.touches for bs in touched for b in bs
             if b.role == "temporary"
         }
+        self._work = 0
         self._known: dict[Buffer, list[Buffer]] = {}
         self._handed: dict[tuple[int, Buffer], list[Buffer]] = {}
 
@@ -218,10 +221,30 @@ class Remaker:
             most = max(profile, default=0)
             if most <= max(goal, 0):
                 return most
-            better = self._step(turns, lives, profile, goal)
+            better = self._many(turns, lives, profile, goal) if len(turns) > _LONG else None
+            better = better or self._step(turns, lives, profile, goal)
             if better is None:
                 return most
             turns = better
+
+    def _many(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
+              profile: Sequence[int], goal: int) -> list[Turn] | None:
+        """The order with many more splits, apart from each other, for half of what is missing."""
+        before, present = _excess(profile, goal), self.splits
+        ends = {v: turns[places[-1]].place for v, places in lives.items()}
+        gaps = sorted(self._gaps(turns, lives, profile, goal), key=lambda gap: -gap[0])
+        idle = sum(self._bytes[b] for _, b, _ in gaps)
+        stride = max(2, 2 * idle // max(max(profile) - max(goal, 0), 1))
+        if len(gaps) < 4 * stride:
+            return None
+        self.splits = dict(present)
+        for _, b, k in gaps[::stride]:
+            self._split(b, k, ends)
+        after = self.turns()
+        if after is not None and _excess(self.profile(after, self.lives(after)), goal) < before:
+            return after
+        self.splits = present
+        return None
 
     def _step(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
               profile: Sequence[int], goal: int) -> list[Turn] | None:
@@ -232,8 +255,9 @@ class Remaker:
         best: tuple[float, dict[Buffer, list[int]], list[Turn]] | None = None
         present = self.splits
         for tried, (_, b, k) in enumerate(ranked[:_GIVEN_UP]):
-            if best is not None and tried >= _TRIED:
+            if (best is not None and tried >= _TRIED) or self._work > _WORK:
                 break
+            self._work += len(turns)
             self.splits = dict(present)
             cost = self._split(b, k, ends)
             after = self.turns()
