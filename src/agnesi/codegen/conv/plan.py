@@ -131,6 +131,7 @@ def unevenness(units: int) -> float:
 
 
 def whole_lines(size: int) -> int:
+    """Bytes, rounded up to lines of the caches."""
     return -(-size // 64) * 64
 
 
@@ -195,6 +196,7 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
 
 
 def panels_of(columns: int, width: int, lanes: int) -> tuple[Panel, ...]:
+    """Columns in panels of ``width``, the last one of what is left."""
     full, rest = divmod(columns, width)
     none = Rows(1, 1)
     panels = [Panel(0, full, pieces_of(width, lanes), none)] if full else []

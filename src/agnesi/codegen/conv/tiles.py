@@ -57,6 +57,7 @@ class Tile:
     kept: int = 0  # elements of the smaller operand that stay in registers through several taps
 
     def zeros(self) -> list[Value]:
+        """The sums at their start."""
         return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
 
     def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
