@@ -206,6 +206,22 @@ def test_threads_do_not_change_results(kind: str) -> None:
         threads.set_num_threads(before)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_lines(kind: str) -> None:
+    """What a thread packs stays small however long the lines and however large the filters."""
+    for sizes in (
+        conv_sizes(1, 1, 4, 6, (300_000,), (3,), (1,), (1,), ((1, 1),)),
+        conv_sizes(1, 16, 1, 1, (200_000,), (3,), (1,), (1,), ((1, 1),)),
+        conv_sizes(1, 1, 512, 48, (9, 9), (9, 9), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    ):
+        for layout in ("last", "first"):
+            run = _check(kind, sizes, layout)
+            here = host()
+            plan = plan_convolution(run.kernel, vector_bits=here.vector_bits, l1=here.l1,
+                                    l2=here.l2, l3=here.l3)
+            assert all(p.scratch <= 6 << 20 for p in plan.parts if not isinstance(p, tuple))
+
+
 def test_ways() -> None:
     """Points are products; 3 x 3 taps with many channels are fewer multiplications."""
     here = host(512)

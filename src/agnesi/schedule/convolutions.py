@@ -9,6 +9,8 @@ from agnesi.core.extents import guess
 from agnesi.core.kernels import ConvSizes
 from agnesi.core.node import Node
 
+#: Terms of a sum up to which the filters of one vector of results fit a thread's stack.
+_MANY = 60_000
 _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
 
 
@@ -20,7 +22,14 @@ def is_convolution(node: Node) -> bool:
         and node.dtype.name in ("float32", "float64")
         and 3 <= len(node.shape) <= 5
         and 0 not in (*node.shape, *node.inputs[0].shape, *node.inputs[1].shape)
+        and _terms(node) <= _MANY
     )
+
+
+def _terms(node: Node) -> int:
+    """Products in one sum of a convolution or of its gradient to the image."""
+    _, s = sizes_of(node)
+    return max(s.channels, s.filters) * math.prod(s.kernel)
 
 
 def sizes_of(node: Node) -> tuple[str, ConvSizes]:

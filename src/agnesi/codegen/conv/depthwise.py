@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.pack import pack_filters
-from agnesi.codegen.conv.plan import Machine, whole_lines
+from agnesi.codegen.conv.plan import ROOM, Machine, whole_lines
 from agnesi.codegen.conv.source import Box, Layout, pack_source, packed_layout, place_in
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import Finish, tiles
@@ -105,6 +105,8 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine,
     lines = dense.spans[1].count
     while found.a_bytes > machine.l2 // 4 and found.line_blocks < lines:
         found = replace(found, line_blocks=found.line_blocks + 1)
+    if found.scratch > 2 * ROOM:
+        return None
     wanted = 1 if weight or dense.work < 1 << 17 else -(-_UNITS // found.units)
     return replace(found, chunks=min(wanted, found.blocks))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.depthwise import Depthwise, DepthwisePlan, plan_depthwise
-from agnesi.codegen.conv.plan import Machine, WidePlan, plan_wide
+from agnesi.codegen.conv.plan import ROOM, Machine, WidePlan, plan_wide
 from agnesi.codegen.conv.point import as_product
 from agnesi.codegen.conv.rows import RowLanes
 from agnesi.codegen.conv.rowsplan import RowsPlan, plan_rows
@@ -115,6 +116,8 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
         cycles + (0.0 if beside else _SCATTERED * stores)
         for cycles, beside in zip((wide.cycles, rows.cycles), along, strict=True)
     ]
+    if rows.scratch > 2 * ROOM:
+        costs[1] = math.inf
     ways: list[WidePlan | RowsPlan | WinogradPlan] = [wide, rows]
     squares = plan_winograd(dense, type_, machine)
     if squares is not None:

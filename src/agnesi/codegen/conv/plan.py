@@ -14,6 +14,7 @@ from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 _SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
+ROOM = 2 << 20  # bytes of a thread's scratch that are no trouble: it lies on the stack
 _UNEVEN = 0.15  # weight of the time that threads wait for each other
 _BLOCK = 4  # a block of the source takes at most this part of the second cache
 _CODE = 0.001  # each sum in the code counts as this share of the run time
@@ -177,6 +178,8 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
     beside = _outside(w) if dense.depth and dense.channels >= 8 else 0.0
     for vectors in range(1, 9):
         most = (machine.registers - 1 - vectors) // vectors
+        if vectors > 1 and dense.depth * vectors * machine.lanes * machine.itemsize > ROOM:
+            break
         wider = vectors < 8 and vectors * machine.lanes < dense.outputs
         if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
             break

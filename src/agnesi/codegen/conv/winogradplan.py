@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from agnesi.codegen.conv.dense import Dense, Span
-from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, unevenness, whole_lines
+from agnesi.codegen.conv.plan import ROOM, Machine, panels_of, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.core.dims import Size
@@ -17,7 +17,6 @@ _UNITS = 16
 _VECTORS = 2  # in a panel
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
-_ROOM = 2 << 20  # bytes of scratch that are no trouble
 
 
 @dataclass(frozen=True)
@@ -245,8 +244,8 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
     most = min(14, (machine.registers - 1 - vectors) // vectors)
     plan = kind(dense, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1)
-    plan = min(_cuts(plan, most), key=lambda p: (p.scratch > _ROOM, p.cycles(machine.l2)))
-    if plan.scratch > 2 * _ROOM:
+    plan = min(_cuts(plan, most), key=lambda p: (p.scratch > ROOM, p.cycles(machine.l2)))
+    if plan.scratch > 2 * ROOM:
         return None
     if kind is WinogradWeightPlan:
         return plan
