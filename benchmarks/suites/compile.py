@@ -88,10 +88,13 @@ def _cold_and_warm(library: str, model: str, loss: float) -> tuple[Any, Any]:
 
 
 def _caches_in(folder: str) -> dict[str, str]:
-    """Every library's disk cache in one folder; JAX's switched on, which it is not by default."""
+    """Every library's disk cache in one folder; JAX's switched on, which it is not by default.
+
+    Python keeps the byte code of what it imports, as it does of installed packages.
+    """
     flags = os.environ.get("PYTENSOR_FLAGS", "")
     return {
-        **os.environ,
+        **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
         "AGNESI_CACHE_DIR": f"{folder}/agnesi",
         "JAX_COMPILATION_CACHE_DIR": f"{folder}/jax",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
