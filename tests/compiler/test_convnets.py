@@ -189,3 +189,13 @@ def test_operands_in_any_mixture_of_memory_orders(turned, groups):
     arguments = [*map(ag.tensor, (x, w, g))]
     for found, right in zip(ag.jit(gradients)(*arguments), gradients(*arguments), strict=True):
         np.testing.assert_allclose(found.data, right.data, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["lenet", "residual"])
+def test_a_batch_that_changes_takes_one_more_version(name):
+    _, (eager, plain) = twins(NETS[name], "float64")
+    compiled = ag.jit(plain)
+    for n in (5, 7, 4, 9):
+        x, y = batch(n, "float64")
+        np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-9)
+    assert len(compiled.specialisations) == 2
