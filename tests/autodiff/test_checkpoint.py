@@ -278,5 +278,6 @@ def test_the_copy_is_not_merged_with_the_original():
     assert len(products) > sum(k.op is not None and k.op.name == "matmul"
                                for k in plain.graph.nodes)
     for k, kernel in enumerate(run.plan().layout.kernels):
+        assert not any(n.op is not None and n.op.name == "after" for n in kernel.nodes), "a copy"
         written = {b for other in run.plan().layout.kernels[:k] for b in other.writes()}
         assert all(b in written for b in kernel.waits)

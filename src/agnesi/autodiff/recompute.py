@@ -28,7 +28,6 @@ class After(Op):
 
     name = "after"
     keep_inputs = ()
-    rereads = True
 
     def infer(self, x: Any, *others: Any) -> Any:
         return x.shape, x.dtype

@@ -257,7 +257,7 @@ class Plan:
             if node.op.parts is None:
                 look = source if node.op.name in CONTROL else _same
                 self._must.update(id(look(operand)) for operand in node.inputs)
-        elif node.op.rereads:
+        elif node.op.rereads or node.op.name == "after":
             self._must.update(id(source(operand)) for operand in node.inputs)
         elif node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
