@@ -11,9 +11,10 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.compiler import copies
+from agnesi.compiler.fingerprint import fingerprint
 from agnesi.compiler.trace import stand_in
 from agnesi.core.dispatch import graph_node
-from agnesi.core.graph import FunctionGraph
+from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import toposort
 from agnesi.core.tensor import symbol
 from agnesi.ops import elementwise
@@ -167,6 +168,12 @@ def test_every_operation_comes_back_equal(name):
         assert str(again) == str(graph)
         for old, new in zip(graph.nodes, again.nodes, strict=True):
             assert old.op == new.op and hash(old.op) == hash(new.op)
+
+
+@pytest.mark.parametrize("name", list(samples.cases()))
+def test_every_graph_has_a_name_in_the_disk_cache(name):
+    for graph in written(samples.cases()[name]):
+        assert fingerprint(graph, [live_tensor(n) for n in graph.live])
 
 
 def test_graphs_of_any_depth():

@@ -47,6 +47,9 @@ def version_stamp() -> int:
 def _is_plain(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
+    fields = getattr(type(value), "_fields", None)
+    if fields is not None and _is_ours(type(value)):  # a record tells itself by its fields
+        return all(_is_plain(getattr(value, name)) for name in fields)
     return isinstance(value, _PLAIN)
 
 
