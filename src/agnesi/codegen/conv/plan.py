@@ -19,6 +19,7 @@ _UNEVEN = 0.15  # weight of the time that threads wait for each other
 _BLOCK = 4  # a block of the source takes at most this part of the second cache
 _CODE = 0.001  # each sum in the code counts as this share of the run time
 _CLIP = 0.02  # share of taps outside from which it pays to leave them out
+_APART = 0.8  # cycles to store an element far away where its neighbours come at another time
 _PACKED = 0.4  # cycles to pack an element
 
 
@@ -227,7 +228,12 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
                 cycles = dense.depth * cycles + 4 * sums + 40
                 total += panel.count * downs * acrosses * cycles
                 code += sums
-    return total * (1 + _CODE * code)
+    total *= 1 + _CODE * code
+    plane = dense.outputs * lines.total * rows.total
+    far = dense.batch * dense.spans[0].count * plane * machine.itemsize > machine.l2
+    if far and sum(p.count for p in panels) > 1:
+        total += _APART * plane
+    return total
 
 
 def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
