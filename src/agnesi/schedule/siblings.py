@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
 
-if TYPE_CHECKING:
-    from agnesi.schedule.plan import Cluster
+#: Those of ``schedule/plan.py``, which stands above this file.
+Cluster = Any
 
 #: Elements from which reading a value once less is worth it.
 _BIG = 1 << 12
