@@ -14,6 +14,7 @@ from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 _SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
+_PAGE = 4096
 ROOM = 2 << 20  # bytes of a thread's scratch that are no trouble: it lies on the stack
 _UNEVEN = 0.15  # weight of the time that threads wait for each other
 _BLOCK = 4  # a block of the source takes at most this part of the second cache
@@ -145,7 +146,8 @@ def _places(rows: Rows, blocks: int) -> int:
 def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> WidePlan:
     """The cheapest cut for this machine."""
     cut = min(_cuts(dense, machine), key=lambda cut: cut.cost)
-    packed = bool(dense.depth) and not _readable(dense, cut.clipped)
+    readable = _readable(dense, cut.clipped) and not scattered(dense, machine)
+    packed = bool(dense.depth) and not readable
     line_blocks, row_blocks = _blocks(dense, machine, cut) if packed else _units(dense, cut)
     if cut.clipped:
         row_blocks = 1
@@ -162,6 +164,12 @@ def _readable(dense: Dense, clipped: bool) -> bool:
     """Whether tiles can read the source in place: no borders, channels side by side."""
     channels = dense.source.strides[1] == 1 or dense.channels == 1
     return channels and (clipped or all(s.inside for s in dense.spans))
+
+
+def scattered(dense: Dense, machine: Machine) -> bool:
+    """Whether the places of a source for one tap lie on different pages of memory."""
+    step = abs(dense.source.strides[4]) * machine.itemsize
+    return dense.depth == dense.channels and step >= _PAGE // 2
 
 
 def _outside(span: Span) -> float:

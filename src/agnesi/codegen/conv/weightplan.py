@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
-from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, unevenness, whole_lines
+from agnesi.codegen.conv.plan import Machine, panels_of, scattered, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.tiling import Panel, Rows
@@ -15,7 +15,6 @@ from agnesi.core.dims import Size
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
-_PAGE = 4096
 _PACKED = 0.4  # cycles to pack an element
 _FAR = 4  # bytes that come in a cycle from beyond the second cache
 _ROOM = 1 << 20  # bytes of sums of a unit at most
@@ -155,9 +154,7 @@ class WeightPlan:
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     """The cheapest cut for this machine."""
     packed_a = dense.source.strides[1] != 1 or dense.channels < 12
-    far = abs(dense.source.strides[4]) * machine.itemsize >= _PAGE // 2
-    if dense.depth == dense.channels and far:  # every place is on another page
-        packed_a = True
+    packed_a = packed_a or scattered(dense, machine)
     cuts = _cuts(dense, machine, packed_a)
     _, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
     packed_b = dense.outputs > 1
