@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
-from agnesi.codegen.conv.plan import Machine, panels_of, scattered, sizes_of, unevenness, whole_lines
+from agnesi.codegen.conv.plan import (
+    Machine,
+    panels_of,
+    scattered,
+    sizes_of,
+    unevenness,
+    whole_lines,
+)
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.tiling import Panel, Rows
