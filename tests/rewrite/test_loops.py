@@ -144,6 +144,15 @@ def test_long_scans_for_their_last_row_take_no_memory():
     assert compiled.plan().planned_bytes < 10_000
 
 
+def test_scans_without_operands():
+    def f(x):
+        a = ag.scan(lambda c, _: (c * 2, c + 1), ag.ones((), "float64"), None, length=5)
+        return a[1] + x, ag.scan(lambda c, x: (c, ag.broadcast_to(x - x, (2, 2))), None, x)[1]
+
+    compared(f, normal(5))
+    compared(f, ag.arange(5))
+
+
 def test_first_rows_are_another_thing():
     def f(x, c):
         return ag.scan(lambda c, x: (c * 0.5 + x, c * 2), c, x)[1][0]

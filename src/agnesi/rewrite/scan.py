@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.dispatch import Item, apply, graph_node
+from agnesi.core.dispatch import Item, apply, graph_node, make_node
 from agnesi.core.graph import FunctionGraph, Interner, constant, constant_value
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import symbol
 from agnesi.ops.body import Body
 from agnesi.ops.expand import BroadcastTo
-from agnesi.ops.loop import Scan, applied
+from agnesi.ops.loop import Scan
 from agnesi.ops.movement import reshape
 
 #: A result of a scan: the node, and which one it is.
@@ -240,7 +240,7 @@ class Model:
             return {}, {}
         operands = [*([self.count] if self.count is not None else []), *sequences.values(),
                     *(c.first for c in self.carries), *constants.values()]
-        found = [graph_node(t) for t in applied(op, *map(symbol, operands))]
+        found = _results(op, operands)
         for node in (*found, *found[0].inputs):
             if node.op is op or type(node.op) is Item:
                 node.where = self.where
@@ -250,6 +250,16 @@ class Model:
         results.update((k, stacked[n]) for k, n in self.rows.items())
         results.update((k, found[-1]) for k in self.done)
         return results, stacked
+
+
+def _results(op: Scan, operands: Sequence[Node]) -> list[Node]:
+    """The results of a scan as nodes, even if it has no operands and could be run at once."""
+    node = make_node(op, tuple(map(symbol, operands)))
+    if op.outputs == 1:
+        return [node]
+    return [
+        Node(Item(i), (node,), shape, dtype) for i, (shape, dtype) in enumerate(node.outputs)
+    ]
 
 
 def _first_row(source: Node) -> Node:
