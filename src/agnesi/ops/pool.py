@@ -60,7 +60,7 @@ def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
 
 
 @public
-def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
              cover_all: bool = False, out: Tensor | None = None) -> Tensor:
     """The greatest element of each window.
 
@@ -97,7 +97,7 @@ def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, dilat
 
 
 @public
-def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover_all: bool = False,
+def avg_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover_all: bool = False,
              count_include_pad: bool = True, out: Tensor | None = None) -> Tensor:
     """The mean of each window.
 
@@ -164,7 +164,7 @@ def _counted(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
 
 
 @public
-def sum_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover_all: bool = False,
+def sum_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover_all: bool = False,
              out: Tensor | None = None) -> Tensor:
     """The sum of each window; parameters as for :func:`max_pool`, the border is zero.
 
@@ -179,7 +179,7 @@ def sum_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = 0, cover
 
 
 @public
-def lp_pool(x: Any, p: float, kernel: Any, *, stride: Any = None, padding: Any = 0,
+def lp_pool(x: Any, p: float, kernel: Any, stride: Any = None, padding: Any = 0, *,
             cover_all: bool = False, out: Tensor | None = None) -> Tensor:
     """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
 
