@@ -329,10 +329,14 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether A is too large to be read again for every panel: block it in the second cache."""
-    size = spec.m * spec.k * spec.itemsize
-    sides = spec.m >= _LARGE_ROWS and spec.n >= _LARGE_COLUMNS and spec.k >= 2 * _LARGE_K
-    return sides and size > 4 * machine.l2
+    """Whether A is too large to be read again for every panel: block it in the second cache.
+
+    One that lies along m is dearer to read: each step along k is another line, or another page.
+    """
+    if spec.m < _LARGE_ROWS or spec.m * spec.k * spec.itemsize <= 4 * machine.l2:
+        return False
+    turned = spec.a_direct and spec.a_strides[1] != 1 and spec.n >= 4 * machine.lanes
+    return turned or (spec.n >= _LARGE_COLUMNS and spec.k >= 2 * _LARGE_K)
 
 
 def _power(value: int) -> int:
