@@ -22,8 +22,9 @@ from agnesi.core.extents import Extent, UnknownSizeError
 _LINE = 64
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _AHEAD = 12  # lines of B to prefetch
-_RUN = 2048  # bytes of a line of B in one work unit, where B comes from memory
-_RUN_LINES = 64  # lines of B in one block of k there
+# Where B comes from memory: bytes of a line in one work unit, and how many lines at a time; no more
+# than the processor sees as streams of their own.
+_RUN, _RUN_LINES, _RUN_AHEAD = 8192, 16, 4
 # A block of a large A in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 384, 512
 _WHOLE = 1 << 60  # a block that no k is larger than
@@ -252,7 +253,7 @@ def _tile_plan(
         pack_a,
         pack_b,
         spill,
-        _AHEAD if far or runs else 0,
+        _RUN_AHEAD if runs else _AHEAD if far else 0,
     )
     return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
 
@@ -406,9 +407,12 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
     """Vectors along k, where at most one operand must be laid out so, and it is a small one."""
     pack_a = not (spec.a_direct and spec.a_strides[1] == 1)
     pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
-    size = spec.m * spec.k if pack_a else spec.n * spec.k
-    small = size * spec.itemsize <= machine.l2 // 4
     static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
+    room = machine.l2 // 4 // spec.itemsize
+    if not (pack_a or pack_b) and static_m and static_k and spec.m * spec.k <= room:
+        pack_a = spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0  # in a few sets
+    size = spec.m * spec.k if pack_a else spec.n * spec.k
+    small = size <= room
     if (pack_a and not (static_m and static_k)) or (pack_b and not static_k):
         return None
     if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
@@ -416,7 +420,8 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
     if (pack_a or pack_b) and not small:
         return None
     cut = best_dots(spec, machine)
-    if spec.m * spec.k * spec.itemsize > machine.l2 // 2 and sum(p.count for p in cut.panels) > 1:
+    far = spec.m * spec.k * spec.itemsize > machine.l2 * 3 // 4
+    if far and sum(p.count for p in cut.panels) > 1:
         return None  # every panel reads all of A again
     cost = cut.cost
     if pack_a:
