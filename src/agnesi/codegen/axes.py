@@ -100,7 +100,8 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
             for a in scores:
                 scores[a] += value.param[1].terms.get(a, 0) == 1
     best = max(reversed(scores), key=lambda a: scores[a])
-    if ordered and not scores[best] and any(a.free & {best} for s in stores for a in s.offset.atoms):
+    apart = any(best in a.free for s in stores for a in s.offset.atoms)
+    if ordered and not scores[best] and apart:
         return None  # lane by lane, a place at a time is as fast and can be shared out
     reductions = [v for v in walk([s.value for s in stores]) if v.op == "reduce" and best in v.free]
     for r in reductions:

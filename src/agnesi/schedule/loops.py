@@ -145,7 +145,10 @@ class Maker:
         constants += [b for b in leaves.values() if b.role == "constant" and b not in constants]
         of = {id(n): b for n, b in zip(unique, program.outputs, strict=True)}
         may = {id(n) for n in in_place}
-        pairs = [(b, of[id(n)]) for b, n in carried if id(n) in may or (isinstance(b.size, int) and b.size == 1)]
+        pairs = [
+            (b, of[id(n)]) for b, n in carried
+            if id(n) in may or (isinstance(b.size, int) and b.size == 1)
+        ]
         layout = lay_out(program, (), (), pairs)
         block = Block(layout.kernels, layout.table, {}, layout.arena_bytes)
         for buffer in constants:
