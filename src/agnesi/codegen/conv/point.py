@@ -11,13 +11,16 @@ from agnesi.codegen.conv.dense import Dense, View, retold
 from agnesi.core.kernels import Buffer, Convolution, Matrix, Product, Store
 from agnesi.core.loops import Affine, Axis, load
 
+#: Rows of filters from which turning the cotangent for a blocked product pays.
+_FEW = 96
+
 
 def as_product(kernel: Convolution, dense: Dense) -> Product | None:
     """The product that computes the same, if there is one."""
-    if kernel.kind == "weight" or not all(s.plain for s in dense.spans):
+    if not all(s.plain for s in dense.spans):
         return None
     counts = (dense.images, *(s.count for s in dense.spans))
-    return _dense(kernel, dense, counts)
+    return (_weight if kernel.kind == "weight" else _dense)(kernel, dense, counts)
 
 
 def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
@@ -56,6 +59,25 @@ def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produc
         sizes = (batch.extent, axis.extent, dense.outputs, dense.channels)
         return Product(kernel.nodes, sizes, a, b, (batch, axis, o), total, body)
     return None
+
+
+def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
+    """A gradient to filters: the cotangent, turned, times the image."""
+    group, o, c, *_ = dense.axes
+    if o.extent < min(_FEW, c.extent):
+        return None  # too few to turn the cotangent for
+    source, filters = dense.source, dense.filters
+    across, down = (merged_stride(_strides(view), counts) for view in (filters, source))
+    if across is None or down is None:
+        return None
+    a = Matrix(kernel.b.buffer, filters.offset, (filters.group, filters.strides[1], across))
+    b = Matrix(kernel.a.buffer, source.offset, (source.group, down, source.strides[1]))
+    dtype = kernel.total.dtype
+    total = Buffer((group.extent, o.extent, c.extent), dtype, "sum")
+    at = total.place([Affine(0, {axis: 1}) for axis in (group, o, c)])
+    sizes = (group.extent, o.extent, c.extent, math.prod(counts))
+    body = list(retold(dense, load(total, dtype.name, at)))
+    return Product(kernel.nodes, sizes, a, b, (group, o, c), total, body)
 
 
 def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],

@@ -238,7 +238,10 @@ def _tile_plan(
     if runs:
         chunks, groups = 1, min(groups, max(2, min(8, _power(spec.n * spec.itemsize // _RUN))))
     elif large:
-        chunks, groups = -(-spec.m // _LARGE_ROWS), -(-spec.n // _LARGE_COLUMNS)
+        rows, groups = _LARGE_ROWS, -(-spec.n // _LARGE_COLUMNS)
+        while rows > 128 and -(-spec.m // rows) * groups < 4:  # something for every thread
+            rows //= 2
+        chunks = -(-spec.m // rows)
     spill = spec.k >= _SPILL_FROM or long_epilogue
     far = spec.n * spec.k * spec.itemsize > machine.l2 and _row_tiles(cut) <= 4
     chosen = GemmPlan(
@@ -334,10 +337,11 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
 
     One that lies along m is dearer to read: each step along k is another line, or another page.
     """
-    if spec.m < _LARGE_ROWS or spec.m * spec.k * spec.itemsize <= 4 * machine.l2:
+    if spec.m * spec.k * spec.itemsize <= 4 * machine.l2:
         return False
     turned = spec.a_direct and spec.a_strides[1] != 1 and spec.n >= 4 * machine.lanes
-    return turned or (spec.n >= _LARGE_COLUMNS and spec.k >= 2 * _LARGE_K)
+    sides = spec.m >= _LARGE_ROWS and spec.n >= _LARGE_COLUMNS and spec.k >= 2 * _LARGE_K
+    return sides or (turned and spec.m >= 4 * machine.lanes)
 
 
 def _power(value: int) -> int:
