@@ -137,8 +137,23 @@ class Matrix:
     strides: tuple[int, ...]
 
 
+class Contraction(Kernel):
+    """Sums over products of two operands; the stores are what becomes of a sum: its epilogue."""
+
+    a: Matrix
+    b: Matrix
+    body: list[Store]
+
+    def stores(self) -> list[Store]:
+        return self.body
+
+    def reads(self) -> list[Buffer]:
+        seen = buffers_of(s.value for s in self.body)
+        return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
+
+
 @dataclass
-class Product(Kernel):
+class Product(Contraction):
     """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over (b, i, j)."""
 
     sizes: tuple[int, int, int, int] = (1, 1, 1, 1)  # batch, m, n, k
@@ -147,13 +162,6 @@ class Product(Kernel):
     axes: tuple[Axis | None, Axis | None, Axis | None] = (None, None, None)
     total: Buffer = None  # type: ignore[assignment]
     body: list[Store] = field(default_factory=list)
-
-    def stores(self) -> list[Store]:
-        return self.body
-
-    def reads(self) -> list[Buffer]:
-        seen = buffers_of(s.value for s in self.body)
-        return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
 
 
 @dataclass(frozen=True)
@@ -177,7 +185,7 @@ class ConvSizes:
 
 
 @dataclass
-class Convolution(Kernel):
+class Convolution(Contraction):
     """A convolution or one of its adjoints; the stores are its epilogue, as in a product.
 
     ========= =============== ============= ==================
@@ -200,13 +208,6 @@ class Convolution(Kernel):
     axes: tuple[Axis, ...] = ()
     total: Buffer = None  # type: ignore[assignment]
     body: list[Store] = field(default_factory=list)
-
-    def stores(self) -> list[Store]:
-        return self.body
-
-    def reads(self) -> list[Buffer]:
-        seen = buffers_of(s.value for s in self.body)
-        return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.extents import guess
 from agnesi.core.kernels import ConvSizes
 from agnesi.core.node import Node
 
@@ -47,10 +46,3 @@ def sizes_of(node: Node) -> tuple[str, ConvSizes]:
         image[0], groups, filters[1], filters[0] // groups, tuple(image[2:]), tuple(filters[2:]),
         tuple(result[2:]), windows.stride, windows.dilation, windows.padding,
     )
-
-
-def multiply_adds(node: Node) -> int:
-    """How many a convolution takes."""
-    _, s = sizes_of(node)
-    places = guess(s.batch) * math.prod(s.places) * math.prod(s.kernel)
-    return places * s.groups * s.channels * s.filters

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store
-from agnesi.core.loops import Affine, Expr, atom_of, index, load, make
+from agnesi.core.loops import Affine, Expr, Substitution, load
 
 #: What to load where a kernel loads an element of a buffer.
 Reading = Callable[[Buffer, str, Affine], Expr]
@@ -40,36 +40,19 @@ def _matrix(m: Matrix, others: Mapping[Buffer, Buffer]) -> Matrix:
     return replace(m, buffer=others.get(m.buffer, m.buffer))
 
 
-class _Swap:
+class _Swap(Substitution):
     """Rewrites expressions with other loads."""
 
     def __init__(self, reading: Reading) -> None:
+        super().__init__({})
         self.reading = reading
-        self._done: dict[Expr, Expr] = {}
 
     def index(self, at: Affine) -> Affine:
         """An index after the replacement."""
-        if not at.atoms:
-            return at
-        result = Affine(at.const)
-        for atom, c in at.terms.items():
-            result = result + (atom_of(self(atom)) if isinstance(atom, Expr) else
-                               Affine(0, {atom: 1})) * c
-        return result
+        return super().index(at) if at.atoms else at
 
     def __call__(self, value: Expr) -> Expr:
-        found = self._done.get(value)
-        if found is None:
-            found = self._done[value] = self._rebuilt(value)
-        return found
-
-    def _rebuilt(self, value: Expr) -> Expr:
-        if value.op == "load":
-            buffer, offset = value.param
-            return self.reading(buffer, value.dtype, self.index(offset))
-        if value.op == "index":
-            return index(self.index(value.param))
-        if not value.args:
-            return value
-        args = tuple(self(a) for a in value.args)
-        return make(value.op, args, value.dtype, value.param, value.free)
+        if value.op != "load":
+            return super().__call__(value)
+        buffer, offset = value.param
+        return self.reading(buffer, value.dtype, self.index(offset))

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.pack import pack_filters
-from agnesi.codegen.conv.plan import ROOM, Machine, whole_lines
+from agnesi.codegen.conv.plan import ROOM, whole_lines
 from agnesi.codegen.conv.source import Box, Layout, pack_source, packed_layout, place_in
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import Finish, tiles
+from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Piece, Rows, pieces_of

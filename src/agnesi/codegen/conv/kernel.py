@@ -11,7 +11,7 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.depthwise import Depthwise, DepthwisePlan, plan_depthwise
-from agnesi.codegen.conv.plan import ROOM, Machine, WidePlan, plan_wide
+from agnesi.codegen.conv.plan import ROOM, WidePlan, plan_wide
 from agnesi.codegen.conv.point import as_product
 from agnesi.codegen.conv.rows import RowLanes
 from agnesi.codegen.conv.rowsplan import RowsPlan, plan_rows
@@ -28,6 +28,7 @@ from agnesi.codegen.conv.winogradplan import (
 from agnesi.codegen.conv.winogradweight import WinogradWeight
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan
+from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
@@ -74,7 +75,7 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     dtype = kernel.total.dtype.name
     itemsize = _BYTES[dtype]
     registers = 32 if vector_bits == 512 else 16
-    machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2)
+    machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2, l3)
     long = cost([s.value for s in kernel.body]) > _LONG
     type_ = memory_type(dtype)
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)

@@ -10,7 +10,8 @@ from itertools import pairwise
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.source import Layout, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
-from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
+from agnesi.codegen.gemm.costs import Machine
+from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows, pieces_of
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 _SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
@@ -25,17 +26,6 @@ _PACKED = 0.4  # cycles to pack an element
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What the planners know of the processor."""
-
-    lanes: int
-    itemsize: int
-    registers: int
-    l1: int
-    l2: int
-
-
-@dataclass(frozen=True)
 class Cut:
     """Register tiles with their estimated cycles."""
 
@@ -47,7 +37,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class WidePlan:
+class WidePlan(Paneled):
     """A dense convolution and how it is cut.
 
     Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image, plane,
@@ -76,24 +66,6 @@ class WidePlan:
         big, small, end = self.rows.big, self.rows.small_size, self.rows.total
         starts = [t * small + min(t, big) for t in range(self.rows.tiles)]
         return [range(start, stop) for start, stop in pairwise([*starts, end])]
-
-    @property
-    def panel_count(self) -> int:
-        return sum(p.count for p in self.panels)
-
-    @property
-    def panel_columns(self) -> int:
-        """Columns from one panel to the next."""
-        return self.panels[0].columns
-
-    @property
-    def width(self) -> int:
-        return max(p.width for p in self.panels)
-
-    @property
-    def blocks(self) -> int:
-        planes = self.dense.batch * self.dense.spans[0].count
-        return planes * self.line_blocks * self.row_blocks
 
     @property
     def units(self) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from agnesi.codegen.conv.dense import Dense
-from agnesi.codegen.conv.plan import Machine, panels_of, sizes_of, whole_lines
+from agnesi.codegen.conv.plan import panels_of, sizes_of, whole_lines
 from agnesi.codegen.conv.tiles import unit_cycles
+from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 
 _UNITS = 16  # work units to aim for

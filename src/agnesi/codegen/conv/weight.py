@@ -57,13 +57,7 @@ class Weight:
     # -- places of things -----------------------------------------------------------------
     def _panels(self, panel: Panel) -> tuple[Value, Value]:
         """First and last of the unit's panels of a kind."""
-        b, start, stop = self.b, self.first, self.last
-        if len(self.plan.panels) > 1:
-            if panel.first:
-                start = b.intrinsic("smax", start, i64(panel.first))
-            else:
-                stop = b.intrinsic("smin", stop, i64(panel.count))
-        return start, stop
+        return self.plan.those(self.b, panel, self.first, self.last)
 
     def _column(self, index: Value) -> Value:
         """Where a panel's columns begin in lines of sums."""

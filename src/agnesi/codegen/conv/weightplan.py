@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.plan import (
-    Machine,
     panels_of,
     scattered,
     sizes_of,
@@ -17,7 +16,8 @@ from agnesi.codegen.conv.plan import (
 )
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
-from agnesi.codegen.gemm.tiling import Panel, Rows
+from agnesi.codegen.gemm.costs import Machine
+from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows
 from agnesi.core.dims import Size
 
 _UNITS = 16  # work units to aim for
@@ -28,7 +28,7 @@ _ROOM = 1 << 20  # bytes of sums of a unit at most
 
 
 @dataclass(frozen=True)
-class WeightPlan:
+class WeightPlan(Paneled):
     """A gradient to filters and how it is cut.
 
     ``dense`` is the forward convolution with the cotangent in the place of the filters.  Rows of
@@ -55,19 +55,6 @@ class WeightPlan:
     @property
     def units(self) -> int:
         return self.dense.groups * self.panel_groups * self.row_groups
-
-    @property
-    def panel_count(self) -> int:
-        return sum(p.count for p in self.panels)
-
-    @property
-    def panel_columns(self) -> int:
-        """Columns from one panel to the next."""
-        return self.panels[0].columns
-
-    @property
-    def width(self) -> int:
-        return max(p.width for p in self.panels)
 
     @property
     def beside(self) -> int:

@@ -73,14 +73,8 @@ class Wide:
     # -- filters --------------------------------------------------------------------------
     @contextmanager
     def _panels(self, panel: Panel) -> Iterator[Value]:
-        b = self.b
-        start, stop = self.first, self.last
-        if len(self.plan.panels) > 1:
-            if panel.first:
-                start = b.intrinsic("smax", start, i64(panel.first))
-            else:
-                stop = b.intrinsic("smin", stop, i64(panel.count))
-        with b.loop(start, stop) as loop:
+        start, stop = self.plan.those(self.b, panel, self.first, self.last)
+        with self.b.loop(start, stop) as loop:
             yield loop.index
 
     def _filters(self, index: Value) -> Value:

@@ -60,6 +60,27 @@ def _combined(b: Builder, factors: Sequence[float], values: Sequence[Value]) -> 
     return b.fmul(total, const(total.type, factor))
 
 
+class Block:
+    """Images [n, n_end) and lines of squares [y, y_end) of a block, ``across`` squares a line."""
+
+    def __init__(self, b: Builder, n: Value, n_end: Value, y: Value, y_end: Value,
+                 across: int) -> None:
+        self.b, self.n, self.n_end, self.y, self.y_end = b, n, n_end, y, y_end
+        self.across = across
+        self.lines = b.sub(y_end, y)
+
+    def first(self, image: Value) -> Value:
+        """How many squares of the block lie before those of an image."""
+        b = self.b
+        return b.mul(b.mul(b.sub(image, self.n), self.lines), i64(self.across))
+
+    def box(self, image: Value, group: Value) -> Box:
+        """The places of an image that belong to the block."""
+        b = self.b
+        return Box(image, group, i64(0), b.mul(self.y, i64(SIDE)), b.mul(self.y_end, i64(SIDE)),
+                   i64(0), i64(self.across * SIDE))
+
+
 class Squares:
     """What the forward direction and the gradient to the filters share."""
 
@@ -80,13 +101,21 @@ class Squares:
 
     def _panels(self, panel: Panel) -> tuple[Value, Value]:
         """First and last of the unit's panels of a kind."""
-        b, start, stop = self.b, self.first, self.last
-        if len(self.plan.panels) > 1:
-            if panel.first:
-                start = b.intrinsic("smax", start, i64(panel.first))
-            else:
-                stop = b.intrinsic("smin", stop, i64(panel.count))
-        return start, stop
+        return self.plan.those(self.b, panel, self.first, self.last)
+
+    def _open(self, index: Value) -> Block:
+        """What a block of squares covers."""
+        b, plan = self.b, self.plan
+        images, down = divide(b, index, plan.line_blocks)
+        n, n_end = block_images(b, self.dense, plan.image_blocks, images)
+        y, y_end = share(b, plan.down, plan.line_blocks, down)
+        return Block(b, n, n_end, y, y_end, plan.across)
+
+    def _pack_source(self, block: Block, image: Value) -> None:
+        """Pack one image of a block, and transform its squares."""
+        pack_source(self.b, self.plan.padded, self.plan.layout, self.type, self.source,
+                    self.packed, block.box(image, self.group), self.plan.lanes)
+        self._transform_source(block.lines, block.first(image))
 
     def _at(self, base: Value, *terms: tuple[Value, int]) -> Value:
         """``base[sum of index * step]``."""
@@ -187,25 +216,16 @@ class Winograd(Squares):
     # -- blocks ---------------------------------------------------------------------------
     def _block(self, index: Value) -> None:
         b, plan = self.b, self.plan
-        images, down = divide(b, index, plan.line_blocks)
-        n, n_end = block_images(b, self.dense, plan.image_blocks, images)
-        y, y_end = share(b, plan.down, plan.line_blocks, down)
-        lines = b.sub(y_end, y)
-        with b.loop(n, n_end) as image:
-            box = Box(image.index, self.group, i64(0), b.mul(y, i64(SIDE)),
-                      b.mul(y_end, i64(SIDE)), i64(0), i64(plan.across * SIDE))
-            pack_source(b, plan.padded, plan.layout, self.type, self.source, self.packed, box,
-                        plan.lanes)
-            first = b.mul(b.mul(b.sub(image.index, n), lines), i64(plan.across))
-            self._transform_source(lines, first)
-        count = b.mul(b.mul(b.sub(n_end, n), lines), i64(plan.across))
+        block = self._open(index)
+        with b.loop(block.n, block.n_end) as image:
+            self._pack_source(block, image.index)
+        count = block.first(block.n_end)
         for panel in plan.panels:
             start, stop = self._panels(panel)
             with b.loop(start, stop) as loop:
                 self._multiply(panel, loop.index, count)
-                with b.loop(n, n_end) as image:
-                    first = b.mul(b.mul(b.sub(image.index, n), lines), i64(plan.across))
-                    self._results(panel, loop.index, image.index, y, lines, first)
+                with b.loop(block.n, block.n_end) as image:
+                    self._results(panel, loop.index, image.index, block)
 
     def _multiply(self, panel: Panel, index: Value, count: Value) -> None:
         """For each element of a square, tiles times channels times columns."""
@@ -235,14 +255,14 @@ class Winograd(Squares):
                 start = stop
 
     # -- results --------------------------------------------------------------------------
-    def _results(self, panel: Panel, index: Value, image: Value, y: Value, lines: Value,
-                 first: Value) -> None:
+    def _results(self, panel: Panel, index: Value, image: Value, block: Block) -> None:
         """Squares of results, and their epilogue where they are inside of the image."""
         b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
         pitch = plan.tiles * plan.width
         o = b.mul(index, i64(plan.panel_columns))
+        first = block.first(image)
         with (
-            b.loop(i64(0), lines) as down,
+            b.loop(i64(0), block.lines) as down,
             b.loop(i64(0), i64(plan.across), nonempty=True) as across,
         ):
             tile = b.add(first, b.add(b.mul(down.index, i64(plan.across)), across.index))
@@ -254,7 +274,7 @@ class Winograd(Squares):
                 ]
                 target = b.gep(self.type, self.packed, i64(piece.offset))
                 self._store_square(transformed(b, RESULT, square), target, plan.width)
-            top = b.mul(b.add(y, down.index), i64(SIDE))
+            top = b.mul(b.add(block.y, down.index), i64(SIDE))
             left = b.mul(across.index, i64(SIDE))
             tall = b.intrinsic("smin", i64(SIDE), b.sub(i64(h.count), top))
             wide = b.intrinsic("smin", i64(SIDE), b.sub(i64(w.count), left))

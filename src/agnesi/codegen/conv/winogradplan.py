@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from agnesi.codegen.conv.dense import Dense, Span
-from agnesi.codegen.conv.plan import ROOM, Machine, panels_of, sizes_of, unevenness, whole_lines
+from agnesi.codegen.conv.plan import ROOM, panels_of, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
-from agnesi.codegen.gemm.tiling import Panel, Rows
+from agnesi.codegen.gemm.costs import Machine
+from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows
 from agnesi.core.dims import Size
 
 SIDE = 2  # of a square of the result
@@ -20,7 +21,7 @@ _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, 
 
 
 @dataclass(frozen=True)
-class WinogradPlan:
+class WinogradPlan(Paneled):
     """A dense convolution of 3 x 3 taps and how it is cut.
 
     Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image block, line
@@ -56,19 +57,6 @@ class WinogradPlan:
     def blocks(self) -> Size:
         """Blocks of the batch as the code has it."""
         return image_blocks(self.dense, self.image_blocks) * self.line_blocks
-
-    @property
-    def panel_count(self) -> int:
-        return sum(p.count for p in self.panels)
-
-    @property
-    def panel_columns(self) -> int:
-        """Columns from one panel to the next."""
-        return self.panels[0].columns
-
-    @property
-    def width(self) -> int:
-        return max(p.width for p in self.panels)
 
     @property
     def channel_pitch(self) -> int:

@@ -7,7 +7,7 @@ back; sums of products over all squares are the gradient to the transformed filt
 from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.conv.source import Box, block_images, pack_source
+from agnesi.codegen.conv.source import pack_source
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import Finish, tiles
 from agnesi.codegen.conv.winograd import FILTERS, RESULT, Squares, transformed
@@ -52,21 +52,13 @@ class WinogradWeight(Squares):
 
     def _block(self, index: Value) -> None:
         b, plan = self.b, self.whole
-        images, down = divide(b, index, plan.line_blocks)
-        n, n_end = block_images(b, self.dense, plan.image_blocks, images)
-        y, y_end = share(b, plan.down, plan.line_blocks, down)
-        lines = b.sub(y_end, y)
-        with b.loop(n, n_end) as image:
-            box = Box(image.index, self.group, i64(0), b.mul(y, i64(SIDE)),
-                      b.mul(y_end, i64(SIDE)), i64(0), i64(plan.across * SIDE))
-            first = b.mul(b.mul(b.sub(image.index, n), lines), i64(plan.across))
-            pack_source(b, plan.padded, plan.layout, self.type, self.source, self.packed, box,
-                        plan.lanes)
-            self._transform_source(lines, first)
+        block = self._open(index)
+        with b.loop(block.n, block.n_end) as image:
+            self._pack_source(block, image.index)
             pack_source(b, plan.cotangent, plan.cotangent_layout, self.type, self.filters,
-                        self.packed, box, plan.lanes)
-            self._transform_cotangent(lines, first)
-        count = b.mul(b.mul(b.sub(n_end, n), lines), i64(plan.across))
+                        self.packed, block.box(image.index, self.group), plan.lanes)
+            self._transform_cotangent(block.lines, block.first(image.index))
+        count = block.first(block.n_end)
         with b.when(b.icmp("sgt", count, i64(0))):
             for panel in plan.panels:
                 start, stop = self._panels(panel)

@@ -15,7 +15,7 @@ from agnesi.codegen.gemm.costs import (
     pack_cost,
 )
 from agnesi.codegen.gemm.spec import GemmSpec
-from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Piece, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled, Piece, Rows, pieces_of
 from agnesi.core.dims import Size, is_static
 from agnesi.core.extents import Extent, UnknownSizeError
 
@@ -33,7 +33,7 @@ _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
 @dataclass(frozen=True)
-class GemmPlan:
+class GemmPlan(Paneled):
     """A product and how it is cut; ``units`` may be shared out among threads at will.
 
     Unit ``u`` is (batch member, row chunk, column group), the last fastest.  ``scratch`` is the
@@ -87,7 +87,7 @@ class GemmPlan:
         first = self.panels[0]
         if isinstance(first, OpenPanel):
             return (first.total + (first.full - 1)) // first.full
-        return sum(p.count for p in self.panels)
+        return super().panel_count
 
     @property
     def blocked(self) -> bool:
@@ -105,18 +105,9 @@ class GemmPlan:
         return -(-self.panel_count // self.column_groups)
 
     @property
-    def panel_columns(self) -> int:
-        """Columns from one panel to the next."""
-        return self.panels[0].columns
-
-    @property
     def panel_elements(self) -> int:
         """Elements of scratch that hold the partial sums of one panel."""
         return _lines(self.chunk_rows * self.width * self.spec.itemsize) // self.spec.itemsize
-
-    @property
-    def width(self) -> int:
-        return max(p.width for p in self.panels)
 
     @property
     def k_pitch(self) -> int:

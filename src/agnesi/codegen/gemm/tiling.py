@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.builder import lanes as lanes_of
@@ -120,6 +120,34 @@ class OpenPanel(Panel):
     total: Extent
     full: int
     rest: int
+
+
+class Paneled:
+    """A plan whose columns are cut into panels of one kind, and perhaps a last one of another."""
+
+    panels: tuple[Panel, ...]
+
+    @property
+    def panel_count(self) -> Any:
+        return sum(p.count for p in self.panels)
+
+    @property
+    def panel_columns(self) -> int:
+        """Columns from one panel to the next."""
+        return self.panels[0].columns
+
+    @property
+    def width(self) -> int:
+        """Elements of the widest packed row."""
+        return max(p.width for p in self.panels)
+
+    def those(self, b: Builder, panel: Panel, first: Value, last: Value) -> tuple[Value, Value]:
+        """First and last of the panels of a kind, among [first, last)."""
+        if len(self.panels) > 1:
+            if panel.first:
+                return b.intrinsic("smax", first, i64(panel.first)), last
+            return first, b.intrinsic("smin", last, i64(panel.count))
+        return first, last
 
 
 def pieces_of(columns: int, lanes: int) -> tuple[Piece, ...]:

@@ -89,11 +89,8 @@ class Unit:
             return
         if isinstance(panel, OpenPanel):
             stop = b.intrinsic("smin", stop, b.size(panel.total // panel.full))
-        elif len(self.plan.panels) > 1:
-            if panel.first:
-                start = b.intrinsic("smax", start, i64(panel.first))
-            else:
-                stop = b.intrinsic("smin", stop, i64(panel.count))
+        else:
+            start, stop = self.plan.those(b, panel, start, stop)
         with b.loop(start, stop) as loop:
             yield loop.index
 
