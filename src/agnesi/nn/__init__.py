@@ -21,6 +21,7 @@ from agnesi.nn.layers import Sequential as Sequential
 from agnesi.nn.layers import Sigmoid as Sigmoid
 from agnesi.nn.layers import Tanh as Tanh
 from agnesi.nn.linear import Linear as Linear
+from agnesi.nn.maps import ConvMap2d as ConvMap2d
 from agnesi.nn.module import Module as Module
 from agnesi.nn.norms import BatchNorm1d as BatchNorm1d
 from agnesi.nn.norms import BatchNorm2d as BatchNorm2d
