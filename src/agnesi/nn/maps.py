@@ -24,9 +24,9 @@ from agnesi.ops.sort import argsort
 
 
 class ConvMap2d(Module):
-    """Cross-correlation of images along the lines of a table of connections (SpatialConvolutionMap).
+    """Cross-correlation of images along a table of connections: Torch's SpatialConvolutionMap.
 
-    There is a filter for each line alone, so nothing is learned where there is no connection.
+    There is a filter for each row alone, so nothing is learned where there is no connection.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def _checked(table: Tensor, sizes: tuple[int, int]) -> Tensor:
                             f"not {typed(table)}"))
     rows = table.numpy().astype(int64)
     if ((rows < 0) | (rows >= sizes)).any():
-        raise ValueError(at(f"ConvMap2d: the table names channels that do not exist among {sizes[0]}"
-                            f" inputs and {sizes[1]} outputs, counted from 0"))
+        raise ValueError(at("ConvMap2d: the table names channels that do not exist among "
+                            f"{sizes[0]} inputs and {sizes[1]} outputs, counted from 0"))
     if len(np.unique(rows, axis=0)) < len(rows):
         raise ValueError(at("ConvMap2d: the table names a connection twice"))
     return as_tensor(rows)
