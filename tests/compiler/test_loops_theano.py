@@ -1,5 +1,7 @@
 """Loops in Theano's words: taps, updates, until, n_steps by value, ifelse."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -108,9 +110,82 @@ def test_until():
     limit = T.dscalar("limit")
     powers, _ = T.scan(lambda p: (p * 2, T.until(p * 2 > limit)), outputs_info=1.0, n_steps=8)
     f = ag.function([limit], powers)
-    np.testing.assert_array_equal(f(20.0), [2, 4, 8, 16, 32, 32, 32, 32])
-    np.testing.assert_array_equal(f(0.0), [2] * 8)
-    np.testing.assert_array_equal(f(1e9)[-1], 256)
+    np.testing.assert_array_equal(f(20.0), [2, 4, 8, 16, 32])
+    np.testing.assert_array_equal(f(0.0), [2])
+    np.testing.assert_array_equal(f(1e9), 2.0 ** np.arange(1, 9))
+
+
+def stopped(x, limit, weights):
+    """Rows, their mean, and their product with weights; eager or symbolic."""
+    sums, _ = T.scan(lambda r, c: (T.sin(c + r), T.until(abs(c + r) > limit)), x,
+                     T.zeros_like(x[0]))
+    return sums, (sums**2).mean(), (sums * weights[: sums.shape[0]]).sum()
+
+
+def test_rows_of_steps_that_ran_are_all_there_is():
+    """Means, products and gradients know of no other rows; few versions for all numbers of them."""
+    x, limit, weights = T.dvector("x"), T.dscalar("limit"), T.dvector("weights")
+    sums, mean, product = stopped(x, limit, weights)
+    slopes = T.grad(mean, x), T.grad(product, x), T.grad(T.grad(mean, x).sum(), x)
+    f = ag.function([x, limit, weights], [sums, sums.shape[0], mean, product, *slopes])
+    a, w = rng().normal(size=12) * 0.4, rng().normal(size=12)
+    numbers = set()
+    for bound in (1e9, 1.3, 1.0, 0.8, 0.6, 0.3, 0.05, 1.1, 0.9):
+        rows, count, value, other, *gradients = f(a, bound, w)
+        t = ag.tensor(a, requires_grad=True)
+        eager = stopped(t, ag.tensor(bound, dtype="float64"), ag.tensor(w))
+        assert len(rows) == count == len(eager[0])
+        numbers.add(int(count))
+        np.testing.assert_allclose(rows, eager[0].detach())
+        np.testing.assert_allclose((value, other), [float(v) for v in eager[1:]])
+        for y, g in zip(eager[1:], gradients, strict=False):
+            np.testing.assert_allclose(g, T.grad(y, t), 1e-9, 1e-12)
+    assert len(numbers) >= 4 and len(f.specialisations) <= 4
+
+
+def test_the_last_row_needs_no_count():
+    x = T.dvector("x")
+    sums, _ = T.scan(lambda r, c: (c + r, T.until(c + r > 1.5)), x, 0.0)
+    f = ag.function([x], [sums[-1], T.grad(sums[-1], x)])
+    last, slope = f(np.ones(5))
+    assert last == 2 and slope.tolist() == [1, 1, 0, 0, 0]
+    assert "first_rows" not in str(f.graph) and f._counter is None
+
+
+def test_gradients_of_one_element_of_unknown_sizes():
+    """The gradient begins with a number, and its size is not known yet."""
+    x = T.dvector("x")
+    assert ag.function([x], T.grad(x[-1], x))(np.ones(3)).tolist() == [0, 0, 1]
+
+
+def test_n_steps_may_be_computed():
+    x, k = T.dvector("x"), T.lscalar("k")
+    powers, _ = T.scan(lambda p, x: p * x, outputs_info=T.ones_like(x), non_sequences=x,
+                       n_steps=k * 2 + 1)
+    f = ag.function([x, k], [powers, T.grad(powers[-1].sum(), x)])
+    a = np.array([1.0, 2.0, 0.5])
+    for n in (0, 1, 4, 2, 7, 3):
+        rows, slope = f(a, n)
+        np.testing.assert_allclose(rows, a ** np.arange(1, 2 * n + 2)[:, None])
+        np.testing.assert_allclose(slope, (2 * n + 1) * a ** (2 * n))
+    assert len(f.specialisations) <= 4
+    with pytest.raises(ag.ShapeError, match="must not be -3"):
+        f(a, -2)
+
+
+def test_copies_and_pickles_count_for_themselves():
+    x, bound = T.dvector("x"), ag.shared(2.5)
+    sums, _ = T.scan(lambda r, c: (c + r, T.until(c + r > bound)), x, 0.0)
+    f = ag.function([x], sums, updates={bound: bound + 1})
+    assert f(np.ones(9)).tolist() == [1, 2, 3] and f(np.ones(9)).tolist() == [1, 2, 3, 4]
+    other = ag.shared(0.5)
+    copy = f.copy(swap={bound: other}, updates=False)
+    loaded = pickle.loads(pickle.dumps(f))
+    for _ in range(2):
+        assert copy(np.ones(9)).tolist() == [1]
+    assert loaded(np.ones(9)).tolist() == f(np.ones(9)).tolist() == [1, 2, 3, 4, 5]
+    f.reoptimize()
+    assert f(np.ones(9)).tolist() == [1, 2, 3, 4, 5, 6]
 
 
 def test_newton_until_it_stands_still():
@@ -132,7 +207,7 @@ def test_values_may_be_read_where_there_are_some():
         return c + r if float(r) > 0 else c * 2, T.until(c > 5)
 
     sums, _ = T.scan(step, ag.tensor([1.0, -1.0, 3.0, -1.0, 2.0]), 1.0)
-    np.testing.assert_array_equal(sums, [2, 4, 7, 14, 14])
+    np.testing.assert_array_equal(sums, [2, 4, 7, 14])
     with pytest.raises(ag.TraceError):
         T.scan(step, T.dvector("x"), 1.0)
 

@@ -66,7 +66,8 @@ def scan(
         Whether to run from the last row to the first; ``y`` of row ``t`` stays in row ``t``.
     until : callable, optional
         ``until(carry) -> bool`` ends the loop behind the step that made this carry.  Later rows of
-        the results repeat those of the last step.
+        the results repeat those of the last step, so that they have the same shape in every mode
+        (those of ``agnesi.symbolic.scan`` have the rows of the steps that were done).
     strict : bool
         Refuse what ``f`` uses without being given it.
     truncate_gradient : int, optional
@@ -115,9 +116,11 @@ class Loop:
         Takes the new values of tensors that a graph changes in place; None assigns them.
     symbolic : bool
         Whether to make a graph even of values.
+    cropped : bool
+        Whether results of values have the rows of steps that were done, and no others.
     """
 
-    reverse = strict = symbolic = False
+    reverse = strict = symbolic = cropped = False
     updates: dict[Any, Any] | None = None
     until: Function | None = None
     cut: int | None = None
@@ -244,7 +247,8 @@ class Loop:
                 if bool(decision("scan", "what until() returns", asked)):
                     break
         steps = len(rows)
-        rows += rows[-1:] * (self.length - steps)
+        if not self.cropped:
+            rows += rows[-1:] * (self.length - steps)
         if self.reverse:
             rows.reverse()
         ys = shape.build([stack(column) for column in zip(*rows, strict=True)])

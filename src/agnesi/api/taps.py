@@ -13,13 +13,14 @@ from agnesi.autodiff.bodies import BodyTrace
 from agnesi.compiler.valued import ValueDim
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
-from agnesi.core.dispatch import assign
+from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import ShapeError, TraceError, at
 from agnesi.core.graph import constant_value
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import not_equal
 from agnesi.ops.convert import as_tensor
+from agnesi.ops.loop import FirstRows
 from agnesi.ops.select import where
 from agnesi.ops.slices import flip
 
@@ -181,8 +182,8 @@ def scan(
     non_sequences : Tensor or list of Tensor
         What every step gets.
     n_steps : int, Dim or Tensor, optional
-        How many steps to do; by default as many as there are rows.  A tensor must be an input of
-        the function, or be computed from sizes.
+        How many steps to do; by default as many as there are rows.  Inside of other loops and of
+        ``jit``, a tensor must be an input of the function, or be computed from sizes.
     truncate_gradient : int
         Let gradients flow through the last so many steps only; -1 is all.
     go_backwards : bool
@@ -193,7 +194,11 @@ def scan(
     Returns
     -------
     outputs : Tensor or list of Tensor
-        Each output's values in all steps, in the order of the steps.
+        Each output's values in all steps, in the order of the steps.  Where ``until`` ended the
+        loop, they have the rows of the steps that were done; inside of other loops and of ``jit``,
+        where shapes cannot depend on values, later rows repeat the last one.  A compiled function
+        that needs to know how many rows there are (not for the last one, ``outputs[-1]``) runs the
+        loop without its results first.
     updates : dict
         New values of what the steps change, for ``updates`` of ``ag.function``.
 
@@ -228,7 +233,11 @@ def scan(
     loop.cut = None if truncate_gradient < 0 else truncate_gradient
     loop.updates = updates if STATE.trace is None else None
     loop.symbolic = step.updates
-    _, ys, _ = loop.run()
+    loop.cropped = STATE.trace is None
+    _, ys, done = loop.run()
+    if stops and loop.cropped:
+        rows_done = ValueDim(done.node) if done.data is None else int(done)
+        ys = [y if y.shape[0] == rows_done else apply(FirstRows(rows_done), y) for y in ys]
     return (ys[0] if len(ys) == 1 else list(ys)), updates
 
 
@@ -264,12 +273,13 @@ def _size(x: Tensor) -> Any:
     node: Any = x.node
     if node is not None and node.op is not None and node.op.name == "size":
         return node.op.size
-    if _is_compiling() or node.op is not None or constant_value(node) is not None:
+    inside = STATE.trace is not None and node.op is not None
+    if _is_compiling() or inside or constant_value(node) is not None:
         raise TypeError(
             at(
-                "scan: n_steps decides the size of the results, so it must be a number, a size "
-                "(x.shape[0]), or an input of the function, not a computed value; loops that a "
-                "value ends are ag.while_loop, or scan with until"
+                "scan: n_steps decides the size of the results, so inside of jit and of loops it "
+                "must be a number, a size (x.shape[0]), or an input of the function, not a "
+                "computed value; loops that a value ends are ag.while_loop, or scan with until"
             )
         )
     return ValueDim(node)

@@ -13,7 +13,7 @@ from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import Shared
-from agnesi.compiler.valued import value_dims
+from agnesi.compiler.valued import carried, carrier, last_rows_uncut, value_dims
 from agnesi.compiler.varying import (
     Family,
     Pattern,
@@ -28,11 +28,12 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.convert import as_tensor, cast
 
 #: What copies have in common.
-_SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_counts", "_returned")
+_SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_sizes", "_places",
+         "_returned")
 
 
 class In:
@@ -78,12 +79,21 @@ class Function(Direct, Inspectable):
         self._mutable = [i.mutable for i in inputs]
         self._types = [(i.variable.dtype, i.variable.ndim) for i in inputs]
         targets = [_storage(t) for t in updates]
-        nodes = [graph_node(as_tensor(t)) for t in (*results, *updates.values())]
+        given = [graph_node(i.variable) for i in inputs]
+        nodes = last_rows_uncut(
+            [graph_node(as_tensor(t)) for t in (*results, *updates.values())]
+        )
+        self._sizes = value_dims(given, nodes)
+        self._places = [given.index(d.node) if d.node in given else -1 for d in self._sizes]
         self.source = FunctionGraph(
-            [graph_node(i.variable) for i in inputs], nodes,
+            [*given, *map(carrier, self._sizes)], nodes,
             {graph_node(a): graph_node(b) for a, b in givens.items()},
         )
-        self._counts = value_dims([graph_node(i.variable) for i in inputs], nodes)
+        computed = [symbol(d.node) for d in self._sizes if d.node not in given]
+        #: What tells the sizes that are computed.
+        self._counter = Function(
+            [In(i.variable) for i in inputs], computed, {}, givens, f"sizes of {name}", settings
+        ) if computed else None
         self._returned = len(results)
         self._updates = [(t, self._returned + i) for i, t in enumerate(targets)]
         self._begin({})
@@ -119,11 +129,9 @@ class Function(Direct, Inspectable):
                 at(f"{self.name} takes {len(self._types)} arguments, but {len(args)} were given")
             )
         arrays = [self._checked(i, a) for i, a in enumerate(args)]
-        key = (
-            tuple(a.shape for a in arrays),
-            tuple(t.shape for t in self._live),
-            tuple(int(arrays[i]) for _, i in self._counts),
-        )
+        if self._sizes:
+            arrays += self._carriers(arrays)
+        key = tuple(a.shape for a in arrays), tuple(t.shape for t in self._live)
         found = self._made.get(key) or self._grown(key, arrays)
         if found is None:
             found = self._made[key] = self._compile(arrays, _rest(key), sizes_of(key[0]))
@@ -132,9 +140,15 @@ class Function(Direct, Inspectable):
             found.follow()
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
-        if found.direct is not None and not self._counts:
+        if found.direct is not None and not self._sizes:
             self.call_directly(found.direct)
         return found.run(*arrays)
+
+    def _carriers(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        """Arguments that bring along what values tell about sizes."""
+        told = iter(() if self._counter is None else self._counter.dispatch(*arrays))
+        values = [arrays[i] if i >= 0 else next(told) for i in self._places]
+        return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
 
     def _checked(self, i: int, value: Any) -> np.ndarray:
         dtype, ndim = self._types[i]
@@ -185,7 +199,7 @@ class Function(Direct, Inspectable):
         given = in_shapes(sizes, shapes_of(arrays))
         types = [(a.dtype.name, s) for a, s in zip(arrays, given, strict=True)]
         shapes = {n: shape for n, (_, shape) in zip(self.source.inputs, types, strict=True)}
-        graph = self.source.specialise(shapes, {d: int(arrays[i]) for d, i in self._counts})
+        graph = self.source.specialise(shapes)
         if graph.extents:
             check(graph)
         known = self._known.get((rest, sizes))
@@ -248,6 +262,7 @@ class Function(Direct, Inspectable):
         for slot in _SAME:
             setattr(new, slot, getattr(self, slot))
         new.name = self.name if name is None else name
+        new._counter = None if self._counter is None else self._counter._copied_with(swap or {})
         new._updates = [(pairs.get(id(t), t), i) for t, i in self._updates] if updates else []
         count = self._returned + len(new._updates)
         source = FunctionGraph.of(self.source.inputs, self.source.outputs[:count])
@@ -259,6 +274,11 @@ class Function(Direct, Inspectable):
                      if v.optimised is not None or not fewer}
         new._begin(known)
         return new
+
+    def _copied_with(self, swap: Mapping[Any, Any]) -> Function:
+        """A copy in which what it uses of the variables is swapped."""
+        mine = self._state()
+        return self.copy({a: b for a, b in swap.items() if any(t is _storage(a) for t in mine)})
 
     def _check_swap(self, swap: Mapping[Any, Any], pairs: Mapping[int, Tensor]) -> None:
         for a, b in swap.items():
@@ -303,6 +323,8 @@ class Function(Direct, Inspectable):
         array([9.])
         """
         self._begin({}, anew=True)
+        if self._counter is not None:
+            self._counter.reoptimize()
 
     def __reduce__(self) -> Any:
         state = {k: v for k, v in self.__dict__.items()

@@ -1,22 +1,32 @@
-"""Sizes that the value of a function's input tells: the number of steps of a loop."""
+"""Sizes that values tell: how many steps of a loop are asked for, and how many are done.
+
+A function gets each of them as the size of one more argument, an array without elements, so that
+they are treated like all other sizes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.dims import Dim
-from agnesi.core.errors import MissingInputError, at
+from agnesi.core.dtypes import bool_
+from agnesi.core.errors import MissingInputError, ShapeError, at
+from agnesi.core.graph import copied
 from agnesi.core.node import Node, toposort
+from agnesi.ops.loop import FirstRows, RowsBefore
+from agnesi.ops.slices import Slice, Unslice
 
 
 class ValueDim(Dim):
-    """The size that an integer input's value is; a function is specialised for each value.
+    """The size that the value of an integer scalar is.
 
     Attributes
     ----------
     node : Node
-        The input, as declared.
+        The scalar: an input, or what is computed of inputs before anything else.
     """
 
     __slots__ = ("node",)
@@ -25,6 +35,15 @@ class ValueDim(Dim):
         super().__init__(node.name or f"value{id(node)}")
         self.key = ("value", id(node))
         self.node = node
+
+    def __reduce__(self) -> Any:
+        return _pickled, (self.args[0], self.key)
+
+
+def _pickled(name: str, key: Any) -> ValueDim:
+    new = ValueDim.__new__(ValueDim)
+    new.op, new.args, new.key = "", (name,), key
+    return new
 
 
 def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:
@@ -37,19 +56,59 @@ def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:
                 yield from _sizes(getattr(node.op, name).outputs)
 
 
-def value_dims(inputs: Sequence[Node], outputs: Sequence[Node]) -> list[tuple[ValueDim, int]]:
-    """Sizes in a graph that are values of inputs, each with the input's place."""
-    found: dict[ValueDim, int] = {}
-    places = {node: i for i, node in enumerate(inputs)}
+def value_dims(inputs: Sequence[Node], outputs: Sequence[Node]) -> list[ValueDim]:
+    """Sizes in a graph that are values of inputs or of what is computed."""
+    found: dict[ValueDim, None] = {}
     waiting = list(_sizes(outputs))
     while waiting:
         size = waiting.pop()
         if isinstance(size, ValueDim):
-            if size.node not in places:
+            if size.node.op is None and size.node not in inputs:
                 raise MissingInputError(
                     at(f"{size} decides the size of a result, so it must be an input")
                 )
-            found[size] = places[size.node]
+            found[size] = None
         elif isinstance(size, Dim) and size.op:
             waiting += size.args
-    return list(found.items())
+    return list(found)
+
+
+def carrier(size: ValueDim) -> Node:
+    """The argument that brings a size along."""
+    return Node(None, (), (size, 0), bool_, name=str(size))
+
+
+def carried(size: ValueDim, value: Any) -> np.ndarray:
+    """The array to hand over for it."""
+    if value < 0:
+        raise ShapeError(at(f"{size} decides the size of a result, so it must not be {int(value)}"))
+    return np.empty((int(value), 0), bool)
+
+
+def last_rows_uncut(outputs: Sequence[Node]) -> list[Node]:
+    """The same where the last row of a loop's results is read from all rows.
+
+    Rows behind the last step are like that of the last step, so nobody needs to know for it how
+    many there are; the same holds for the row's gradient.
+    """
+    done: dict[Node, Node] = {}
+    for node in toposort(outputs):
+        inputs = tuple([done[n] for n in node.inputs])
+        done[node] = _uncut(node, inputs) or (
+            node if inputs == node.inputs else copied(node, inputs)
+        )
+    return [done[n] for n in outputs]
+
+
+def _uncut(node: Node, inputs: tuple[Node, ...]) -> Node | None:
+    op, source = node.op, inputs[0] if inputs else None
+    if source is None or source.op is None:
+        return None
+    inner: Any = source.op
+    if type(op) is Slice and type(inner) is FirstRows and op.key[0] == -1:
+        return copied(node, source.inputs)
+    if type(op) is RowsBefore and type(inner) is Unslice and inner.key[0] == -1:
+        new = copied(node, source.inputs)
+        new.op = Unslice(inner.key, op.shape)
+        return new
+    return None

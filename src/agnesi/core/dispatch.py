@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import STATE
-from agnesi.core.errors import GradientError, ShapeError, at, user_where
+from agnesi.core.errors import GradientError, ShapeError, TraceError, at, user_where
 from agnesi.core.node import Node
 from agnesi.core.op import Op, explain
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
@@ -39,6 +39,8 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     try:
         data = op.perform(*arrays)
     except (ValueError, TypeError, IndexError) as error:
+        if type(error) is TraceError:  # a parameter is a size that is not known yet
+            return symbolic(op, xs)
         raise _why(op, xs, error) from None
     if type(data) is not _ndarray:
         data = _asarray(data)

@@ -349,16 +349,14 @@ class FunctionGraph:
         return text(self)
 
     @no_gc()
-    def specialise(self, shapes: Mapping[Node, Sequence[int]] | None = None,
-                   sizes: Mapping[Dim, int] | None = None) -> FunctionGraph:
+    def specialise(self, shapes: Mapping[Node, Sequence[int]] | None = None) -> FunctionGraph:
         """The graph for concrete sizes.
 
         ``shapes`` gives shapes of leaves; leaves it does not have keep theirs (live tensors: the
-        present one); ``sizes`` gives sizes that no shape tells.  All other nodes are inferred
-        again, and complain with the user's line.
+        present one).  All other nodes are inferred again, and complain with the user's line.
         """
         leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
-        known: dict[Dim, Size] = dict(sizes or {})
+        known: dict[Dim, Size] = {}
         done: dict[Node, Node] = {}
         for leaf in leaves:
             shape = _shape_now(leaf, shapes or {})

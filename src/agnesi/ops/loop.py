@@ -17,9 +17,10 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
-from agnesi.core.dims import Dim, Size
+from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply, apply_many, graph_node
 from agnesi.core.errors import ShapeError
+from agnesi.core.loops import Part, const
 from agnesi.core.op import Op
 from agnesi.core.record import record, replace
 from agnesi.core.shapes import fits
@@ -143,6 +144,66 @@ class _Row:
         self.length = x.shape[0]
         self.shape = tuple(x.shape[1:])
         self.dtype = x.dtype
+
+
+@record
+class FirstRows(Op):
+    """The first so many rows of a result that has at least as many: those of steps that ran."""
+
+    size: Size
+    name = "first_rows"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return (self.size, *x.shape[1:]), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x[: self.size]
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(RowsBefore(x.shape), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return x(*at)
+
+    def resolve(self, known: Any) -> Op:
+        return FirstRows(known(self.size))
+
+
+@record
+class RowsBefore(Op):
+    """The operand's rows, and zeros behind them: the adjoint of :class:`FirstRows`."""
+
+    shape: Shape
+    name = "rows_before"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return self.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        result = np.zeros(self.shape, x.dtype)
+        result[: x.shape[0]] = x
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(FirstRows(x.shape[0]), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def parts(self, x: Any) -> list[Part]:
+        zero, rank = const(0, x.dtype), len(self.shape)
+        return [
+            Part.whole(self.shape, lambda at: zero),
+            Part((0,) * rank, (1,) * rank, tuple(x.shape), lambda at: x(*at)),
+        ]
+
+    def resolve(self, known: Any) -> Op:
+        return RowsBefore(tuple(map(known, self.shape)))
 
 
 @record
