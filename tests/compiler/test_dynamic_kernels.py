@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from tests.compiler.bodies import kinds
 from tests.compiler.sizes import agree, check, dynamic, rows
 
 
@@ -169,6 +170,29 @@ def test_attention():
         agree(f, function, rows(b, t, 32, dtype="float64"),
               rows(3, 32, 32, dtype="float64", seed=1) * 0.2, tolerance=1e-9)
     assert dynamic(f) >= 1 and len(f.specialisations) <= 4, f.explain()
+
+
+def test_kernels_are_those_of_one_size():
+    """What follows products, gradients of slices and means: nothing takes a kernel of its own."""
+    def step(x, w, v, labels):
+        def loss(w, v):
+            parts = ag.relu(x @ w + x).reshape(x.shape[0], 6, 3, 8)
+            mixed = ag.tanh(parts[:, :, 0]) * parts[:, :, 1] + parts[:, :, 2]
+            return ag.nn.functional.cross_entropy(mixed.reshape(-1, 8) @ v, labels.reshape(-1))
+
+        value, slopes = ag.value_and_grad(loss, argnums=(0, 1))(w, v)
+        return value, *(p - 0.1 * g for p, g in zip((w, v), slopes, strict=True))
+
+    def args(n):
+        labels = np.random.default_rng(n).integers(0, 5, (n, 6))
+        return (rows(n, 6, 24, dtype="float64"), rows(24, 24, dtype="float64") * 0.3,
+                rows(8, 5, dtype="float64", seed=1), ag.tensor(labels))
+
+    f, alone = ag.jit(step), ag.jit(step)
+    for n in (7, 9, 2, 30):
+        agree(f, step, *args(n), tolerance=1e-9)
+    alone(*args(9))
+    assert dynamic(f) == 1 and sorted(kinds(f)) == sorted(kinds(alone))
 
 
 # -- layers ---------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, symbolic
+from agnesi.ops.convert import Size
 from agnesi.ops.creation import spread_constant
 from agnesi.ops.expand import sum_to
 from agnesi.ops.places import ScatterAdd, spread
@@ -53,6 +54,11 @@ def test_rule_that_never_fires_is_found():
 def _softmax(x):
     e = ag.exp(x)
     return e / e.sum(1, keepdims=True)
+
+
+def count(n):
+    """A size that is a run-time value, as a float."""
+    return symbolic(Size(n), ()).astype("float64")
 
 
 def scattered(base, new):
@@ -118,6 +124,7 @@ SAMPLES = {
     "scaled_operand": [
         lambda x, y, c: ag.matmul(x * 0.5, y.mT), lambda x, y, c: ag.matmul(x, (0.25 * y).mT),
         lambda x, y, c: ag.matmul((y * -0.5).reshape(2, 6), x.reshape(6, 2)),
+        lambda x, y, c: ag.matmul(x.mT, y * ag.reciprocal(count(5))),
     ],
     "sum_of_products": [
         lambda x, y, c: ag.matmul(batch(x).mT, batch(y)).sum(0),
@@ -163,6 +170,7 @@ SAMPLES = {
         lambda x, y, c: (y / ag.sigmoid(x) + x) * ag.sigmoid(x),
         lambda x, y, c: (y - x / ag.softmax(x)) * ag.softmax(x),
     ],
+    "over_count": [lambda x, y, c: x / count(7), lambda x, y, c: ag.exp(x)[0] / count(3)],
     "over_power_of_two": [lambda x, y, c: x / 4, lambda x, y, c: x / -0.5],
     "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
 }

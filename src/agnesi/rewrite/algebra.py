@@ -11,7 +11,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import POWER, reciprocal, sqrt, square
 from agnesi.ops.convert import number
 from agnesi.ops.explog import exp, log
-from agnesi.rewrite.pattern import scalar, variables
+from agnesi.rewrite.pattern import is_count, scalar, variables
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -28,7 +28,8 @@ rule(reciprocal(reciprocal(x)), x, name="reciprocal_twice", stage="canonicalize"
      tags=("cancel",))
 
 # -- quotients --------------------------------------------------------------------------------
-rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize")
+rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize",
+     when=lambda a, b: not (a.shape and is_count(b)))
 rule(a / reciprocal(b), a * b, name="over_reciprocal", stage="canonicalize", tags=("cancel",))
 rule(reciprocal(a / b), b / a, name="reciprocal_of_quotient", stage="canonicalize",
      tags=("cancel",))

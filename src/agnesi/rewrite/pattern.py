@@ -101,6 +101,13 @@ def scalar(node: Node) -> Any:
     return None
 
 
+def is_count(node: Node) -> bool:
+    """Whether the node is a number that only sizes tell, such as a length as a float."""
+    if node.op is None or node.shape:
+        return False
+    return node.op.name == "size" or (node.op.name == "astype" and is_count(node.inputs[0]))
+
+
 def is_number(node: Node, number: Any) -> bool:
     """Whether the node is a constant filled with ``number``."""
     value = scalar(node)

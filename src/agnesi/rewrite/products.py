@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.extents import surely
 from agnesi.core.graph import FunctionGraph, copied
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor, symbol
@@ -14,7 +15,7 @@ from agnesi.ops.arith import add, multiply
 from agnesi.ops.join import Concat
 from agnesi.ops.matmul import MATMUL, MatMul
 from agnesi.ops.movement import Permute, Reshape, permute_dims, reshape
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import is_count, scalar
 from agnesi.rewrite.rules import Book, GraphRule
 
 BOOK = Book()
@@ -102,7 +103,7 @@ def scaled_operand(node: Node) -> Tensor | None:
     return None
 
 
-def _without_factor(node: Node) -> tuple[float, Tensor] | None:
+def _without_factor(node: Node) -> tuple[Any, Tensor] | None:
     """A number that a value is multiplied by, also behind movements, and what it multiplies."""
     if type(node.op) in (Permute, Reshape):
         found = _without_factor(node.inputs[0])
@@ -113,6 +114,8 @@ def _without_factor(node: Node) -> tuple[float, Tensor] | None:
         value = scalar(number)
         if value is not None and rest.shape == node.shape and _MODEST < abs(value) < 1:
             return float(value), symbol(rest)
+        if number.op is not None and number.op.name == "reciprocal" and is_count(number.inputs[0]):
+            return symbol(number), symbol(rest)
     return None
 
 
@@ -201,7 +204,7 @@ def _as_rows(node: Node, shape: tuple[Any, ...], flat: tuple[Any, ...]) -> Tenso
     """An operand of something of ``shape``, for the same with its leading axes as one."""
     if node.shape == shape:
         return reshape(symbol(node), flat)
-    if all(n == 1 for n in node.shape[:-1]):
+    if surely(lambda: all(n == 1 for n in node.shape[:-1])):
         return reshape(symbol(node), node.shape[-1:])
     if node.shape == (*shape[:-1], 1):
         return reshape(symbol(node), (*flat[:-1], 1))
@@ -223,7 +226,7 @@ class _Rows:
         once = [n for n in node.inputs if self.uses[n] == 1]
         if type(node.op) is MatMul and len(node.shape) == 2:
             self.ending.add(node)
-        elif node.op is None or not node.op.pointwise or not is_static(node.shape):
+        elif node.op is None or not node.op.pointwise:
             return
         elif any(n in self.ending and n.shape == node.shape for n in once):
             self.ending.add(node)

@@ -167,12 +167,14 @@ def _range(node: Node) -> tuple[int, int, Tensor] | None:
 def side_by_side(node: Node) -> Tensor | None:
     """The sum of what fills different ranges of an axis is their concatenation."""
     first, second = node.inputs
-    if not (_is(second, "unslice") or _is(first, "unslice")) or not is_static(node.shape):
+    if not (_is(second, "unslice") or _is(first, "unslice")):
         return None
     known = _range(first if _is(first, "unslice") else second)
     if known is None or first.shape != second.shape:
         return None
     axis = known[0]
+    if not is_static(node.shape[axis : axis + 1]):
+        return None
     ranges = [_ranges(n, axis) for n in node.inputs]
     if None in ranges:
         return None

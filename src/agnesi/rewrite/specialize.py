@@ -6,9 +6,9 @@ import numpy as np
 
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import DIVIDE, multiply
+from agnesi.ops.arith import DIVIDE, multiply, reciprocal
 from agnesi.ops.matmul import MatMul
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import is_count, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -27,6 +27,15 @@ def over_power_of_two(node: Node) -> Tensor | None:
     if abs(inverse) < np.finfo(node.dtype).tiny:
         return None
     return multiply(symbol(node.inputs[0]), float(inverse))
+
+
+@rewriter("specialize", ops=[DIVIDE])
+def over_count(node: Node) -> Tensor | None:
+    """Many elements over a size that is a run-time value: one division, and products."""
+    many, count = node.inputs
+    if not many.shape or node.dtype.kind != "f" or not is_count(count):
+        return None
+    return multiply(symbol(many), reciprocal(symbol(count)))
 
 
 @rewriter("specialize", ops=[MatMul])
