@@ -182,6 +182,7 @@ class ConvSizes:
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]  # (low, high)
+    parts: int = 1  # of the places; a gradient to filters has a result for each
 
 
 @dataclass
@@ -198,7 +199,7 @@ class Convolution(Contraction):
 
     Image is (n, groups * channels, *space), filters (groups * filters, channels, *kernel), and
     the cotangent (n, groups * filters, *places); operands have a stride for each of these axes.
-    ``axes`` has one for each of the result's, in that order.
+    ``axes`` has one for each of the result's, in that order; in front, one for ``parts`` if any.
     """
 
     kind: str = "forward"

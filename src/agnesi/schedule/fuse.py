@@ -27,7 +27,7 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, flattened, one_batch
-from agnesi.schedule.convolutions import is_convolution, sizes_of
+from agnesi.schedule.convolutions import in_parts, is_convolution, sizes_of
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
@@ -377,9 +377,11 @@ class _Fuser:
             value = loops.load(total, node.dtype.name, total.place(at))
             nodes, body = [node], [Store(buffer, buffer.place(at), value)]
         kind, sizes = sizes_of(node)
-        self.program.kernels.append(
+        kernels, buffers = in_parts(
             Convolution(nodes, kind=kind, sizes=sizes, a=a, b=b, axes=axes, total=total, body=body)
         )
+        self.program.kernels += kernels
+        self.program.buffers += buffers
         if not whole:
             self._nest(cluster)
 

@@ -82,6 +82,7 @@ class Dense:
     key: Expr  # the sum, as the body reads it
     dtype: str
     images: Size  # the batch as the code has it; ``batch`` is a typical one, to plan for
+    parts: int = 1  # of the places, in a gradient to filters: then the first axis counts them
 
     @property
     def depth(self) -> int:
@@ -179,13 +180,16 @@ def dense_parts(kernel: Convolution) -> list[Dense]:
 def weight_part(kernel: Convolution) -> Dense:
     """A kernel of kind "weight": the forward convolution with the cotangent as its filters.
 
-    ``body`` runs over ``axes``: (group, o, c, d, h, w).
+    ``body`` runs over ``axes``: (group or part, o, c, d, h, w).
     """
     sizes = kernel.sizes
     three = _three(_spans(sizes))
-    counts = (sizes.groups, sizes.filters, sizes.channels, *(s.taps for s in three))
-    axes = tuple(Axis(_SLOT + i, n) for i, n in enumerate(counts))
-    places = [_index(axes[0], sizes.filters) + _index(axes[1]), _index(axes[2])]
+    counts = (sizes.groups * sizes.parts, sizes.filters, sizes.channels)
+    axes = tuple(Axis(_SLOT + i, n) for i, n in enumerate((*counts, *(s.taps for s in three))))
+    if sizes.parts > 1:
+        places = [_index(axes[0]), _index(axes[1]), _index(axes[2])]
+    else:
+        places = [_index(axes[0], sizes.filters) + _index(axes[1]), _index(axes[2])]
     places += [_index(axis) for axis in axes[6 - len(sizes.kernel):]]
     body, key = substituted(kernel, places)
     a, b = kernel.a, kernel.b
@@ -193,7 +197,7 @@ def weight_part(kernel: Convolution) -> Dense:
         guess(sizes.batch), sizes.groups, sizes.channels, sizes.filters, three,
         operand_view(a.strides, a.offset, a.strides[1] * sizes.channels),
         operand_view(b.strides, b.offset, b.strides[1] * sizes.filters),
-        axes, body, key, kernel.total.dtype.name, sizes.batch,
+        axes, body, key, kernel.total.dtype.name, sizes.batch, sizes.parts,
     ))
 
 

@@ -11,6 +11,8 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.depthwise import Depthwise, DepthwisePlan, plan_depthwise
+from agnesi.codegen.conv.places import Places
+from agnesi.codegen.conv.placesplan import PlacesPlan, plan_places
 from agnesi.codegen.conv.plan import ROOM, WidePlan, plan_wide
 from agnesi.codegen.conv.point import as_product
 from agnesi.codegen.conv.rows import RowLanes
@@ -39,7 +41,10 @@ _PARALLEL_WORK = 600_000
 _SCATTERED = 1.5  # cycles to store one element away from its neighbours
 _BYTES = {"float32": 4, "float64": 8}
 Addresses = Callable[[Buffer], Value]
-Part = WidePlan | WeightPlan | DepthwisePlan | RowsPlan | WinogradPlan | tuple[Product, GemmPlan]
+Part = (
+    WidePlan | WeightPlan | PlacesPlan | DepthwisePlan | RowsPlan | WinogradPlan
+    | tuple[Product, GemmPlan]
+)
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,16 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))
 
 
-def _plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan | WinogradWeightPlan:
-    plain = plan_weight(dense, type_, machine)
+def _plan_weight(dense: Dense, type_: str,
+                 machine: Machine) -> WeightPlan | PlacesPlan | WinogradWeightPlan:
+    plain: WeightPlan | PlacesPlan = plan_weight(dense, type_, machine)
+    places = plan_places(dense, type_, machine)
+    if places is not None and places.cycles < plain.cycles:
+        plain = places
     squares = plan_winograd_weight(dense, type_, machine)
-    if squares is not None and squares.cycles(machine.l2) < dense.work / machine.lanes:
-        return squares
-    return plain
+    if squares is None or dense.parts > 1:
+        return plain
+    return squares if squares.cycles(machine.l2) < dense.work / machine.lanes else plain
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
@@ -151,6 +160,8 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
             Winograd(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, RowsPlan):
             RowLanes(b, part, first, second, finish, scratch).emit(low, high)
+        elif isinstance(part, PlacesPlan):
+            Places(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, WeightPlan):
             Weight(b, part, first, second, finish, scratch).emit(low, high)
         else:

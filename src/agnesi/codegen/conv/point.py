@@ -17,7 +17,7 @@ _FEW = 96
 
 def as_product(kernel: Convolution, dense: Dense) -> Product | None:
     """The product that computes the same, if there is one."""
-    if not all(s.plain for s in dense.spans):
+    if dense.parts > 1 or not all(s.plain for s in dense.spans):
         return None
     counts = (dense.images, *(s.count for s in dense.spans))
     return (_weight if kernel.kind == "weight" else _dense)(kernel, dense, counts)

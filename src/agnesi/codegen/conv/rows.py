@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.pack import clear, copy_run, copy_spread, pack_filters
-from agnesi.codegen.conv.rowsplan import RowsPlan
+from agnesi.codegen.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.conv.source import Box, inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import Finish, tiles
@@ -22,7 +22,7 @@ from agnesi.codegen.gemm.unit import share
 class PackedLines:
     """Lines of a source, packed for lanes along them."""
 
-    def __init__(self, b: Builder, plan: RowsPlan, source: Value, target: Value) -> None:
+    def __init__(self, b: Builder, plan: PackedPlan, source: Value, target: Value) -> None:
         self.b, self.plan, self.source, self.target = b, plan, source, target
 
     def pack(self, box: Box) -> None:

@@ -17,8 +17,41 @@ _UNROLL = 160  # multiply-adds of a tile that may be written out for several lin
 _MANY = 12  # sums from which they go through scratch to the epilogue
 
 
+class PackedPlan:
+    """A plan whose source is packed line by line, for lanes along them."""
+
+    dense: Dense
+    type: str
+    lanes: int
+
+    @property
+    def tallest(self) -> int:
+        """Lines of places of the largest block."""
+        raise NotImplementedError
+
+    @property
+    def part(self) -> int:
+        """Elements of a packed line that have the same remainder after the stride."""
+        w = self.dense.spans[2]
+        whole = -(-w.count // self.lanes) * self.lanes
+        return whole + (w.reach - 1) // w.stride
+
+    @property
+    def line(self) -> int:
+        return self.part * self.dense.spans[2].stride
+
+    @property
+    def plane(self) -> int:
+        h = self.dense.spans[1]
+        return ((self.tallest - 1) * h.stride + h.reach) * self.line
+
+    @property
+    def channel(self) -> int:
+        return self.dense.spans[0].taps * self.plane
+
+
 @dataclass(frozen=True)
-class RowsPlan:
+class RowsPlan(PackedPlan):
     """A dense convolution and how it is cut.
 
     Tiles are some outputs by some lines by a panel of a line's places.  Unit ``u`` is (group,
@@ -54,25 +87,9 @@ class RowsPlan:
         return last.offset + last.lanes
 
     @property
-    def part(self) -> int:
-        """Elements of a packed line that have the same remainder after the stride."""
-        w = self.dense.spans[2]
-        whole = -(-w.count // self.lanes) * self.lanes
-        return whole + (w.reach - 1) // w.stride
-
-    @property
-    def line(self) -> int:
-        return self.part * self.dense.spans[2].stride
-
-    @property
-    def plane(self) -> int:
-        h = self.dense.spans[1]
-        places = min(-(-self.lines.tiles // self.line_blocks) * self.lines.largest, h.count)
-        return ((places - 1) * h.stride + h.reach) * self.line
-
-    @property
-    def channel(self) -> int:
-        return self.dense.spans[0].taps * self.plane
+    def tallest(self) -> int:
+        places = -(-self.lines.tiles // self.line_blocks) * self.lines.largest
+        return min(places, self.dense.spans[1].count)
 
     def spare(self, sums: int) -> int:
         """Registers that are left beside so many sums."""

@@ -55,6 +55,14 @@ def block_images(b: Builder, dense: Dense, blocks: int, block: Value) -> tuple[V
     return first, b.intrinsic("smin", b.add(first, i64(each)), b.size(dense.images))
 
 
+def lead(b: Builder, dense: Dense, blocks: Size,
+         index: Value) -> tuple[Value, tuple[Value, Value]]:
+    """Group and blocks of a gradient to filters, for the first number of a unit."""
+    if dense.parts > 1:
+        return i64(0), share(b, blocks, dense.parts, index)
+    return index, (i64(0), b.size(blocks))
+
+
 def packed_layout(dense: Dense, lines: int, places: int, itemsize: int) -> Layout:
     """How a block of so many lines of so many places lies when it is packed."""
     _, h, w = dense.spans

@@ -16,6 +16,7 @@ from agnesi.codegen.conv.source import (
     Box,
     block_images,
     inside,
+    lead,
     pack_source,
     place_in,
     reached,
@@ -46,11 +47,12 @@ class Weight:
         b, plan = self.b, self.plan
         with b.loop(begin, end) as loop:
             both, part = divide(b, loop.index, plan.row_groups)
-            self.group, panels = divide(b, both, plan.panel_groups)
+            self.lead, panels = divide(b, both, plan.panel_groups)
+            self.group, blocks = lead(b, self.dense, plan.blocks, self.lead)
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, panels)
             self.low, self.high = share(b, plan.tiles, plan.row_groups, part)
             self._clear()
-            with b.loop(i64(0), b.size(plan.blocks), nonempty=True) as block:
+            with b.loop(*blocks, nonempty=self.dense.parts == 1) as block:
                 self._block(block.index)
             self._finish()
 
@@ -248,7 +250,7 @@ class Weight:
                 for p in panel.pieces:
                     value = b.load(vector(self.type, p.lanes),
                                    b.gep(self.type, at, i64(p.offset)), align)
-                    self.finish(value, (self.group, b.add(o, i64(p.offset)), *place), 1,
+                    self.finish(value, (self.lead, b.add(o, i64(p.offset)), *place), 1,
                                 p.lanes, p.mask)
 
 

@@ -34,7 +34,7 @@ class WeightPlan(Paneled):
     ``dense`` is the forward convolution with the cotangent in the place of the filters.  Rows of
     sums are taps and channels: tiles have some tap ``lines`` and a part of the ``runs`` of
     channels, or of channels of neighbouring taps where these lie side by side.  Unit ``u`` is
-    (group, panel group, row group), the last fastest.
+    (group or part of the blocks, panel group, row group), the last fastest.
     """
 
     dense: Dense
@@ -51,10 +51,11 @@ class WeightPlan(Paneled):
     row_groups: int
     packed_a: bool
     packed_b: bool
+    cycles: float
 
     @property
     def units(self) -> int:
-        return self.dense.groups * self.panel_groups * self.row_groups
+        return self.dense.groups * self.dense.parts * self.panel_groups * self.row_groups
 
     @property
     def beside(self) -> int:
@@ -150,14 +151,25 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     packed_a = dense.source.strides[1] != 1 or dense.channels < 12
     packed_a = packed_a or scattered(dense, machine)
     cuts = _cuts(dense, machine, packed_a)
-    _, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
+    cost, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
     packed_b = dense.outputs > 1
     groups, row_groups = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
     count = sum(p.count for p in panels)
     pitch = -(-count // groups) * max(p.width for p in panels)
     blocks = _blocks(dense, machine, pitch)
+    image, cotangent = elements(dense)
+    cost *= dense.batch * math.prod(s.count for s in dense.spans) / 256
+    cost += _PACKED * (packed_a * image * groups * row_groups + packed_b * cotangent * row_groups)
+    cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
     return WeightPlan(dense, type_, machine.lanes, machine.itemsize, panels, lines, runs, *blocks,
-                      groups, row_groups, packed_a, packed_b)
+                      groups, row_groups, packed_a, packed_b, cost)
+
+
+def elements(dense: Dense) -> tuple[int, int]:
+    """Elements of one group of the image and of the cotangent."""
+    image = dense.channels * math.prod(s.size for s in dense.spans)
+    cotangent = dense.outputs * math.prod(s.count for s in dense.spans)
+    return dense.batch * image, dense.batch * cotangent
 
 
 def _run(dense: Dense) -> int:
@@ -202,10 +214,10 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
     """Panel groups and row groups: as little packing and reading as leaves even shares."""
     count, item = sum(p.count for p in panels), machine.itemsize
     tiles = dense.depth // (lines.total * runs.total) * lines.tiles * runs.tiles
-    image = dense.batch * dense.channels * math.prod(s.size for s in dense.spans)
-    cotangent = dense.batch * dense.outputs * math.prod(s.count for s in dense.spans)
+    image, cotangent = elements(dense)
     far = 1 / _FAR if (image + cotangent) * item > machine.l2 else 0
-    most = max(1, _UNITS // dense.groups)
+    lead = dense.groups * dense.parts
+    most = max(1, _UNITS // lead)
     options = []
     for groups in range(1, count + 1):
         chunk = -(-count // groups) * max(p.width for p in panels) * item
@@ -214,7 +226,7 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
             room = -(-tiles // row_groups) * lines.largest * runs.largest * chunk
             if units > most and room <= _ROOM:
                 break
-            cycles = dense.work / dense.groups / machine.lanes * unevenness(units * dense.groups)
+            cycles = dense.work / dense.groups / machine.lanes * unevenness(units * lead)
             cycles += (packed_a * _PACKED + far * item) * image * groups
             if packed_a:
                 cycles += _PACKED * image * groups * (row_groups - 1)
@@ -237,7 +249,8 @@ def _blocks(dense: Dense, machine: Machine, pitch: int) -> tuple[int, int, int]:
         image = d.taps * packed_layout(dense, tall, wide, machine.itemsize).plane
         return -(-dense.batch // images) * (image + tall * wide * pitch) * machine.itemsize
 
-    images = lines = rows = 1
+    images = min(dense.batch, dense.parts)
+    lines, rows = min(h.count, -(-dense.parts // images)), 1
     while size(images, lines, rows) > limit:
         if images < dense.batch:
             images = min(dense.batch, images + max(1, images // 3))
