@@ -3,6 +3,7 @@
 from typing import assert_type
 
 import numpy as np
+import pytest
 
 import agnesi as ag
 from agnesi import nn, optim
@@ -46,3 +47,15 @@ def test_symbolic_programs() -> None:
     assert_type(a @ a.T, ag.Tensor)
     f = ag.function([a], a.sum())
     assert f(np.ones((2, 3))) == 6
+
+
+def test_modules_are_called_like_their_forward() -> None:
+    class Scaled(nn.Module):
+        def forward(self, x: ag.Tensor, by: float = 2.0) -> tuple[ag.Tensor, float]:
+            return x * by, by
+
+    assert_type(Scaled()(ag.ones(2), by=3.0), tuple[ag.Tensor, float])
+    assert_type(nn.Linear(3, 2)(ag.ones(3)), ag.Tensor)
+    assert Scaled()(2, 3)[1] == 3  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Scaled()(ag.ones(2), 3.0, 4)  # type: ignore[call-arg]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.tree import entries, table
 from agnesi.ops.convert import cast
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class _Forward(Protocol[P, R]):
+    """A module, by the type of its ``forward``."""
+
+    def forward(self, *args: P.args, **keywords: P.kwargs) -> R: ...
 
 
 class Module:
@@ -53,8 +62,8 @@ class Module:
         self._binding = object()
         return self
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Run ``forward``."""
+    def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
+        """Run ``forward``; the types are those of ``forward``."""
         if STATE.trace is not None:
             STATE.trace.watch(self, "_binding")
         return self.forward(*args, **keywords)
