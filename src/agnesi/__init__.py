@@ -1,10 +1,16 @@
 """NumPy-like tensors with gradients, symbolic graphs, and a compiler for whole training steps."""
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api import memory as _memory  # noqa: F401 - importing it is what counts
+from agnesi.api.exchange import VERSION as _VERSION
+from agnesi.api.exchange import __array_namespace_info__ as __array_namespace_info__
+from agnesi.api.exchange import from_dlpack as from_dlpack
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
-from agnesi.api.host import from_dlpack as from_dlpack
 from agnesi.api.loops import cond as cond
 from agnesi.api.loops import fori_loop as fori_loop
 from agnesi.api.loops import map as map
@@ -47,7 +53,9 @@ from agnesi.core.errors import MissingInputError as MissingInputError
 from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
 
+__array_api_version__ = _VERSION
 bool = _bool
+newaxis = None
 _lend()
 
 if TYPE_CHECKING:
@@ -63,6 +71,7 @@ if TYPE_CHECKING:
     from agnesi.api.random import randn as randn
     from agnesi.autodiff.checkpoint import checkpoint as checkpoint
     from agnesi.autodiff.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from agnesi.autodiff.vmap import vmap as vmap
     from agnesi.compiler.control import clear_cache as clear_cache
     from agnesi.compiler.control import get_num_threads as get_num_threads
     from agnesi.compiler.control import keep_memory as keep_memory
@@ -96,6 +105,7 @@ _LATE = {
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
+    "vmap": "agnesi.autodiff.vmap:vmap",
 }
 
 

@@ -23,7 +23,8 @@ IMAGE, VOLUME = ag.tensor(MATRIX.reshape(1, 1, 3, 3)), ag.tensor(MATRIX.reshape(
 
 #: Arguments where one matrix, or two, will not do.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "acosh": (SQUARE + 1,), "addcdiv": (SQUARE, OTHER, SQUARE), "addcmul": (SQUARE, OTHER, SQUARE),
+    "acosh": (SQUARE + 1,), "astype": (SQUARE, "float32"), "isin": (INTEGERS, INTEGERS[0]),
+    "addcdiv": (SQUARE, OTHER, SQUARE), "addcmul": (SQUARE, OTHER, SQUARE),
     "alloc": (2.0, 3, 2), "arange": (5,), "asarray": (MATRIX,),
     "bmm": (SQUARE, OTHER), "broadcast_to": (VECTOR, (2, 3)), "cat": ([SQUARE, OTHER],),
     "concat": ([SQUARE, OTHER],), "concatenate": ([SQUARE, OTHER],), "clamp": (SQUARE, 0.3, 0.6),

@@ -153,9 +153,11 @@ from agnesi.ops.reduce import std as std
 from agnesi.ops.reduce import sum as sum
 from agnesi.ops.reduce import var as var
 from agnesi.ops.replicate import broadcast_arrays as broadcast_arrays
+from agnesi.ops.replicate import broadcast_shapes as broadcast_shapes
 from agnesi.ops.replicate import broadcast_to as broadcast_to
 from agnesi.ops.replicate import copy as copy
 from agnesi.ops.replicate import expand as expand
+from agnesi.ops.replicate import meshgrid as meshgrid
 from agnesi.ops.replicate import repeat as repeat
 from agnesi.ops.replicate import tile as tile
 from agnesi.ops.replicate import unfold as unfold
@@ -178,10 +180,17 @@ from agnesi.ops.select import fmax as fmax
 from agnesi.ops.select import fmin as fmin
 from agnesi.ops.select import maximum as maximum
 from agnesi.ops.select import minimum as minimum
+from agnesi.ops.select import nextafter as nextafter
 from agnesi.ops.select import relu as relu
 from agnesi.ops.select import round as round
 from agnesi.ops.select import trunc as trunc
 from agnesi.ops.select import where as where
+from agnesi.ops.sets import isin as isin
+from agnesi.ops.sets import unique as unique
+from agnesi.ops.sets import unique_all as unique_all
+from agnesi.ops.sets import unique_counts as unique_counts
+from agnesi.ops.sets import unique_inverse as unique_inverse
+from agnesi.ops.sets import unique_values as unique_values
 from agnesi.ops.slices import flip as flip
 from agnesi.ops.softmax import cross_entropy as cross_entropy
 from agnesi.ops.softmax import log_softmax as log_softmax
@@ -194,7 +203,6 @@ from agnesi.ops.sort import quantile as quantile
 from agnesi.ops.sort import searchsorted as searchsorted
 from agnesi.ops.sort import sort as sort
 from agnesi.ops.sort import topk as topk
-from agnesi.ops.sort import unique as unique
 from agnesi.ops.special import digamma as digamma
 from agnesi.ops.special import erf as erf
 from agnesi.ops.special import erfc as erfc
@@ -209,6 +217,12 @@ from agnesi.ops.trig import cos as cos
 from agnesi.ops.trig import hypot as hypot
 from agnesi.ops.trig import sin as sin
 from agnesi.ops.trig import tan as tan
+from agnesi.ops.types import astype as astype
+from agnesi.ops.types import can_cast as can_cast
+from agnesi.ops.types import finfo as finfo
+from agnesi.ops.types import iinfo as iinfo
+from agnesi.ops.types import isdtype as isdtype
+from agnesi.ops.types import result_type as result_type
 
 # Other names of the same functions.
 absolute = abs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import show
-from agnesi.core import dims, dtypes
+from agnesi.core import dims
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
-from agnesi.core.errors import PACKAGE, TraceError, at, location
+from agnesi.core.errors import TraceError, at, location
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol, wrap
 
@@ -114,23 +113,23 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     return data.copy() if copy else data
 
 
-def __bool__(self: Tensor) -> bool:  # noqa: N807
+def __bool__(self: Tensor, /) -> bool:  # noqa: N807
     return bool(_one(self, "bool()"))
 
 
-def __int__(self: Tensor) -> int:  # noqa: N807
+def __int__(self: Tensor, /) -> int:  # noqa: N807
     return int(_one(self, "int()"))
 
 
-def __float__(self: Tensor) -> float:  # noqa: N807
+def __float__(self: Tensor, /) -> float:  # noqa: N807
     return float(_one(self, "float()"))
 
 
-def __complex__(self: Tensor) -> complex:  # noqa: N807
+def __complex__(self: Tensor, /) -> complex:  # noqa: N807
     return complex(_one(self, "complex()"))
 
 
-def __index__(self: Tensor) -> int:  # noqa: N807
+def __index__(self: Tensor, /) -> int:  # noqa: N807
     if self.dtype.kind not in "biu":
         raise TypeError(at(f"only integer tensors can be an index, not {typed(self)}"))
     return int(_one(self, "use as an index"))
@@ -218,46 +217,6 @@ def clone(self: Tensor) -> Tensor:
     """A copy in memory of its own; gradients flow through it."""
     result: Any = self
     return result + 0 if self.dtype.kind in "iufc" else result | False
-
-
-def device(self: Tensor) -> str:
-    """Where the elements are: always "cpu"."""
-    return "cpu"
-
-
-def __dlpack__(self: Tensor, **options: Any) -> Any:  # noqa: N807
-    return value(self, "DLPack").__dlpack__(**options)
-
-
-def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
-    return value(self, "DLPack").__dlpack_device__()
-
-
-def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
-    array: Any = value(self, "the buffer protocol")
-    return memoryview(array)
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares memory with another library's array, through DLPack.
-
-    Examples
-    --------
-    >>> import agnesi as ag, numpy as np
-    >>> ag.from_dlpack(np.arange(3))
-    tensor([0, 1, 2])
-    """
-    if isinstance(x, Tensor):
-        x = value(x, "DLPack")
-    array = np.from_dlpack(x)
-    if copy or not array.flags.writeable:
-        array = array.copy()
-    dtypes.as_dtype(array.dtype)
-    return wrap(array)
-
-
-def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:  # noqa: N807
-    return sys.modules[PACKAGE]
 
 
 def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api import functions, host, inplace, shaping, show, ufunc
+from agnesi.api import exchange, functions, host, inplace, shaping, show, ufunc
 from agnesi.autodiff import recording, reverse
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.index import getitem
@@ -31,7 +31,7 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_
 #: Methods that are the function of the same name.
 SAME = """
     abs acos acosh addcdiv addcmul all allclose amax amin any arccos arccosh arcsin arcsinh
-    arctan arctan2 arctanh argmax argmin argsort asin asinh atan atan2 atanh bitwise_and
+    arctan arctan2 arctanh argmax argmin argsort asin asinh astype atan atan2 atanh bitwise_and
     bitwise_or bitwise_xor broadcast_to ceil chunk clamp clip conj cos cosh count_nonzero cross
     cumprod cumsum diag diagonal diff dimshuffle dist divide dot einsum equal erf erfc exp exp2
     expand_dims expm1 flip floor floor_divide fmod gather greater greater_equal index_add
@@ -68,13 +68,15 @@ CONVERSIONS = {
 }
 #: Methods for Python and NumPy, from ``host``.
 HOST = """
-    __array__ __array_namespace__ __bool__ __buffer__ __complex__ __contains__ __deepcopy__
-    __dlpack__ __dlpack_device__ __float__ __format__ __index__ __int__ __iter__ __len__
-    __reduce__ clone contiguous element_size eval is_contiguous item numel numpy tolist
+    __array__ __bool__ __complex__ __contains__ __deepcopy__ __float__ __format__ __index__ __int__
+    __iter__ __len__ __reduce__ clone contiguous element_size eval is_contiguous item numel numpy
+    tolist
 """
+#: Methods for other array libraries, from ``exchange``.
+EXCHANGE = "__array_namespace__ __buffer__ __dlpack__ __dlpack_device__ to_device"
 #: Methods of their own, from ``shaping``.
 SHAPING = """
-    add astype expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
+    add expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
     squeeze t tile to transpose type_as view
 """
 _FOREIGN = frozenset((type(None), str, bytes, dict, set))
@@ -83,7 +85,7 @@ _FOREIGN = frozenset((type(None), str, bytes, dict, set))
 def _operator(function: Method) -> Method:
     """A binary operator that leaves operands of foreign types to them."""
 
-    def method(self: Tensor, other: Any) -> Any:
+    def method(self: Tensor, other: Any, /) -> Any:
         if type(other) in _FOREIGN:
             return NotImplemented
         return function(self, other)
@@ -92,7 +94,7 @@ def _operator(function: Method) -> Method:
 
 
 def _reflected(function: Method) -> Method:
-    def method(self: Tensor, other: Any) -> Any:
+    def method(self: Tensor, other: Any, /) -> Any:
         if type(other) in _FOREIGN:
             return NotImplemented
         return function(other, self)
@@ -151,6 +153,7 @@ def _functions() -> dict[str, Method]:
 
 def _own() -> dict[str, Any]:
     table: dict[str, Any] = {name: getattr(host, name) for name in HOST.split()}
+    table.update((name, getattr(exchange, name)) for name in EXCHANGE.split())
     table.update((name, getattr(shaping, name)) for name in SHAPING.split())
     table.update((name, shaping.converter(d, name)) for name, d in CONVERSIONS.items())
     table.update(
@@ -172,7 +175,7 @@ def _properties() -> dict[str, Any]:
         "itemsize": property(host.element_size), "T": property(shaping.t),
         "mT": property(shaping.mt), "real": property(shaping.real_part),
         "imag": property(shaping.imaginary_part), "owner": property(recording.owner),
-        "is_leaf": property(recording.is_leaf), "device": property(host.device),
+        "is_leaf": property(recording.is_leaf), "device": property(exchange.device),
     }
 
 

@@ -19,6 +19,7 @@ from agnesi.ops.movement import reshape as to_shape
 from agnesi.ops.movement import squeeze as drop_axes
 from agnesi.ops.replicate import broadcast_to as to_broadcast
 from agnesi.ops.replicate import tile as tiled
+from agnesi.ops.types import astype
 
 
 def _listed(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -139,27 +140,6 @@ def tile(self: Tensor, *reps: Any) -> Tensor:
 
 
 # -- dtypes ---------------------------------------------------------------------------------
-@public
-def astype(self: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
-    """The values as another dtype.
-
-    Parameters
-    ----------
-    dtype : dtype
-        The new type.
-    copy : bool
-        Whether to copy where the type is already right.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.tensor([1.7, 2.2]).astype("int64")
-    tensor([1, 2])
-    """
-    kind = as_dtype(dtype)
-    return apply(Cast(kind), self) if copy else cast(self, kind)
-
-
 def to(self: Tensor, target: Any = None, *, dtype: Any = None, copy: bool = False) -> Tensor:
     """The values as another dtype, or as that of another tensor; the tensor itself if it is so.
 

@@ -16,6 +16,9 @@ from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: The only device.
+DEVICE = "cpu"
+
 
 def told(function: F) -> F:
     """Errors of a public function tell its name, the operands' types and the user's line.
@@ -37,21 +40,32 @@ def told(function: F) -> F:
 def public(function: F) -> F:
     """A public function: errors as in :func:`told`; its result goes into ``out`` where given.
 
-    The function only declares ``out``, for readers and type checkers, and never gets it.
+    The function only declares ``out``, for readers and type checkers, and never gets it, nor
+    ``device``, which is checked here: there is one.
     """
-    if "out" not in _parameters(function):
+    names = _parameters(function)
+    if "out" not in names:
         return told(function)
     name = _shown(function)
+    placed = "device" in names
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **keywords: Any) -> Any:
         try:
+            if placed:
+                on_host(keywords.pop("device", None))
             result = function(*args, **keywords)
             return result if out is None else into(out, result)
         except (ValueError, TypeError, IndexError) as error:
             raise retold(error, name, args) from None
 
     return call  # type: ignore[return-value]
+
+
+def on_host(device: Any) -> None:
+    """Whether a device is where all tensors are: "cpu", or None."""
+    if device is not None and device != DEVICE:
+        raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
 
 
 def _shown(function: Any) -> str:

@@ -21,9 +21,11 @@ from agnesi.ops.compare import (
     less_equal,
     logical_and,
     logical_or,
+    not_equal,
 )
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.join import stack
+from agnesi.ops.convert import SCALARS, as_tensor, cast
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.join import concat, stack
 from agnesi.ops.matmul import tensordot
 from agnesi.ops.movement import moveaxis
 from agnesi.ops.reduce import all as every
@@ -79,8 +81,17 @@ def array_equal(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def diff(x: Any, /, n: int = 1, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, *,
+         out: Tensor | None = None) -> Tensor:
     """Differences of neighbours, ``n`` times.
+
+    Parameters
+    ----------
+    x : array_like
+    n : int
+    axis : int
+    prepend, append : array_like, optional
+        Put in front of and behind the elements first; numbers for a single row.
 
     Examples
     --------
@@ -90,10 +101,26 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, *, out: Tensor | None = None) ->
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
+    if n < 0:
+        raise ValueError(f"n must not be negative: {n}")
+    if prepend is not None or append is not None:
+        x = concat([e for e in (_edge(prepend, x, axis), x, _edge(append, x, axis))
+                    if e is not None], axis)
     before = (slice(None),) * axis
     for _ in range(n):
-        x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
+        ahead, behind = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+        x = not_equal(ahead, behind) if x.dtype.kind == "b" else ahead - behind
     return x
+
+
+def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
+    """What :func:`diff` puts beside ``x``: a number becomes a row of it."""
+    if given is None:
+        return None
+    edge = as_tensor(given, x.dtype) if type(given) in SCALARS else as_tensor(given)
+    if edge.ndim:
+        return edge
+    return broadcast_to(edge, tuple(1 if a == axis else n for a, n in enumerate(x.shape)))
 
 
 @public

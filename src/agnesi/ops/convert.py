@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError
+from agnesi.core.errors import DTypeError, TraceError
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -108,8 +109,9 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     Python floats take the default float dtype; arrays keep theirs.
     """
     if isinstance(x, (list, tuple)) and any(isinstance(v, Tensor) for v in x):
-        x = [v.data if isinstance(v, Tensor) else v for v in x]
-    array = np.asarray(x)
+        x = [_value(v) if isinstance(v, Tensor) else v for v in x]
+    only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
+    array = np.from_dlpack(x) if only_dlpack else np.asarray(x)
     if dtype is None:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if isinstance(x, (list, tuple)) and not _has_array(x):
@@ -120,6 +122,15 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
             "tensors hold bool, integer, float and complex numbers"
         )
     return array.astype(dtypes.as_dtype(dtype), copy=False)
+
+
+def _value(element: Tensor) -> np.ndarray:
+    if element.data is None or STATE.trace is not None:
+        raise TraceError(
+            f"a list cannot hold {typed(element)} here, whose value is unknown while the graph is "
+            "written; join tensors with ag.stack or ag.concat"
+        )
+    return element.data
 
 
 def _default(found: np.dtype) -> np.dtype:

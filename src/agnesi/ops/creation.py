@@ -11,10 +11,10 @@ import numpy as np
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape, is_static
-from agnesi.core.dispatch import COPY, apply, symbolic
+from agnesi.core.dispatch import COPY, apply, graph_node, symbolic
 from agnesi.core.errors import DTypeError
 from agnesi.core.node import Node
-from agnesi.core.op import Op
+from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast
@@ -79,6 +79,13 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
     return t
 
 
+def _read(t: Tensor) -> Node:
+    """A live tensor's value at run time, as a leaf of gradients."""
+    node = graph_node(apply(COPY, t))
+    node.requires_grad = False
+    return node
+
+
 def _like(x: Any, dtype: Any) -> tuple[Shape, np.dtype]:
     x = as_tensor(x)
     return x.shape, x.dtype if dtype is None else dtypes.as_dtype(dtype)
@@ -86,8 +93,8 @@ def _like(x: Any, dtype: Any) -> tuple[Shape, np.dtype]:
 
 # -- from data ------------------------------------------------------------------------------
 @public
-def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False, name: str | None = None,
-           out: Tensor | None = None) -> Tensor:
+def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
+           name: str | None = None, out: Tensor | None = None) -> Tensor:
     """A new tensor with a copy of the data.
 
     Parameters
@@ -115,6 +122,8 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False, name: s
     if isinstance(data, Tensor) and data.data is None:
         t = cast(data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
+    if isinstance(data, Tensor) and STATE.trace is not None:
+        return _finished(symbol(_read(cast(data, kind or data.dtype))), requires_grad, name)
     array = data.data if isinstance(data, Tensor) else data
     fresh = np.array(as_array(array, kind), copy=True, order="C")
     if kind is not None and fresh.dtype != kind:
@@ -123,14 +132,17 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False, name: s
 
 
 @public
-def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None,
+def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None,
             out: Tensor | None = None) -> Tensor:
     """A tensor of the data, which shares the memory of an array where that is possible.
 
     Parameters
     ----------
-    data : array_like or Tensor
+    obj : array_like or Tensor
+        Also what speaks DLPack or the buffer protocol.
     dtype : dtype, optional
+    device : str, optional
+        "cpu".
     copy : bool, optional
         True always copies, False never does (ValueError where it must).
 
@@ -147,14 +159,25 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None,
     >>> t
     tensor([5., 0.], dtype=float64)
     """
-    if copy or (copy is None and type(data) in SCALARS):
-        return tensor(data, dtype)
-    result = as_tensor(data, None if dtype is None else dtypes.as_dtype(dtype))
-    if copy is False:
-        source = data.data if isinstance(data, Tensor) else data
-        if not isinstance(source, np.ndarray) or not np.may_share_memory(source, result.data):
-            raise ValueError("copy=False, but the data must be copied to make a tensor of it")
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(obj, Tensor):
+        result = cast(obj, obj.dtype if kind is None else kind)
+        if copy is False and result is not obj:
+            raise ValueError(f"copy=False, but {typed(obj)} must be copied to become {kind}")
+        return apply(COPY, result) if copy and result is obj else result
+    if copy or (copy is None and type(obj) in SCALARS):
+        return tensor(obj, dtype)
+    result = as_tensor(obj, kind)
+    if copy is False and not _lies_in(result, obj):
+        raise ValueError("copy=False, but the data must be copied to make a tensor of it")
     return result
+
+
+def _lies_in(t: Tensor, source: Any) -> bool:
+    """Whether a tensor looks into the memory of an array or buffer that it was made from."""
+    if isinstance(source, (np.ndarray, np.generic)):
+        return np.may_share_memory(source, t.data)
+    return not isinstance(source, (list, tuple, *SCALARS)) and t.data.base is not None
 
 
 @public
@@ -174,7 +197,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 # -- filled ---------------------------------------------------------------------------------
 @public
-def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
           out: Tensor | None = None) -> Tensor:
     """Zeros of a shape.
 
@@ -189,7 +212,7 @@ def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
 
 
 @public
-def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
          out: Tensor | None = None) -> Tensor:
     """Ones of a shape.
 
@@ -203,8 +226,8 @@ def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
 
 
 @public
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool = False,
-         out: Tensor | None = None) -> Tensor:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
+         requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """A shape filled with one number, or with the value of a scalar tensor.
 
     Examples
@@ -222,7 +245,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool 
 
 
 @public
-def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
           out: Tensor | None = None) -> Tensor:
     """Memory of a shape, with whatever is in it; zeros in a graph.
 
@@ -239,7 +262,7 @@ def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False,
 
 
 @public
-def zeros_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
+def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
                out: Tensor | None = None) -> Tensor:
     """Zeros of the shape and dtype of ``x``.
 
@@ -254,7 +277,7 @@ def zeros_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
 
 
 @public
-def ones_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
+def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
               out: Tensor | None = None) -> Tensor:
     """Ones of the shape and dtype of ``x``.
 
@@ -269,8 +292,8 @@ def ones_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
 
 
 @public
-def full_like(x: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool = False,
-              out: Tensor | None = None) -> Tensor:
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None,
+              requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """One number in the shape and dtype of ``x``.
 
     Examples
@@ -284,7 +307,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool
 
 
 @public
-def empty_like(x: Any, dtype: Any = None, *, requires_grad: bool = False,
+def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
                out: Tensor | None = None) -> Tensor:
     """Memory of the shape and dtype of ``x``, with whatever is in it.
 

@@ -136,7 +136,7 @@ def _matrix(x: Any) -> Tensor:
 
 
 @public
-def tril(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+def tril(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of matrices up to diagonal ``k``, zeros above it.
 
     Examples
@@ -150,7 +150,7 @@ def tril(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def triu(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+def triu(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of matrices from diagonal ``k``, zeros below it.
 
     Examples

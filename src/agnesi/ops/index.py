@@ -13,7 +13,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, TraceError
+from agnesi.core.errors import DTypeError, ShapeError, TraceError
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -96,7 +96,7 @@ class IndexSum(Op):
 
 # -- functions ------------------------------------------------------------------------------
 @public
-def getitem(x: Tensor, key: Any) -> Tensor:
+def getitem(x: Tensor, key: Any, /) -> Tensor:
     """``x[key]`` with NumPy's meaning.
 
     Parameters
@@ -138,7 +138,8 @@ def as_index(index: Any) -> Tensor:
 
 
 @public
-def take(x: Any, indices: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
+def take(x: Any, indices: Any, /, axis: int | None = None, *,
+         out: Tensor | None = None) -> Tensor:
     """Elements at indices along an axis, or of the flat elements.
 
     Parameters
@@ -179,7 +180,7 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
 
 
 @public
-def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *,
+def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1, *,
                     out: Tensor | None = None) -> Tensor:
     """Elements that ``indices`` names along an axis, position by position.
 
@@ -225,7 +226,7 @@ def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tenso
 
 
 @public
-def nonzero(x: Any) -> tuple[Tensor, ...]:
+def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     """Indices of the elements that are not zero, a tensor for each axis.
 
     Examples
@@ -240,7 +241,9 @@ def nonzero(x: Any) -> tuple[Tensor, ...]:
             "how many elements are not zero is unknown when the graph is written; keep the mask "
             "(x != 0) and use where, or sum it"
         )
-    return tuple(as_tensor(i) for i in np.atleast_1d(x.data).nonzero())
+    if x.ndim == 0:
+        raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
+    return tuple(as_tensor(i) for i in x.data.nonzero())
 
 
 @public

@@ -100,12 +100,13 @@ def _joined(tensors: Sequence[Any]) -> tuple[Tensor, ...]:
 
 
 @public
-def concat(tensors: Sequence[Any], axis: int | None = 0, *, out: Tensor | None = None) -> Tensor:
+def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
+           out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other along an axis; flat ones without (``axis=None``).
 
     Parameters
     ----------
-    tensors : sequence of array_like
+    arrays : sequence of array_like
         Of equal shapes but for the axis; dtypes are promoted.
     axis : int or None
 
@@ -119,7 +120,7 @@ def concat(tensors: Sequence[Any], axis: int | None = 0, *, out: Tensor | None =
     >>> ag.concat([ag.arange(2), ag.arange(3)])
     tensor([0, 1, 0, 1, 2])
     """
-    xs = _joined(tensors)
+    xs = _joined(arrays)
     if axis is None:
         xs, axis = tuple(reshape(x, (-1,)) for x in xs), 0
     if xs[0].ndim == 0:
@@ -128,7 +129,7 @@ def concat(tensors: Sequence[Any], axis: int | None = 0, *, out: Tensor | None =
 
 
 @public
-def stack(tensors: Sequence[Any], axis: int = 0, *, out: Tensor | None = None) -> Tensor:
+def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new axis.
 
     Examples
@@ -138,7 +139,7 @@ def stack(tensors: Sequence[Any], axis: int = 0, *, out: Tensor | None = None) -
     tensor([[0, 0],
             [1, 1]])
     """
-    xs = _joined(tensors)
+    xs = _joined(arrays)
     axis = shapes.axis_of(axis, xs[0].ndim + 1)
     for x in xs[1:]:
         if x.shape != xs[0].shape and is_settled((*x.shape, *xs[0].shape)):
@@ -244,7 +245,7 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> list[Tensor]:
 
 
 @public
-def unstack(x: Any, axis: int = 0) -> tuple[Tensor, ...]:
+def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, which goes.
 
     Examples
@@ -327,7 +328,7 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
 
 # -- rolling ------------------------------------------------------------------------------------
 @public
-def roll(x: Any, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def roll(x: Any, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements moved on along axes; those that fall off the end come in at the start.
 
     Examples

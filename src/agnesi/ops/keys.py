@@ -52,7 +52,7 @@ def _entry(e: Any) -> Any:
     if isinstance(e, Dim):
         return as_tensor(e)
     if isinstance(e, (bool, np.bool_)):
-        raise IndexError("a single bool is no index; use x[None], or an empty slice for False")
+        return np.asarray(e)
     if isinstance(e, (list, np.ndarray, Tensor)):
         t = as_tensor(np.asarray(e, _INT64) if isinstance(e, list) and not e else e)
         if t.dtype.kind == "b" and not isinstance(e, Tensor):
@@ -82,8 +82,6 @@ def is_mask(e: Any) -> bool:
 
 def _chosen(mask: Any) -> list[Tensor]:
     """Tensors of indices in the place of a mask."""
-    if mask.ndim == 0:
-        raise IndexError("a single bool is no index; use where()")
     if isinstance(mask, Tensor):
         mask = mask.data if is_fixed(mask) else None
     if mask is None:
@@ -91,7 +89,7 @@ def _chosen(mask: Any) -> list[Tensor]:
             "how many elements a mask selects is not known when the graph is written, so the "
             "result would have no shape; use ag.where(mask, x, other), or multiply by the mask"
         )
-    return [as_tensor(i) for i in mask.nonzero()]
+    return [as_tensor(i) for i in np.atleast_1d(mask).nonzero()]
 
 
 def complete(x: Tensor, entries: list[Any]) -> list[Any]:
@@ -110,9 +108,17 @@ def complete(x: Tensor, entries: list[Any]) -> list[Any]:
     return [*entries[:where], *fill, *entries[where + len(dots):]]
 
 
+class _Single:
+    """The one bool of a mask without axes: indices on a new axis of size 1."""
+
+    def __init__(self, index: Tensor) -> None:
+        self.index = index
+
+
 def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
     """The entries with tensors of indices in the place of masks."""
-    axis, result = 0, []
+    axis = 0
+    result: list[Any] = []
     for e in entries:
         if is_mask(e):
             for n, size in zip(e.shape, x.shape[axis: axis + e.ndim], strict=True):
@@ -121,7 +127,7 @@ def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
                         f"the mask has shape {e.shape}, the axes it stands for "
                         f"{x.shape[axis: axis + e.ndim]}"
                     )
-            result.extend(_chosen(e))
+            result.extend(_chosen(e) if e.ndim else map(_Single, _chosen(e)))
             axis += e.ndim
         else:
             result.append(e)
@@ -161,17 +167,18 @@ def parse(x: Tensor, key: Any) -> Keys:
     place, new = 0, False
     layout: list[bool] = []
     for position, e in enumerate(entries):
-        if isinstance(e, Tensor):
-            indices.append(e)
+        if isinstance(e, (_Single, Tensor)):
+            indices.append(e.index if isinstance(e, _Single) else e)
             axes.append(place)
-        if isinstance(e, (int, Tensor)):
+        if isinstance(e, (int, _Single, Tensor)):
             advanced.append(position)
         if isinstance(e, int):
             basic.append(e)
             continue
         place += 1
-        layout.append(e is None)
-        if e is None:
+        fresh = e is None or isinstance(e, _Single)
+        layout.append(fresh)
+        if fresh:
             new = True
         else:
             basic.append(_slice(e) if isinstance(e, slice) else FULL)

@@ -10,9 +10,9 @@ import numpy as np
 
 from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Shape, Size, is_settled, product
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import COPY, apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op
+from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -150,7 +150,8 @@ def _rest(shape: Shape, target: Shape) -> Size:
 
 
 @public
-def reshape(x: Any, shape: Any, *, out: Tensor | None = None) -> Tensor:
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None,
+            out: Tensor | None = None) -> Tensor:
     """The elements, in row-major order, in another shape.
 
     Parameters
@@ -158,6 +159,8 @@ def reshape(x: Any, shape: Any, *, out: Tensor | None = None) -> Tensor:
     x : array_like
     shape : int or tuple of int
         One size may be -1: it is found from the others.
+    copy : bool, optional
+        True always copies; False never does (ValueError where it must).
 
     Returns
     -------
@@ -178,7 +181,10 @@ def reshape(x: Any, shape: Any, *, out: Tensor | None = None) -> Tensor:
             raise ShapeError(f"only one size may be -1, not several of {target}")
         rest = _rest(x.shape, target)
         target = tuple(rest if n == -1 and not isinstance(n, Dim) else n for n in target)
-    return x if target == x.shape else apply(Reshape(target), x)
+    result = x if target == x.shape else apply(Reshape(target), x)
+    if copy is False and result is not x and result._view is None:
+        raise ValueError(f"copy=False, but {typed(x)} must be copied to have shape {target}")
+    return apply(COPY, result) if copy and (result is x or result._view is not None) else result
 
 
 @public
@@ -215,7 +221,7 @@ def ravel(x: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def squeeze(x: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def squeeze(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
 
     Examples
@@ -236,7 +242,7 @@ def squeeze(x: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def expand_dims(x: Any, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
+def expand_dims(x: Any, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
     """With new axes of size 1 at the places ``axis`` of the result.
 
     Examples
@@ -254,7 +260,8 @@ def expand_dims(x: Any, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
 
 # -- permute --------------------------------------------------------------------------------
 @public
-def permute_dims(x: Any, axes: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
+def permute_dims(x: Any, /, axes: Sequence[int] | None = None, *,
+                 out: Tensor | None = None) -> Tensor:
     """Axes in another order; reversed without ``axes``.
 
     Parameters
@@ -288,7 +295,7 @@ transpose = permute_dims
 
 
 @public
-def matrix_transpose(x: Any, *, out: Tensor | None = None) -> Tensor:
+def matrix_transpose(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """With the last two axes swapped.
 
     Examples
@@ -321,7 +328,7 @@ def swapaxes(x: Any, axis1: int, axis2: int, *, out: Tensor | None = None) -> Te
 
 
 @public
-def moveaxis(x: Any, source: Any, destination: Any, *, out: Tensor | None = None) -> Tensor:
+def moveaxis(x: Any, /, source: Any, destination: Any, *, out: Tensor | None = None) -> Tensor:
     """With axes moved to other places; the rest keep their order.
 
     Examples

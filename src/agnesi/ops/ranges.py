@@ -125,8 +125,8 @@ def _number(x: Any) -> Any:
 
 
 @public
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *,
-           out: Tensor | None = None) -> Tensor:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
+           device: Any = None, out: Tensor | None = None) -> Tensor:
     """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
 
     Parameters
@@ -171,8 +171,8 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
 
 
 @public
-def linspace(start: float, stop: float, num: int = 50, dtype: Any = None, *, endpoint: bool = True,
-             out: Tensor | None = None) -> Tensor:
+def linspace(start: Any, stop: Any, /, num: int = 50, dtype: Any = None, *, device: Any = None,
+             endpoint: bool = True, out: Tensor | None = None) -> Tensor:
     """``num`` evenly spaced numbers from ``start`` to ``stop``.
 
     Examples
@@ -201,7 +201,7 @@ def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype
 
 
 @public
-def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None, *,
+def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: Any = None, *, device: Any = None,
         out: Tensor | None = None) -> Tensor:
     """Ones on a diagonal of a matrix of zeros.
 
@@ -212,7 +212,7 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None, *,
     tensor([[1., 0.],
             [0., 1.]])
     """
-    rows, columns = checked_sizes((n, n if m is None else m))
+    rows, columns = checked_sizes((n_rows, n_rows if n_cols is None else n_cols))
     return made(Eye(rows, columns, k, float_dtype(dtype)), rows, columns)
 
 

@@ -72,7 +72,8 @@ class Reduce(Op):
         if x.dtype == dtypes.float16 and self.kind in ("add", "multiply"):
             wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
             return silently(np.asarray(wide).astype, x.dtype)
-        return silently(self.function, x, self.axes, None, None, self.keepdims)
+        dtype = x.dtype if self.kind in ("add", "multiply") else None
+        return silently(self.function, x, self.axes, dtype, None, self.keepdims)
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
         if x.dtype == dtypes.float16:

@@ -11,6 +11,7 @@ from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import COPY, apply, share
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
+from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.tensor import Tensor
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor
@@ -31,7 +32,7 @@ def _broadcast(x: Tensor, shape: Shape) -> Tensor:
 
 
 @public
-def broadcast_to(x: Any, shape: Any, *, out: Tensor | None = None) -> Tensor:
+def broadcast_to(x: Any, /, shape: Any, *, out: Tensor | None = None) -> Tensor:
     """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
 
     Examples
@@ -45,7 +46,7 @@ def broadcast_to(x: Any, shape: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def broadcast_arrays(*xs: Any) -> tuple[Tensor, ...]:
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     """All operands in their common shape.
 
     Examples
@@ -54,11 +55,63 @@ def broadcast_arrays(*xs: Any) -> tuple[Tensor, ...]:
     >>> [t.shape for t in ag.broadcast_arrays(ag.zeros((2, 1)), ag.zeros(3))]
     [(2, 3), (2, 3)]
     """
-    tensors = [as_tensor(x) for x in xs]
+    tensors = [as_tensor(x) for x in arrays]
     if not tensors:
         return ()
     shape = shapes.broadcast(*(t.shape for t in tensors))
     return tuple(_broadcast(t, shape) for t in tensors)
+
+
+@public
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The common shape to which shapes are broadcast.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    return broadcast_of(*map(sizes_of, shapes)) if shapes else ()
+
+
+@public
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Coordinates of the points of a grid, from those on its axes.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Vectors (or numbers), one for each axis.
+    indexing : {"xy", "ij"}
+        "xy" lets the first one run along axis 1 and the second along axis 0, as on paper.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each vector, all of the grid's shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x, y = ag.meshgrid(ag.arange(3), ag.arange(2))
+    >>> y
+    tensor([[0, 0, 0],
+            [1, 1, 1]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing must be 'xy' or 'ij', not {indexing!r}")
+    vectors = [as_tensor(v) for v in arrays]
+    if any(v.ndim > 1 for v in vectors):
+        raise ShapeError(f"meshgrid takes vectors, not shapes {[v.shape for v in vectors]}")
+    places = list(range(len(vectors)))
+    if indexing == "xy":
+        places[:2] = places[:2][::-1]
+    lined = [
+        reshape(v, tuple(v.size if a == place else 1 for a in range(len(vectors))))
+        for v, place in zip(vectors, places, strict=True)
+    ]
+    return tuple(apply(COPY, t) for t in broadcast_arrays(*lined))
 
 
 @public
@@ -101,7 +154,7 @@ def copy(x: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def tile(x: Any, reps: Any, *, out: Tensor | None = None) -> Tensor:
+def tile(x: Any, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
 
     Examples
@@ -130,7 +183,8 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
 
 
 @public
-def repeat(x: Any, repeats: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
+def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
+           out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements.
 
     Parameters

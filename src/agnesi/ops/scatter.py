@@ -177,7 +177,7 @@ def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
 
 
 @public
-def setitem(x: Tensor, key: Any, value: Any) -> None:
+def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     """``x[key] = value`` in place, with NumPy's meaning.
 
     Parameters

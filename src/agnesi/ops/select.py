@@ -201,3 +201,10 @@ COPYSIGN = Elementwise(
 copysign: Function = binary(
     COPYSIGN, "The first with the sign of the second.", "[1.0, 2.0], [-0.0, 3.0]", "[-1., 2.]"
 )
+
+# The step has the size of the last digit, so it moves with the first operand.
+NEXTAFTER = Elementwise("nextafter", np.nextafter, (lambda g: g, flat), kinds="f", lowered=False)
+nextafter: Function = binary(
+    NEXTAFTER, "The next number that the dtype can hold, from the first towards the second.",
+    "[1.0, 1.0], [2.0, 1.0]", "[1.0000001, 1.       ]",
+)

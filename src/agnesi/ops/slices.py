@@ -227,7 +227,7 @@ class Unslice(Op):
 
 
 @public
-def flip(x: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def flip(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """With the order along axes (all, without ``axis``) reversed.
 
     Examples

@@ -1,4 +1,4 @@
-"""Order: sort, argsort, topk, unique, and what lies in the middle."""
+"""Order: sort, argsort, topk, and what lies in the middle."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.index import take_along_axis
+from agnesi.ops.convert import as_tensor, cast, pair
+from agnesi.ops.index import take, take_along_axis
 from agnesi.ops.movement import expand_dims, reshape
 
 
@@ -137,7 +137,7 @@ def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 @public
-def argsort(x: Any, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
+def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
             out: Tensor | None = None) -> Tensor:
     """Indices that put an axis in order.
 
@@ -166,7 +166,7 @@ def argsort(x: Any, axis: int | None = -1, *, descending: bool = False, stable: 
 
 
 @public
-def sort(x: Any, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
+def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
          out: Tensor | None = None) -> Tensor:
     """The elements of an axis in order; NaN comes last.
 
@@ -225,9 +225,25 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
 
 
 @public
-def searchsorted(sorted_sequence: Any, values: Any, *, side: str = "left",
+def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None, *,
                  out: Tensor | None = None) -> Tensor:
     """Where values would have to be put in to keep a sorted vector in order.
+
+    Parameters
+    ----------
+    x1 : array_like
+        The vector, in order; or in any, if ``sorter`` puts it in order.
+    x2 : array_like
+        The values.
+    side : {"left", "right"}
+        Before or behind elements that are equal.
+    sorter : array_like of int, optional
+        As from ``argsort``.
+
+    Returns
+    -------
+    Tensor
+        int64, of the shape of ``x2``.
 
     Examples
     --------
@@ -237,33 +253,10 @@ def searchsorted(sorted_sequence: Any, values: Any, *, side: str = "left",
     """
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', not {side!r}")
-    row, x = as_tensor(sorted_sequence), as_tensor(values)
-    dtype = dtypes.promote(row.dtype, x.dtype)
-    return apply(SearchSorted(side == "right"), cast(row, dtype), cast(x, dtype))
-
-
-@public
-def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
-           return_counts: bool = False) -> Any:
-    """The different elements, in order; optionally where they are and how often.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.unique(ag.tensor([3, 1, 3]))
-    tensor([1, 3])
-    """
-    x = as_tensor(x)
-    if x.data is None or STATE.trace is not None:
-        raise TraceError(
-            "how many different elements there are is unknown when the graph is written; "
-            "sort the elements instead"
-        )
-    found: Any = np.unique(  # type: ignore[call-overload]
-        x.data, return_index=return_index, return_inverse=return_inverse,
-        return_counts=return_counts,
-    )
-    return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)
+    row, x = pair(x1, x2)
+    if sorter is not None:
+        row = take(row, sorter)
+    return apply(SearchSorted(side == "right"), row, x)
 
 
 @public

@@ -1,0 +1,177 @@
+"""Between array libraries: the array API's namespace and devices, DLPack, the buffer protocol."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.host import value
+from agnesi.core import dtypes
+from agnesi.core.config import STATE
+from agnesi.core.errors import PACKAGE, at
+from agnesi.core.public import DEVICE, on_host, told
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.types import KINDS
+
+#: The version of the array API standard that is implemented, and those that it contains.
+VERSION = "2025.12"
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
+#: Axes that an array may have, NumPy's limit.
+_MOST_AXES = 64
+_DLPACK_HOST = (1, 0)
+
+
+# -- the namespace ----------------------------------------------------------------------------
+def __array_namespace__(self: Tensor, /, *, api_version: str | None = None) -> Any:  # noqa: N807
+    if api_version is not None and api_version not in _VERSIONS:
+        raise ValueError(
+            at(f"version {api_version!r} of the array API is not supported; there are {_VERSIONS}")
+        )
+    return sys.modules[PACKAGE]
+
+
+class Info:
+    """What this library can do, as the array API asks for it."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Whether shapes may depend on values (not while a graph is written), and most axes."""
+        known = STATE.trace is None
+        return {
+            "boolean indexing": known,
+            "data-dependent shapes": known,
+            "max dimensions": _MOST_AXES,
+        }
+
+    def default_device(self) -> str:
+        """The device of new tensors."""
+        return DEVICE
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
+        """The dtypes of Python numbers, and of indices."""
+        on_host(device)
+        real = dtypes.config.float_dtype
+        return {
+            "real floating": real,
+            "complex floating": dtypes.complex_of(real),
+            "integral": dtypes.int64,
+            "indexing": dtypes.int64,
+        }
+
+    def devices(self) -> tuple[str, ...]:
+        """Every device."""
+        return (DEVICE,)
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype]:
+        """The standard's dtypes, all or those of a kind (see :func:`agnesi.isdtype`)."""
+        on_host(device)
+        kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
+        if unknown := [k for k in kinds if k not in KINDS]:
+            raise ValueError(f"no kind of dtypes is {unknown[0]!r}; there are {sorted(KINDS)}")
+        wanted = {d for k in kinds for d in KINDS[k]} - {dtypes.float16}
+        return {d.name: d for d in dtypes.ALL if d in wanted}
+
+
+def __array_namespace_info__() -> Info:  # noqa: N807
+    """What this library can do, as the array API asks for it.
+
+    Returns
+    -------
+    Info
+        With the functions ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
+        and ``dtypes``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.__array_namespace_info__().default_dtypes()["integral"]
+    dtype('int64')
+    """
+    return Info()
+
+
+# -- devices ----------------------------------------------------------------------------------
+def device(self: Tensor) -> str:
+    """Where the elements are: always "cpu"."""
+    return DEVICE
+
+
+@told
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor itself: there is one device, "cpu".
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones(2).to_device("cpu")
+    tensor([1., 1.])
+    """
+    on_host(device)
+    _no_stream(stream)
+    return self
+
+
+def _no_stream(stream: Any) -> None:
+    if stream is not None:
+        raise ValueError(f"the cpu has no streams; stream must be None, not {stream!r}")
+
+
+# -- memory -----------------------------------------------------------------------------------
+def __dlpack__(self: Tensor, /, *, stream: Any = None,  # noqa: N807
+               max_version: tuple[int, int] | None = None,
+               dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+    array = value(self, "DLPack")
+    _no_stream(stream)
+    if dl_device is not None and (int(dl_device[0]), dl_device[1]) != _DLPACK_HOST:
+        raise BufferError(at(f"tensors are on the cpu, {_DLPACK_HOST}, and not on {dl_device}"))
+    return array.__dlpack__(max_version=max_version, copy=copy)
+
+
+def __dlpack_device__(self: Tensor, /) -> tuple[int, int]:  # noqa: N807
+    return _DLPACK_HOST
+
+
+def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
+    array: Any = value(self, "the buffer protocol")
+    return memoryview(array)
+
+
+@told
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's array, through DLPack.
+
+    Parameters
+    ----------
+    x : object
+        With the methods ``__dlpack__`` and ``__dlpack_device__``.
+    device : str, optional
+        "cpu".
+    copy : bool, optional
+        True always copies, False never does, None only where it must.
+
+    Returns
+    -------
+    Tensor
+        Memory that the other library marks as read-only cannot be changed in place.
+
+    Raises
+    ------
+    AttributeError
+        If ``x`` does not speak DLPack.
+    BufferError
+        If its data cannot be exchanged: for its dtype, or for want of a copy.
+
+    Examples
+    --------
+    >>> import agnesi as ag, numpy as np
+    >>> ag.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    on_host(device)
+    if not hasattr(x, "__dlpack__"):
+        raise AttributeError(at(f"{type(x).__name__} has no __dlpack__; see ag.asarray"))
+    array = np.from_dlpack(x, device=device, copy=copy)
+    if array.dtype not in dtypes.ALL:
+        raise BufferError(at(f"tensors cannot hold elements of dtype {array.dtype}"))
+    return wrap(array)
