@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from agnesi.core import loops
@@ -11,13 +10,10 @@ from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Convolution, ConvSizes, Kernel, Nest, Store
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.node import Node
+from agnesi.core.record import replace
 
 #: Terms of a sum up to which the filters of one vector of results fit a thread's stack.
 _MANY = 60_000
-#: Shares of the places of a gradient to few filters, so that threads have something to share, of
-#: how many filter elements at most, and from how many products for one share on.
-_PARTS, _FEW, _WORTH = 16, 8192, 1 << 17
-_SLOT = 90  # of the axis that counts them
 _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
 
 
@@ -54,50 +50,3 @@ def sizes_of(node: Node) -> tuple[str, ConvSizes]:
         image[0], groups, filters[1], filters[0] // groups, tuple(image[2:]), tuple(filters[2:]),
         tuple(result[2:]), windows.stride, windows.dilation, windows.padding,
     )
-
-
-def in_parts(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
-    """A gradient to few filters by parts of the places, whose sums are then summed.
-
-    Also the new memory.  Other kernels stay as they are.
-    """
-    count = _parts(kernel)
-    if count == 1:
-        return [kernel], []
-    total, dtype = kernel.total, kernel.total.dtype
-    axis, at = Axis(_SLOT, count), tuple(Affine(0, {a: 1}) for a in kernel.axes)
-    shape = (count, *total.shape)
-    partial, part = Buffer(shape, dtype, "temporary"), Buffer(shape, dtype, "sum", node=total.node)
-    place = partial.place((Affine(0, {axis: 1}), *at))
-    store = Store(partial, place, load(part, dtype.name, place))
-    first = replace(kernel, axes=(axis, *kernel.axes), total=part, body=[store],
-                    sizes=replace(kernel.sizes, parts=count))
-
-    def summed(p: Affine) -> Expr:
-        return load(partial, dtype.name, partial.place((p, *at)))
-
-    change = _Retold(total, loops.reduce_("add", [count], summed, kernel.axes, [_SLOT]))
-    body = [replace(s, value=change(s.value)) for s in kernel.body]
-    return [first, Nest(kernel.nodes, axes=kernel.axes, body=body)], [partial]
-
-
-def _parts(kernel: Convolution) -> int:
-    """How many parts the places are cut into."""
-    s = kernel.sizes
-    elements = s.filters * s.channels * math.prod(s.kernel)
-    work = guess(s.batch) * math.prod(s.places) * elements
-    few = kernel.kind == "weight" and s.groups == 1 and elements <= _FEW and max(s.kernel) > 1
-    return _PARTS if few and work >= _PARTS * _WORTH else 1
-
-
-class _Retold(Substitution):
-    """Reads the sum of a kernel from elsewhere."""
-
-    def __init__(self, total: Buffer, new: Expr) -> None:
-        super().__init__({})
-        self.total, self.new = total, new
-
-    def __call__(self, value: Expr) -> Expr:
-        if value.op == "load" and value.param[0] is self.total:
-            return self.new
-        return super().__call__(value)

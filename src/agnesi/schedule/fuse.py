@@ -27,9 +27,10 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, flattened, one_batch
-from agnesi.schedule.convolutions import in_parts, is_convolution, sizes_of
+from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.loops import Maker, carried
+from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
 from agnesi.schedule.points import axes_of, in_turns, point, point_in
 

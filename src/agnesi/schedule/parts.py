@@ -1,0 +1,76 @@
+"""Gradients to few filters: sums over parts of the places first, then the sum of these.
+
+The filters alone are too little work to share among threads.  The number of parts does not depend
+on that of threads, so results do not either.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from agnesi.core import loops
+from agnesi.core.extents import guess
+from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Store
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.schedule.layout import by_memory
+
+#: Elements of filters up to which sums are taken in parts, and the numbers of parts.
+_FEW, _PARTS = 8192, (16, 8, 4)
+#: A part has so many places and so many products at least.
+_PLACES, _WORK = 200, 1 << 17
+_SLOT = 90  # of the axis that counts parts
+
+
+def in_parts(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
+    """The kernels that compute the same, where that takes several, and the new memory."""
+    count = _parts(kernel)
+    if count == 1:
+        return [kernel], []
+    total, dtype = kernel.total, kernel.total.dtype
+    axis, at = Axis(_SLOT, count), tuple(Affine(0, {a: 1}) for a in kernel.axes)
+    shape, result = (count, *total.shape), kernel.body[0].buffer
+    part = Buffer(shape, dtype, "sum", node=total.node)
+    partial = Buffer(shape, dtype, "temporary", strides=(total.size, *_dense(result, total)))
+    place = partial.place((Affine(0, {axis: 1}), *at))
+    value = load(part, dtype.name, part.place((Affine(0, {axis: 1}), *at)))
+    first = replace(kernel, axes=(axis, *kernel.axes), total=part,
+                    body=[Store(partial, place, value)], sizes=replace(kernel.sizes, parts=count))
+
+    def summed(p: Affine) -> Expr:
+        return load(partial, dtype.name, partial.place((p, *at)))
+
+    change = _Retold(total, loops.reduce_("add", [count], summed, kernel.axes, [_SLOT]))
+    body = [replace(s, value=change(s.value)) for s in kernel.body]
+    return [first, Nest(kernel.nodes, axes=by_memory(kernel.axes, body), body=body)], [partial]
+
+
+def _parts(kernel: Convolution) -> int:
+    """How many parts the places are cut into."""
+    s = kernel.sizes
+    elements = s.filters * s.channels * math.prod(s.kernel)
+    places = guess(s.batch) * math.prod(s.places)
+    if kernel.kind != "weight" or s.groups > 1 or elements > _FEW or max(s.kernel) == 1:
+        return 1
+    least = max(_PLACES, _WORK // elements)
+    return next((n for n in _PARTS if places >= n * least), 1)
+
+
+def _dense(result: Buffer, total: Buffer) -> tuple[int, ...]:
+    """The strides of the result where it has no gaps, else of the sum."""
+    last = sum((n - 1) * s for n, s in zip(result.shape, result.strides, strict=True))
+    fits = result.shape == total.shape and last == total.size - 1 and min(result.strides) > 0
+    return result.strides if fits else total.strides
+
+
+class _Retold(Substitution):
+    """Reads the sum of a kernel from elsewhere."""
+
+    def __init__(self, total: Buffer, new: Expr) -> None:
+        super().__init__({})
+        self.total, self.new = total, new
+
+    def __call__(self, value: Expr) -> Expr:
+        if value.op == "load" and value.param[0] is self.total:
+            return self.new
+        return super().__call__(value)
