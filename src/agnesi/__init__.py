@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from agnesi.compiler.control import clear_cache as clear_cache
     from agnesi.compiler.control import get_num_threads as get_num_threads
     from agnesi.compiler.control import keep_memory as keep_memory
+    from agnesi.compiler.control import limit_memory as limit_memory
     from agnesi.compiler.control import memory_stats as memory_stats
     from agnesi.compiler.control import set_num_threads as set_num_threads
     from agnesi.compiler.function import In as In
@@ -94,6 +95,7 @@ _LATE = {
     "inspect": "agnesi.inspect",
     "jit": "agnesi.compiler.jit:jit",
     "keep_memory": "agnesi.compiler.control:keep_memory",
+    "limit_memory": "agnesi.compiler.control:limit_memory",
     "memory_stats": "agnesi.compiler.control:memory_stats",
     "manual_seed": "agnesi.api.random:manual_seed",
     "nn": "agnesi.nn",

@@ -107,6 +107,32 @@ def keep_memory(limit: int | str) -> None:
         pool.trim()
 
 
+def limit_memory(limit: int | str | None) -> None:
+    """Let temporaries of compiled functions and large results take at most so many bytes.
+
+    A call that finds no memory waits until other calls, in other threads, have given theirs back.
+
+    Parameters
+    ----------
+    limit : int, str or None
+        Bytes, or text such as "512MB"; None lifts the limit.
+
+    Raises
+    ------
+    MemoryError
+        By later calls: if memory is short and no other call is running.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.limit_memory("1GB")
+    >>> ag.limit_memory(None)
+    """
+    pool.set_bound(byte_count(limit, "limit") or 0)
+    if limit is not None:
+        pool.trim()
+
+
 def clear_cache() -> int:
     """Remove everything from the compile cache on disk; returns how many entries there were.
 

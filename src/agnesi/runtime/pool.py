@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.runtime import support
 
-_KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK = range(1, 7)
+_KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK, _BOUND = range(1, 8)
 
 
 class _Empty(ctypes.Structure):
@@ -76,6 +76,11 @@ def set_limit(size: int) -> None:
     if size < 0:
         raise ValueError(f"set_limit: the limit must be at least 0 bytes, not {size}")
     support.variable("pool", _LIMIT).value = size
+
+
+def set_bound(size: int) -> None:
+    """Hand out at most ``size`` bytes at one time; 0 is any number."""
+    support.variable("pool", _BOUND).value = size
 
 
 def _empty(shape: Any, dtype: Any) -> np.ndarray:

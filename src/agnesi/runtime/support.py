@@ -242,7 +242,7 @@ def _api(code: machine.Code) -> list[int]:
         c("Py_DecRef"),
         id(np.ndarray),
         _numpy_api()[94],  # PyArray_NewFromDescr
-        c("PyErr_NoMemory"),
+        c("PyErr_SetString"),
         id(_handler(code)),
         c("PyType_IsSubtype"),
         id(float),
@@ -262,6 +262,7 @@ def _api(code: machine.Code) -> list[int]:
         c("PyObject_CallOneArg"),
         c("PyObject_Vectorcall"),
         id(tuple),
+        id(MemoryError),
     ]
 
 

@@ -33,11 +33,11 @@
 %Output = type {ptr, i64, ptr, i64, i64, i64}     ; descr, nd, dims, bytes, wrap, first of its sizes
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
 ; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
-; yet), an expected size of -1-k stands for size k, bytes of -1-i in a pair for those of argument i,
-; and outputs have the sizes that the function at 27 writes.
+; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, bytes of -1-i in a pair for
+; those of argument i, and outputs have the sizes that the function at 27 writes.
 
 ; Filled when the module is loaded; see `API` in support.py for the order.
-@api = global [24 x ptr] zeroinitializer, align 64
+@api = global [25 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr @api, i64 %i
@@ -63,6 +63,47 @@ define internal ptr @field(ptr %object, i64 %offset) nounwind alwaysinline {
   ret ptr %value
 }
 
+@no_memory_text = private constant [137 x i8] c"no memory is left for a compiled function or a large result, and no other call is running that would free some (see agnesi.limit_memory)\00"
+
+; Memory of the pool; where there is none now, but other calls run that will give some back, it waits
+; for them, without the GIL.  Null, with an error set, where waiting does not help.
+define internal ptr @patient_alloc(i64 %size) nounwind {
+entry:
+  %first = call ptr @pool_alloc(i64 %size)
+  %short = icmp eq ptr %first, null
+  br i1 %short, label %queue, label %done
+queue:
+  %q = atomicrmw add ptr @pool_waiters, i64 1 seq_cst
+  br label %try
+try:
+  %turn = load atomic i32, ptr @pool_turn seq_cst, align 4
+  %busy = load atomic i64, ptr @pool_busy seq_cst, align 8
+  %found = call ptr @pool_alloc(i64 %size)
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %full, label %leave
+full:
+  %hopeless = icmp eq i64 %busy, 0
+  br i1 %hopeless, label %fail, label %rest
+rest:
+  %save = call ptr @api_get(i64 18)
+  %state = call ptr %save()
+  call void @wait(ptr @pool_turn, i32 %turn, i32 -1)
+  %restore = call ptr @api_get(i64 19)
+  call void %restore(ptr %state)
+  br label %try
+fail:
+  %type = call ptr @api_get(i64 24)
+  %set = call ptr @api_get(i64 4)
+  call void %set(ptr %type, ptr @no_memory_text)
+  br label %leave
+leave:
+  %l = atomicrmw sub ptr @pool_waiters, i64 1 seq_cst
+  br label %done
+done:
+  %memory = phi ptr [%first, %entry], [%found, %leave]
+  ret ptr %memory
+}
+
 ; A new array: small ones as NumPy makes them, large ones in a block of the pool, which the array
 ; gives back through the memory handler that it carries.
 define internal ptr @new_array(ptr %descr, i32 %nd, ptr %dims, i64 %bytes) nounwind alwaysinline {
@@ -76,7 +117,7 @@ plain:
   %small = call ptr %make(ptr %type, ptr %descr, i32 %nd, ptr %dims, ptr null, ptr null, i32 0, ptr null)
   ret ptr %small
 pool:
-  %data = call ptr @pool_alloc(i64 %bytes)
+  %data = call ptr @patient_alloc(i64 %bytes)
   %none = icmp eq ptr %data, null
   br i1 %none, label %memory, label %wrap
 memory:
@@ -641,16 +682,14 @@ scratch:
   %none = icmp eq i64 %size, 0
   br i1 %none, label %bare, label %get
 get:
-  %arena = call ptr @pool_alloc(i64 %size)
+  %arena = call ptr @patient_alloc(i64 %size)
   store ptr %arena, ptr %arena.at
   %short = icmp eq ptr %arena, null
-  br i1 %short, label %memory, label %work
-memory:
-  %raise = call ptr @api_get(i64 4)
-  %ignored = call ptr %raise()
-  br label %undo
+  br i1 %short, label %undo, label %work
 work:
+  %more = atomicrmw add ptr @pool_busy, i64 1 seq_cst
   %code1 = call i32 @run_body(ptr %context, ptr %bufs)
+  %less = atomicrmw sub ptr @pool_busy, i64 1 seq_cst
   call void @pool_free(ptr %arena)
   br label %judge
 bare:

@@ -6,10 +6,14 @@
 ; alike finds too few places in the first-level cache and runs 1.4 times as long.
 
 %Header = type {i64, i64, ptr, ptr}           ; class, bytes of the block, next free, start of memory
-; Lock, kept, limit, hits, misses, live, most that was live (bytes).
-%Pool = type {i64, i64, i64, i64, i64, i64, i64}
+; Lock, kept, limit, hits, misses, live, most that was live (bytes), most that may be live (0: any).
+%Pool = type {i64, i64, i64, i64, i64, i64, i64, i64}
 
-@pool = global %Pool {i64 0, i64 0, i64 1073741824, i64 0, i64 0, i64 0, i64 0}, align 64
+@pool = global %Pool {i64 0, i64 0, i64 1073741824, i64 0, i64 0, i64 0, i64 0, i64 0}, align 64
+; Calls that run and will give memory back, threads that wait for some, and how often it came back.
+@pool_busy = internal global i64 0, align 64
+@pool_waiters = internal global i64 0
+@pool_turn = internal global i32 0
 @free_blocks = internal global [256 x ptr] zeroinitializer, align 64
 
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -65,8 +69,18 @@ fits:
   %class = or i64 %four, %quarter
   %head = getelementptr ptr, ptr @free_blocks, i64 %class
   call void @pool_lock()
-  call void @pool_add(i64 5, i64 %bytes)
-  %live = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 5)
+  %used = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 5)
+  %live = add i64 %used, %bytes
+  %bound = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 7)
+  %free = icmp eq i64 %bound, 0
+  %inside = icmp ule i64 %live, %bound
+  %allowed = or i1 %free, %inside
+  br i1 %allowed, label %take, label %refuse
+refuse:
+  call void @pool_unlock()
+  br label %nothing
+take:
+  store i64 %live, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 5)
   %peak = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 6)
   %most = call i64 @llvm.umax.i64(i64 %live, i64 %peak)
   store i64 %most, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 6)
@@ -86,7 +100,16 @@ hit:
 miss:
   %count = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 4)
   call void @pool_add(i64 4, i64 1)
+  %kept = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 1)
   call void @pool_unlock()
+  %all = add i64 %live, %kept
+  %within = icmp ule i64 %all, %bound
+  %fits.in = or i1 %free, %within
+  br i1 %fits.in, label %ask, label %sweep
+sweep:                                        ; what is kept counts too
+  call void @pool_trim()
+  br label %ask
+ask:
   %large = icmp uge i64 %bytes, 32768
   %slack = select i1 %large, i64 4096, i64 0
   %room = add i64 %bytes, %slack
@@ -99,7 +122,7 @@ collect:
   %failed = icmp eq ptr %again, null
   br i1 %failed, label %undo, label %fresh
 fresh:
-  %memory = phi ptr [%try, %miss], [%again, %collect]
+  %memory = phi ptr [%try, %ask], [%again, %collect]
   %colour = and i64 %count, 15
   %distance = shl i64 %colour, 8
   %ahead = select i1 %large, i64 %distance, i64 0
@@ -147,6 +170,7 @@ keep:
   store ptr %first, ptr %next.at
   store ptr %block, ptr %head
   call void @pool_unlock()
+  call void @pool_tell()
   ret void
 full:
   call void @pool_unlock()
@@ -159,6 +183,21 @@ clear:
 drop:
   %start = load ptr, ptr %start.at
   call void @system_free(ptr %start)
+  call void @pool_tell()
+  ret void
+}
+
+; Let those who wait for memory look again.
+define internal void @pool_tell() nounwind alwaysinline {
+entry:
+  %waiters = load atomic i64, ptr @pool_waiters seq_cst, align 8
+  %none = icmp eq i64 %waiters, 0
+  br i1 %none, label %done, label %tell
+tell:
+  %turn = atomicrmw add ptr @pool_turn, i32 1 seq_cst
+  call void @wake(ptr @pool_turn, i32 -1)
+  br label %done
+done:
   ret void
 }
 
@@ -200,6 +239,8 @@ done:
 ; In the child of a fork, whoever held the lock is gone.
 define void @pool_reset() nounwind {
   store atomic i64 0, ptr @pool release, align 8
+  store atomic i64 0, ptr @pool_busy release, align 8
+  store atomic i64 0, ptr @pool_waiters release, align 8
   ret void
 }
 
