@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import agnesi as ag
+from agnesi.core.extents import Extent, combined
 from tests.compiler.sizes import SIZES, agree, check, dynamic, rows
 
 COUNT = int(os.environ.get("AGNESI_FUZZ", "40"))
@@ -211,6 +212,70 @@ def test_an_index_that_some_sizes_do_not_have():
         np.testing.assert_allclose(f(rows(n, 3)).data, rows(n, 3).data[4] * 2)
     with pytest.raises(IndexError):
         f(rows(3, 3))
+
+
+def test_sizes_that_are_multiples_of_others():
+    def function(labels, x):
+        return x.reshape(-1, 5) * labels[:, None], x + 1
+
+    f = ag.jit(function)
+    for n in (5, 7, 2, 9, 40, 7):
+        agree(f, function, rows(12 * n, seed=1), rows(n, 12, 5))
+    assert [s.signature for s in f.specialisations] == [
+        "float32[60], float32[5, 12, 5]", "float32[12*n0], float32[n0, 12, 5]"]
+    for sizes in [(7, 12), (85, 7), (83, 7)]:  # no multiple, or of another number
+        with pytest.raises(ag.ShapeError):
+            f(rows(sizes[0]), rows(sizes[1], 12, 5))
+
+
+def test_sizes_that_were_multiples_by_chance():
+    def function(x, y):
+        return x.sum() + y * 2
+
+    f = ag.jit(function)
+    for n, m in [(4, 8), (5, 10), (6, 9), (7, 30), (30, 7), (8, 16)]:
+        agree(f, function, rows(n), rows(m, seed=1))
+    assert [s.signature.count("n") for s in f.specialisations] == [0, 2, 2], f.explain()
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, table: x + table[: x.shape[0]],
+    lambda x, table: x + table[-x.shape[0] :],
+    lambda x, table: x * 2 + table[10:][: x.shape[0]] if x.shape[0] < 60 else x,
+])
+def test_tables_that_are_long_enough(function):
+    f, table = ag.jit(function), rows(256, 3, seed=1)
+    for n in (100, 7, 2, 40, 200, 256, 190, 250):
+        agree(f, function, rows(n, 3), table)
+    assert len(f.specialisations) <= 4, f.explain()
+
+
+def test_a_table_that_is_not_long_enough():
+    f, table = ag.jit(lambda x, table: x + table[: x.shape[0]]), rows(256, 3, seed=1)
+    for n in (100, 7, 256):
+        assert f(rows(n, 3), table).shape == (n, 3)
+    with pytest.raises(ag.ShapeError):
+        f(rows(300, 3), table)
+
+
+def test_bounds_hold():
+    rng = np.random.default_rng(0)
+    n, m = Extent.named("n0", 2, 40, 16), Extent.named("n1", 3, 30, 16)
+
+    def any_size(depth):
+        if not depth:
+            return [n, m, int(rng.integers(0, 12))][rng.integers(0, 3)]
+        op = ["+", "-", "*", "max", "//"][rng.integers(0, 5)]
+        second = any_size(depth - 1) if op != "//" else int(rng.integers(1, 6))
+        return combined(op, any_size(depth - 1), second)
+
+    for _ in range(800):
+        size = any_size(rng.integers(1, 4))
+        for a, b in [(2, 3), (2, 30), (40, 3), (40, 30), (11, 12), (9, 25)]:
+            if isinstance(size, Extent):
+                value = size.value({n: a, m: b})
+                assert size.least is None or size.least <= value, size
+                assert size.most is None or size.most >= value, size
 
 
 def test_sizes_as_results():

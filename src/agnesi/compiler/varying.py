@@ -1,7 +1,9 @@
 """Sizes that change from call to call: which of them become run-time values of one version.
 
 At first only the sizes of leading axes do, because strides do not depend on them; where a function
-meets one set of other sizes after the other, those too.
+meets one set of other sizes after the other, those too.  A size that was always the same multiple
+of another one stays so.  What cannot be decided for all sizes is decided for those on the present
+side of it: a version that slices a table of 256 rows takes up to 256.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ Shapes = Sequence[tuple[int, ...]]
 Sizes = tuple[int, ...]
 #: The same, with some that are run-time values.
 Pattern = tuple[Size, ...]
+#: The least and the most that a size may be.
+Span = tuple[int, int]
 #: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own, and so have some
 #: more where an axis gets shorter.
 _LEAST = (2, 3, 8)
@@ -30,6 +34,9 @@ _REACH = 8
 #: So many sets of sizes of other axes get versions of their own.
 _OTHERS = 2
 _KEPT = 8
+#: How often a version may take fewer sizes, for the sake of what could not be decided, and how
+#: many it must still take.
+_NARROWINGS, _WORTH = 4, 4
 _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131, 137))
 
 
@@ -76,16 +83,24 @@ class Growing(Generic[V]):
     def grow(self, sizes: Sizes, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
         """A version made now that takes these sizes and others; None where that cannot be."""
         self._error = None
+        spans: dict[str, Span] = {}
+        left = _NARROWINGS
         while not self.refused and config.compile:
-            pattern = self._pattern(sizes)
+            pattern = self._pattern(sizes, spans)
             if pattern is None:
                 return None
             try:
                 made = make(pattern)
             except Exception as error:
                 # A version for the present sizes alone will tell whether the function is wrong.
+                narrower = _narrowed(pattern, sizes) if left else {}
+                if narrower:
+                    left -= 1
+                    spans.update(narrower)
+                    continue
                 if isinstance(error, SmallSizeError) and len(self._least) > 1:
                     del self._least[0]
+                    spans, left = {}, _NARROWINGS
                     continue
                 self._error = error
                 return None
@@ -107,30 +122,33 @@ class Growing(Generic[V]):
             told = " ".join(map(str.strip, str(self._error).splitlines()[:2]))
             self.refused = told or type(self._error).__name__
 
-    def _pattern(self, sizes: Sizes) -> Pattern | None:
+    def _pattern(self, sizes: Sizes, spans: dict[str, Span]) -> Pattern | None:
         """Which sizes are to be run-time values, by those seen so far; None for none.
 
         Sizes of 0 and 1 tell little of what others have in common; but before anything else was
         seen, they are worth a try.
         """
         alike = [s for s in self._seen if list(map(_is_tiny, s)) == list(map(_is_tiny, sizes))]
-        pattern = self._varied(alike, sizes)
+        pattern = self._varied(alike, sizes, spans)
         self._sure = pattern is not None
-        return pattern or self._varied(self._seen, sizes)
+        return pattern or self._varied(self._seen, sizes, spans)
 
-    def _varied(self, seen: Sequence[Sizes], sizes: Sizes) -> Pattern | None:
-        extents: dict[tuple[Any, ...], Extent] = {}
-        pattern: list[Size] = []
-        for column in zip(*seen, sizes, strict=True):
-            size = column[-1]
+    def _varied(self, seen: Sequence[Sizes], sizes: Sizes, spans: dict[str, Span]
+                ) -> Pattern | None:
+        columns = list(zip(*seen, sizes, strict=True))
+        known: dict[tuple[int, ...], Any] = {}
+        for column in sorted(set(columns), key=lambda c: c[-1]):
             if len(set(column)) == 1:
-                pattern.append(size)
+                known[column] = column[-1]
                 continue
-            if size < self._least[0]:
+            if column[-1] < self._least[0]:
                 return None
-            extent = _extent(len(extents), self._least[0], size)
-            pattern.append(extents.setdefault(column, extent))
-        return tuple(pattern) if extents else None
+            named = [(c, n) for c, n in known.items() if isinstance(n, Extent) and not n.op]
+            times = next((n * k for c, n in named if (k := _multiple(column, c))), None)
+            known[column] = times if times is not None else _extent(
+                f"n{len(named)}", self._least[0], column[-1], spans)
+        pattern = tuple(known[c] for c in columns)
+        return pattern if any(isinstance(n, Extent) for n in pattern) else None
 
 
 class Family(Generic[V]):
@@ -190,29 +208,51 @@ def _is_tiny(size: int) -> bool:
     return size < _LEAST[0]
 
 
-def _extent(number: int, least: int, size: int) -> Extent:
+def _multiple(column: tuple[int, ...], of: tuple[int, ...]) -> int:
+    """How many times as large sizes always were as others; 0 where that changed."""
+    times = column[-1] // of[-1]
+    return times if all(a == times * b for a, b in zip(column, of, strict=True)) else 0
+
+
+def _extent(name: str, least: int, size: int, spans: dict[str, Span]) -> Extent:
     typical = max(16, 1 << (size - 1).bit_length())
-    return Extent.named(f"n{number}", least, _REACH * typical, typical)
+    low, high = spans.get(name, (least, _REACH * typical))
+    return Extent.named(name, max(least, low), high, min(typical, high))
+
+
+def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
+    """Ranges around the present sizes in which what could not be decided can be."""
+    found = {}
+    for wanted, size in zip(pattern, sizes, strict=True):
+        if isinstance(wanted, Extent) and not wanted.op and wanted.turns:
+            low = max([wanted.least or 0, *(t + 1 for t in wanted.turns if t < size)])
+            high = min([wanted.most or size, *(t for t in wanted.turns if t >= size)])
+            if (low, high) != (wanted.least, wanted.most) and high - low >= _WORTH:
+                found[wanted.args[0]] = low, high
+    return found
 
 
 def fits(pattern: Pattern, sizes: Pattern) -> bool:
     """Whether sizes are of a pattern."""
-    known: dict[Extent, int] = {}
+    known: dict[Extent, Any] = {}
     for wanted, size in zip(pattern, sizes, strict=True):
         assert isinstance(size, int)
-        if isinstance(wanted, Extent):
+        if isinstance(wanted, Extent) and not wanted.op:
             if not (wanted.least or 0) <= size <= (wanted.most or size):
                 return False
             if known.setdefault(wanted, size) != size:
                 return False
-        elif wanted != size:
+        elif isinstance(wanted, int) and wanted != size:
             return False
-    return True
+    return all(
+        n.value(known) == size
+        for n, size in zip(pattern, sizes, strict=True) if isinstance(n, Extent) and n.op
+    )
 
 
 def told(pattern: Pattern) -> str:
     """For people: what a version takes."""
-    names = dict.fromkeys(n for n in pattern if isinstance(n, Extent))
+    names = dict.fromkeys(n for n in pattern if isinstance(n, Extent) and not n.op)
     return " and ".join(f"{n} is any size from {n.least} to {n.most}" for n in names)
 
 

@@ -41,21 +41,25 @@ class Extent(Dim):
         A typical value, for decisions that only matter for speed.
     terms : tuple
         The polynomial: pairs of a monomial (a sorted tuple of indivisible extents) and its factor.
+    turns : list of int
+        Of a size of its own: the values up to which something undecided had one answer.
     """
 
-    __slots__ = ("guess", "least", "most", "terms")
+    __slots__ = ("guess", "least", "most", "terms", "turns")
     algebra: ClassVar[Callable[..., Any] | None]
 
     guess: int
     least: int | None
     most: int | None
     terms: Terms
+    turns: list[int]
 
     @classmethod
     def named(cls, name: str, least: int, most: int | None, guess: int) -> Extent:
         """A size of its own."""
         new = cls._atom("", (name,), least, most, guess)
         new.key = ("", name, least, most, guess)
+        new.turns = []
         return new
 
     @classmethod
@@ -95,14 +99,16 @@ class Extent(Dim):
                 return False
         elif not isinstance(other, int):
             return False
-        low, high = _span(_minus(self, other))
+        difference = _minus(self, other)
+        low, high = _span(difference)
         if (low is not None and low > 0) or (high is not None and high < 0):
             return False
-        if _asked_by_user():
-            raise _unknown(f"{self} == {other}")
-        if other not in (0, 1):
+        asked = _asked_by_user()
+        if not asked and other not in (0, 1):
             return False  # the library looks for equal shapes, and goes the general way if not
-        raise _unknown(f"{self} == {other}", SmallSizeError)
+        _note(difference)
+        _note(_minus(other, self))
+        raise _unknown(f"{self} == {other}", UnknownSizeError if asked else SmallSizeError)
 
     def __repr__(self) -> str:
         if self.op == "sum":
@@ -240,11 +246,13 @@ def _times(a: Any, b: Any) -> Any:
 
 
 def _maximum(a: Any, b: Any) -> Any:
-    low, high = _span(_minus(a, b))
+    difference = _minus(a, b)
+    low, high = _span(difference)
     if low is not None and low >= 0:
         return a
     if high is not None and high <= 0:
         return b
+    _note(difference)
     lows = [n for n in (least(a), least(b)) if n is not None]
     highs: list[Any] = [n.most if isinstance(n, Extent) else n for n in (a, b)]
     most = None if None in highs else max(highs)
@@ -307,6 +315,9 @@ def _product(values: Iterable[int]) -> int:
 
 def _bounds(terms: Terms) -> tuple[int | None, int | None]:
     """Bounds of a polynomial; None where there is no bound."""
+    for monomial, factor in terms:
+        if len(monomial) == 1 and monomial[0].op == "max":
+            return _either(terms, monomial[0], factor)
     low, high = _sums(terms)
     common = list(terms[0][0])
     for monomial, _ in terms[1:]:
@@ -321,6 +332,18 @@ def _bounds(terms: Terms) -> tuple[int | None, int | None]:
     if over is not None and over <= 0:
         high = min(0 if high is None else high, over * _product(a.least for a in common))  # type: ignore[misc]
     return low, high
+
+
+def _either(terms: Terms, larger: Extent, factor: int) -> tuple[int | None, int | None]:
+    """Bounds of a polynomial in which the larger of two sizes stands, or the smaller one."""
+    rest = Extent._of({m: c for m, c in terms if m != (larger,)})
+    spans = [_span(_plus(rest, _times(n, factor))) for n in larger.args]
+    pick = max if factor > 0 else min
+    lows, highs = ([n for n in ends if n is not None] for ends in zip(*spans, strict=True))
+    # Of two numbers the larger has every lower bound that one has, the smaller those of both.
+    sure_low = lows if factor > 0 or len(lows) == 2 else []
+    sure_high = highs if factor < 0 or len(highs) == 2 else []
+    return pick(sure_low, default=None), pick(sure_high, default=None)
 
 
 def _sums(terms: Terms) -> tuple[int | None, int | None]:
@@ -348,6 +371,17 @@ def _span(n: Size) -> tuple[int | None, int | None]:
     return n, n  # type: ignore[return-value]
 
 
+def _note(difference: Any) -> None:
+    """Note up to which value of a size of its own the sign of a difference stays the same."""
+    terms = _terms(difference)
+    rest = terms.pop((), 0)
+    if len(terms) != 1:
+        return
+    ((monomial, factor),) = terms.items()
+    if len(monomial) == 1 and not monomial[0].op:
+        monomial[0].turns.append(rest // -factor if factor < 0 else -(rest // factor) - 1)
+
+
 def _is_negative(difference: Size, a: Any, b: Any) -> bool:
     """Whether ``a < b``; the scheduler, whose decisions only matter for speed, gets a guess."""
     low, high = _span(difference)
@@ -357,6 +391,7 @@ def _is_negative(difference: Size, a: Any, b: Any) -> bool:
         return False
     if sys._getframe(2).f_globals.get("__name__", "").startswith(_SCHEDULER):
         return guess(difference) < 0
+    _note(difference)
     raise _unknown(f"{a} < {b}", SmallSizeError)
 
 

@@ -11,6 +11,7 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
+from agnesi.core.extents import Extent
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -27,7 +28,7 @@ FULL = (None, None, 1)
 
 def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
     """A slice bound as a position between ``low`` and ``high``, for unknown sizes."""
-    if isinstance(bound, int) and bound < 0:
+    if isinstance(bound, (int, Extent)) and bound < 0:
         bound = n + bound
     elif bound == 0 and not isinstance(bound, Dim):
         return 0

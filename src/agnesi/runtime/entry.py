@@ -26,6 +26,7 @@ _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
 _LARGEST = (1 << 63) - 1
+_TIMES = 16  # from this bit on, how many times a run-time size is wanted, less one
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
 
 
@@ -67,8 +68,8 @@ class EntrySpec(NamedTuple):
     release_gil : bool
         Whether other Python threads may run while the body works.
     sizes : tuple of Extent
-        Sizes that are run-time values: in the shapes of arguments as they are, in those of outputs
-        anywhere.  They follow the scratch memory in the table of buffers, and the module's
+        Sizes that are run-time values: in the shapes of arguments as they are or times a number, in
+        those of outputs anywhere.  They follow the scratch memory in the table of buffers, and the module's
         ``measure`` makes the outputs' sizes and ``arena_bytes`` of them.
     """
 
@@ -297,7 +298,7 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
     records, buffer = [], 0
     for a in spec.arguments:
         types = _type_numbers(a.dtype) if a.kind == "array" else 0
-        wanted = [-1 - spec.sizes.index(n) if isinstance(n, Extent) else n for n in a.shape]
+        wanted = [_wanted(n, spec.sizes) for n in a.shape]
         dims = _array(ctypes.c_int64, wanted, keep)
         flags = _CONTIGUOUS_ALIGNED | (_WRITEABLE if a.written else 0)
         records.append(
@@ -308,6 +309,14 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
     table.argument_count = len(records)
     table.arguments = _array(_Argument, records, keep)
     table.first_output = buffer
+
+
+def _wanted(size: Any, sizes: Sequence[Extent]) -> int:
+    """A size of an argument as the native code checks it: a number, or times of a run-time one."""
+    if not isinstance(size, Extent):
+        return int(size)
+    (((name,), times),) = size.terms
+    return -1 - (sizes.index(name) | (times - 1) << _TIMES)
 
 
 def _type_numbers(dtype: str) -> int:

@@ -291,7 +291,19 @@ differs:
   %fixed = icmp sge i64 %b, 0
   br i1 %fixed, label %no, label %size
 size:
-  %k = xor i64 %b, -1
+  %told = xor i64 %b, -1
+  %k = and i64 %told, 65535
+  %more.times = lshr i64 %told, 16
+  %once = icmp eq i64 %more.times, 0
+  br i1 %once, label %look, label %several
+several:
+  %times = add i64 %more.times, 1
+  %part = udiv i64 %a, %times
+  %rest = urem i64 %a, %times
+  %whole = icmp eq i64 %rest, 0
+  br i1 %whole, label %look, label %no
+look:
+  %n = phi i64 [%a, %size], [%part, %several]
   %sizes = call ptr @sizes_of(ptr %context, ptr %bufs)
   %size.at = getelementptr i64, ptr %sizes, i64 %k
   %seen = load i64, ptr %size.at
@@ -304,13 +316,13 @@ first:
   %low = load i64, ptr %low.at
   %high.at = getelementptr [2 x i64], ptr %bounds, i64 %k, i64 1
   %high = load i64, ptr %high.at
-  store i64 %a, ptr %size.at
-  %enough = icmp sge i64 %a, %low
-  %few = icmp sle i64 %a, %high
+  store i64 %n, ptr %size.at
+  %enough = icmp sge i64 %n, %low
+  %few = icmp sle i64 %n, %high
   %within = and i1 %enough, %few
   br i1 %within, label %next, label %no
 again:
-  %equal = icmp eq i64 %a, %seen
+  %equal = icmp eq i64 %n, %seen
   br i1 %equal, label %next, label %no
 next:
   %i1 = add i64 %i, 1
