@@ -69,8 +69,8 @@ class EntrySpec(NamedTuple):
         Whether other Python threads may run while the body works.
     sizes : tuple of Extent
         Sizes that are run-time values: in the shapes of arguments as they are or times a number, in
-        those of outputs anywhere.  They follow the scratch memory in the table of buffers, and the module's
-        ``measure`` makes the outputs' sizes and ``arena_bytes`` of them.
+        those of outputs anywhere.  They follow the scratch memory in the table of buffers, and the
+        module's ``measure`` makes the outputs' sizes and ``arena_bytes`` of them.
     """
 
     arguments: tuple[Arg, ...] = ()
