@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from agnesi.codegen.program import Machine, emit_program
 from agnesi.core.kernels import Buffer, Convolution, ConvSizes, Matrix, Store
 from agnesi.core.loops import Affine, Axis, Expr, load
+from agnesi.core.record import replace
 from agnesi.ops.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
 

@@ -1,10 +1,10 @@
-"""Frozen records: construction, defaults, equality, hashing, pickles."""
+"""Records and structs: construction, defaults, equality, hashing, pickles."""
 
 import pickle
 
 import pytest
 
-from agnesi.core.record import record, replace
+from agnesi.core.record import field, record, replace, struct
 
 
 @record
@@ -45,3 +45,33 @@ def test_records_do_not_change():
         Slice(1).start = 2
     assert replace(Slice(1), stop=9) == Slice(1, 9)
     assert pickle.loads(pickle.dumps(Slice(1, 7))) == Slice(1, 7)
+
+
+@struct
+class Basket:
+    owner: str
+    apples: list = field(default_factory=list)
+    marks: list = field(default_factory=list, kw_only=True)
+
+
+@struct
+class Full(Basket):
+    weight: int = 0
+
+
+def test_structs_change_and_have_defaults_of_their_own():
+    one, other = Full("a"), Full("a", weight=0)
+    assert one == other and one.apples is not other.apples
+    one.apples.append(1)
+    one.weight = 7
+    assert one != other and (one.weight, other.apples) == (7, [])
+    assert replace(one, owner="b") == Full("b", [1], 7)
+    assert pickle.loads(pickle.dumps(one)) == one
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+def test_fields_by_keyword_only_come_last():
+    assert Full("a", [1], 2, marks=[3]).marks == [3]
+    with pytest.raises(TypeError, match="positional"):
+        Full("a", [1], 2, [3])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.core.extents import Extent, guess, most
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
+from agnesi.core.record import struct
 
 _ROW_BYTES = 128 << 10
 #: Elements along the lanes in a unit of work, and where loops around the lanes are run for each.
@@ -26,7 +26,7 @@ _PARALLEL_WORK = 400_000
 _LONG = 300
 
 
-@dataclass
+@struct
 class Shape:
     """A nest made ready: its loops, the lane axis, and how work is shared out.
 

@@ -7,11 +7,11 @@ moves from the indices into the address that the kernel gets.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store, walk
 from agnesi.core.loops import Affine, Expr, index, load, make
+from agnesi.core.record import replace
 
 _Spot = tuple[int, int]
 

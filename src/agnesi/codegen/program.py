@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
@@ -29,13 +28,14 @@ from agnesi.core.kernels import (
     Product,
     nested,
 )
+from agnesi.core.record import record, replace
 
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 #: Multiply-adds from which a product is worth several threads.
 _PARALLEL_WORK = 600_000
 
 
-@dataclass(frozen=True)
+@record
 class Machine:
     """What code generation asks of the processor, and whether it should take less time."""
 
@@ -47,7 +47,7 @@ class Machine:
     hasty: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Varying:
     """The run-time sizes of a program.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -11,13 +10,14 @@ from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 from agnesi.core.kernels import Buffer
+from agnesi.core.record import record
 
 Base = Callable[[int], Value]
 #: Steps in a row that are called one by one; more of them are run from tables.
 _STRAIGHT = 24
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One kernel as the code around it runs it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Kernel, walk
@@ -33,8 +32,8 @@ class _Key:
             return self._buffer(part)
         if isinstance(part, (list, tuple)):
             return tuple([self.of(p) for p in part])
-        if is_dataclass(part) and type(part).__hash__ is None:
-            names = [f.name for f in fields(part) if f.name not in ("nodes", "waits")]
+        if type(part).__hash__ is None:  # a struct
+            names = [n for n in part._fields if n not in ("nodes", "waits")]
             rest = [self.of(getattr(part, name)) for name in names]
             return type(part), *rest
         hash(part)

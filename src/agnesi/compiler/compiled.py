@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
@@ -21,10 +20,11 @@ from agnesi.core.errors import at
 from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
+from agnesi.core.record import field, struct
 from agnesi.core.tensor import Tensor, wrap
 
 
-@dataclass
+@struct
 class Settings:
     """How a function is compiled; None means what ``ag.config`` says."""
 
@@ -63,7 +63,7 @@ def _can_compile() -> bool:
     return False
 
 
-@dataclass
+@struct
 class Known:
     """What is known of a version before it is compiled: from a copy, or from a pickle.
 
@@ -75,7 +75,7 @@ class Known:
     strides: Sequence[tuple[int, ...]]
 
 
-@dataclass
+@struct
 class Compiled:
     """A function for one set of types and sizes.
 

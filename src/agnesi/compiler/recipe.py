@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from agnesi.core.record import field, struct
 
-@dataclass
+
+@struct
 class Recipe:
     """IR text, and how the entry finds the buffers that its body expects.
 
@@ -54,7 +55,7 @@ class Recipe:
         """The recipe as bytes."""
         arrays = io.BytesIO()
         np.savez(arrays, *self.constants)
-        head = {k: v for k, v in asdict(self).items() if k not in ("constants", "callbacks")}
+        head = {k: v for k, v in vars(self).items() if k not in ("constants", "callbacks")}
         head["reused"] = sorted(self.reused.items())
         text = json.dumps(head).encode()
         return zlib.compress(len(text).to_bytes(8, "little") + text + arrays.getvalue(), 1)

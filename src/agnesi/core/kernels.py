@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from agnesi.core.dims import Size
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
+from agnesi.core.record import field, record, struct
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ class Buffer:
         return f"{self.name}{self.slot if self.slot >= 0 else ''}"
 
 
-@dataclass
+@struct
 class Store:
     """``buffer[offset] = value`` for every point of the axes that the offset depends on."""
 
@@ -82,7 +82,7 @@ class Store:
     value: Expr
 
 
-@dataclass
+@struct
 class Kernel:
     """Base of kernels: the graph nodes that it computes, for printing and errors.
 
@@ -106,7 +106,7 @@ class Kernel:
         return []
 
 
-@dataclass
+@struct
 class Nest(Kernel):
     """A loop nest: for all points of ``axes``, evaluate and store.
 
@@ -124,7 +124,7 @@ class Nest(Kernel):
         return buffers_of(v for s in self.body for v in (s.value, *s.offset.atoms))
 
 
-@dataclass
+@struct
 class Matrix:
     """An operand of a product: a buffer with a base offset and strides over (batch, row, column).
 
@@ -152,7 +152,7 @@ class Contraction(Kernel):
         return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
 
 
-@dataclass
+@struct
 class Product(Contraction):
     """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over (b, i, j)."""
 
@@ -164,7 +164,7 @@ class Product(Contraction):
     body: list[Store] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@record
 class ConvSizes:
     """Sizes of a convolution of any kind, as the forward one has them; all are at least 1.
 
@@ -185,7 +185,7 @@ class ConvSizes:
     parts: int = 1  # of the places; a gradient to filters has a result for each
 
 
-@dataclass
+@struct
 class Convolution(Contraction):
     """A convolution or one of its adjoints; the stores are its epilogue, as in a product.
 
@@ -211,7 +211,7 @@ class Convolution(Contraction):
     body: list[Store] = field(default_factory=list)
 
 
-@dataclass
+@struct
 class Callback(Kernel):
     """An operation without a lowering: Python evaluates it on views of the buffers."""
 
@@ -230,7 +230,7 @@ class Callback(Kernel):
 FIRST_FAILURE = 2
 
 
-@dataclass
+@struct
 class Check(Kernel):
     """Stops the function unless the one bool in ``flag`` holds; ``text`` is the ``error``'s."""
 
@@ -242,7 +242,7 @@ class Check(Kernel):
         return [self.flag]
 
 
-@dataclass
+@struct
 class Source:
     """Where a buffer of a :class:`Block` lies: in one outside, ``step`` further each turn.
 
@@ -254,7 +254,7 @@ class Source:
     step: Size = 0
 
 
-@dataclass
+@struct
 class Block:
     """Kernels with a table of addresses of their own: the body of a loop, or one side of a branch.
 
@@ -278,7 +278,7 @@ class Block:
         return [s.buffer for b, s in self.sources.items() if b in used]
 
 
-@dataclass
+@struct
 class Carry:
     """What one turn hands to the next: the body reads ``inside`` and fills ``following``.
 
@@ -291,7 +291,7 @@ class Carry:
     last: Buffer | None
 
 
-@dataclass
+@struct
 class Loop(Kernel):
     """Runs a block again and again.
 
@@ -353,7 +353,7 @@ class Loop(Kernel):
         return at[0], at[1], at[2:]
 
 
-@dataclass
+@struct
 class Branch(Kernel):
     """Runs one of two blocks, which fill the same results."""
 

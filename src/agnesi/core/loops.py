@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from agnesi.core.dims import Size, product
 from agnesi.core.extents import Extent, surely
+from agnesi.core.record import record
 
 BOOL_RESULTS = frozenset(
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
@@ -330,7 +330,7 @@ class Read:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """A region of a result: element ``i`` of the part lies at ``start + step * i`` on each axis.
 
@@ -349,7 +349,7 @@ class Part:
         return cls((0,) * len(shape), (1,) * len(shape), tuple(shape), function)
 
 
-@dataclass(frozen=True)
+@record
 class Turns:
     """Elements of a result written in order: a place may come up several times, or be read again.
 

@@ -1,7 +1,7 @@
-"""Frozen records: like ``dataclass(frozen=True)``, but nearly free at import.
+"""Classes of fields: like those of ``dataclass``, but nearly free at import.
 
-Operations are declared by the dozen, and ``dataclass`` would spend half a millisecond on each.
-Here the constructor is written when the first record of a class is made.
+Operations and plans are declared by the dozen, and ``dataclass`` would spend half a millisecond on
+each.  Here the constructor is written when the first object of a class is made.
 """
 
 from __future__ import annotations
@@ -33,11 +33,28 @@ def _repr(self: Any) -> str:
     return f"{type(self).__name__}({values})"
 
 
+class _Made:
+    """A default that every object gets anew."""
+
+    def __init__(self, make: Callable[[], Any], kw_only: bool) -> None:
+        self.make = make
+        self.kw_only = kw_only
+
+
+def field(*, default_factory: Callable[[], Any], kw_only: bool = False) -> Any:
+    """A field whose default is made for each object, as ``dataclasses.field`` says it."""
+    return _Made(default_factory, kw_only)
+
+
 def _constructor(cls: Any) -> Any:
-    """``__init__`` for the fields of a record, with the class attributes as defaults."""
+    """``__init__`` for the fields of a class, with the class attributes as defaults."""
     known = {f"_{n}": getattr(cls, n) for n in cls._fields if hasattr(cls, n)}
-    parameters = ", ".join(f"{n}=_{n}" if f"_{n}" in known else n for n in cls._fields)
-    body = "".join(f"\n    values[{n!r}] = {n}" for n in cls._fields)
+    made = {n for n in cls._fields if isinstance(known.get(f"_{n}"), _Made)}
+    last = [n for n in cls._fields if n in made and known[f"_{n}"].kw_only]
+    order = [*(n for n in cls._fields if n not in last), *(["*"] if last else []), *last]
+    parameters = ", ".join(f"{n}=_{n}" if f"_{n}" in known else n for n in order)
+    values = {n: f"_{n}.make() if {n} is _{n} else {n}" if n in made else n for n in cls._fields}
+    body = "".join(f"\n    values[{n!r}] = {value}" for n, value in values.items())
     if hasattr(cls, "__post_init__"):
         body += "\n    self.__post_init__()"
     source = f"def __init__(self, {parameters}):\n    values = self.__dict__{body}\n"
@@ -53,7 +70,7 @@ def _first_init(cls: Any) -> Any:
     return __init__
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: C) -> C:
     """A class decorator: annotated names are fields, given to the constructor in their order.
 
@@ -70,19 +87,38 @@ def record(cls: C) -> C:
     >>> Scale(2.0), Scale(2.0) == Scale(2.0, 0.0)
     (Scale(factor=2.0, shift=0.0), True)
     """
+    return _declared(cls, _hash, {"__setattr__": _setattr})
+
+
+@dataclass_transform(field_specifiers=(field,))
+def struct(cls: C) -> C:
+    """A class decorator like :func:`record` for objects that change, and so have no hash.
+
+    Examples
+    --------
+    >>> from agnesi.core.record import field, struct
+    >>> @struct
+    ... class Basket:
+    ...     owner: str
+    ...     apples: list[int] = field(default_factory=list)
+    >>> Basket("Eve").apples.append(1)
+    >>> Basket("Eve")
+    Basket(owner='Eve', apples=[])
+    """
+    return _declared(cls, None, {})
+
+
+def _declared(cls: C, hashed: Any, given: dict[str, Any]) -> C:
     own = cls.__dict__
     kinds = own.get("__annotations__", {})
     added = [n for n, k in kinds.items() if not str(k).startswith("ClassVar")]
     names = tuple(dict.fromkeys((*getattr(cls, "_fields", ()), *added)))
-    given: dict[str, Any] = {
-        "_fields": names,
-        "_key": attrgetter(*names) if names else staticmethod(_NO_FIELDS),
-        "__setattr__": _setattr,
-    }
+    given["_fields"] = names
+    given["_key"] = attrgetter(*names) if names else staticmethod(_NO_FIELDS)
     if "__init__" not in own:
         given["__init__"] = _first_init(cls)
     if "__eq__" not in own:
-        given["__eq__"], given["__hash__"] = _eq, _hash
+        given["__eq__"], given["__hash__"] = _eq, hashed
     if "__repr__" not in {n for base in cls.__mro__[:-1] for n in base.__dict__}:
         given["__repr__"] = _repr
     for name, value in given.items():
@@ -91,6 +127,6 @@ def record(cls: C) -> C:
 
 
 def replace(self: Any, **changes: Any) -> Any:
-    """A copy of a record with some fields changed."""
+    """A copy of a record or struct with some fields changed."""
     values = {n: getattr(self, n) for n in self._fields}
     return type(self)(**{**values, **changes})

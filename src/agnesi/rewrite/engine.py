@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from agnesi.core.config import STATE
 from agnesi.core.graph import FunctionGraph, Interner, copied, inherit, no_gc
 from agnesi.core.node import Node
-from agnesi.core.record import replace
+from agnesi.core.record import field, replace, struct
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
 
 PRESETS: dict[str, tuple[str, ...]] = {
@@ -27,7 +26,7 @@ UNSAFE = "unsafe"
 _FIRINGS_PER_NODE = 30
 
 
-@dataclass
+@struct
 class StageReport:
     """What a stage did: operations before and after, firings by rule, nodes looked at."""
 
@@ -38,7 +37,7 @@ class StageReport:
     firings: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass
+@struct
 class Report:
     """What the rewriting of a graph did, stage by stage, and rules that would not end."""
 

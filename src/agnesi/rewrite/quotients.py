@@ -10,12 +10,12 @@ gradients of composed sigmoids and softmaxes have them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from agnesi.core.dispatch import graph_node
 from agnesi.core.node import Node
+from agnesi.core.record import field, struct
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.convert import number
@@ -37,7 +37,7 @@ _PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
 _NUMBERS = frozenset(("", "broadcast_to"))
 
 
-@dataclass
+@struct
 class Side:
     """Factors above and below the line."""
 
@@ -48,7 +48,7 @@ class Side:
         return bool(self.above or self.below)
 
 
-@dataclass
+@struct
 class Product:
     """A number times factors; where ``first`` is zero, so is the product, whatever ``then`` is."""
 

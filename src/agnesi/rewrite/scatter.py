@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
+from agnesi.core.record import field, struct
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import ADD, SUBTRACT, add, divide, multiply, negative
 from agnesi.ops.creation import spread_constant
@@ -33,7 +32,7 @@ def _one_number(node: Node) -> Tensor | None:
     return reshape(symbol(node), ()) if product(node.shape) == 1 else None
 
 
-@dataclass
+@struct
 class _Sum:
     """A value as a sum: terms that fill its shape, and scattered ones (operation, indices, new)."""
 

@@ -15,10 +15,10 @@ import re
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
 from importlib.machinery import PathFinder
 from typing import Any
 
+from agnesi.core.record import record
 from agnesi.runtime import diskcache, elf, llvm, units
 
 _CPUINFO = "/proc/cpuinfo"
@@ -36,7 +36,7 @@ MAX_THREADS = 512
 _shared: weakref.WeakValueDictionary[tuple[str, int], elf.Image] = weakref.WeakValueDictionary()
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """What code is made for.
 
@@ -81,7 +81,7 @@ def target() -> Target:
         return Target(cpu, features, *map(int, numbers))
     found = _ask_llvm()
     if name:
-        diskcache.put(name, "\n".join(map(str, astuple(found))).encode())
+        diskcache.put(name, "\n".join(map(str, vars(found).values())).encode())
     return found
 
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core import loops
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, Convolution, ConvSizes, Kernel, Nest, Store
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.kernels import ConvSizes
 from agnesi.core.node import Node
-from agnesi.core.record import replace
 
 #: Terms of a sum up to which the filters of one vector of results fit a thread's stack.
 _MANY = 60_000

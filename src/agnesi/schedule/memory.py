@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from agnesi.core.kernels import (
     walk,
 )
 from agnesi.core.loops import Affine, Axis, load, ravel
+from agnesi.core.record import field, struct
 from agnesi.schedule import varying
 from agnesi.schedule.depend import Dependence
 from agnesi.schedule.narrow import narrowed
@@ -30,7 +30,7 @@ from agnesi.schedule.remake import Remaker, fit
 _ROLES = ("argument", "state", "constant", "output")
 
 
-@dataclass
+@struct
 class Layout:
     """The finished memory plan.
 

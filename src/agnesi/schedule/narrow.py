@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store
 from agnesi.core.loops import Affine, Axis, Expr, cast, load
+from agnesi.core.record import replace
 from agnesi.schedule.swap import Reading, swappable, swapped
 
 #: Smaller buffers are not worth it, and a gap in their use must have so many kernels.

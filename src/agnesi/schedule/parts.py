@@ -7,12 +7,12 @@ on that of threads, so results do not either.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from agnesi.core import loops
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Store
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.record import replace
 from agnesi.schedule.layout import by_memory
 
 #: Elements of filters up to which sums are taken in parts, and the numbers of parts.

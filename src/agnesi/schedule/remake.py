@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
 from agnesi.core.loops import price
+from agnesi.core.record import field, struct
 from agnesi.schedule.arena import rounded
 from agnesi.schedule.swap import swappable, swapped
 
@@ -28,7 +28,7 @@ _CORRECTIONS = 6
 _BYTES, _MULTIPLY_ADDS = 4, 8
 
 
-@dataclass
+@struct
 class Turn:
     """A kernel of the new order: one as given, or one that fills a version of a buffer again.
 

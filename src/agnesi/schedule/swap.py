@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store
 from agnesi.core.loops import Affine, Expr, Substitution, load
+from agnesi.core.record import replace
 
 #: What to load where a kernel loads an element of a buffer.
 Reading = Callable[[Buffer, str, Affine], Expr]

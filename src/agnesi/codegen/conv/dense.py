@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
 
 from agnesi.core.dims import Size
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Convolution, ConvSizes, Store
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.record import record, replace
 
 _SLOT = 300  # of the axes that kernels count with, away from those of reductions
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Span:
     """One spatial axis: place ``p`` reads tap ``t`` at ``origin + p * stride + t * step``.
 
@@ -51,7 +51,7 @@ class Span:
         return self.taps == 1 and self.stride == 1 and self.origin == 0 and self.count == self.size
 
 
-@dataclass(frozen=True)
+@record
 class View:
     """A strided operand: elements from the buffer's start, strides of (batch or o, c, d, h, w)."""
 
@@ -63,7 +63,7 @@ class View:
 _NO_SPAN = Span(1, 1, 1, 0, 1, 1)
 
 
-@dataclass(frozen=True)
+@record
 class Dense:
     """``result[n, o, p] = sum over c, t of source[n, c, p * stride + t * step] * filter[o, c, t]``
 
@@ -228,7 +228,7 @@ def _forward(kernel: Convolution, sizes: ConvSizes) -> Dense:
     )
 
 
-@dataclass(frozen=True)
+@record
 class _Phase:
     """Positions ``first + stride * q`` of an axis of the image, and the taps that reach them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.dense import Dense
@@ -17,11 +16,12 @@ from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Piece, Rows, pieces_of
 from agnesi.codegen.gemm.unit import share
+from agnesi.core.record import record, replace
 
 _UNITS = 16
 
 
-@dataclass(frozen=True)
+@record
 class DepthwisePlan:
     """A depthwise convolution, or with ``weight`` its gradient to the filters, and how it is cut.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from agnesi.codegen.axes import cost
@@ -35,6 +34,7 @@ from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Buffer, Convolution, Product
+from agnesi.core.record import record
 
 _LONG = 40
 _PARALLEL_WORK = 600_000
@@ -47,7 +47,7 @@ Part = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class ConvPlan:
     """The parts of a kernel; their units are numbered through."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from agnesi.core.extents import guess
 from agnesi.core.kernels import ConvSizes
+from agnesi.core.record import record
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
 _SQUARES = 0.6  # time of 3 x 3 taps in another basis
 _SCATTERED = 1.5  # cycles to store one element away from its neighbours
 
 
-@dataclass(frozen=True)
+@record
 class Layouts:
     """Axes from the outermost to the innermost, of both operands and the result.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agnesi.codegen.conv.dense import Dense
@@ -15,6 +14,7 @@ from agnesi.codegen.conv.weightplan import elements
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Rows
 from agnesi.core.dims import Size
+from agnesi.core.record import record, replace
 
 _CODE = 0.001  # each sum in the code counts as this share of the run time
 _PACKED = 0.4  # cycles to pack an element
@@ -23,7 +23,7 @@ _ROOM = 1 << 18  # bytes of sums of a unit at most
 _AWAY = 4096  # planes so far apart fall on the same lines of the first cache
 
 
-@dataclass(frozen=True)
+@record
 class PlacesPlan(PackedPlan):
     """A gradient to filters and how it is cut.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from agnesi.codegen.conv.dense import Dense, Span
@@ -12,6 +11,7 @@ from agnesi.codegen.conv.source import Layout, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows, pieces_of
+from agnesi.core.record import record
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 _SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
@@ -25,7 +25,7 @@ _APART = 0.8  # cycles to store an element far away where its neighbours come at
 _PACKED = 0.4  # cycles to pack an element
 
 
-@dataclass(frozen=True)
+@record
 class Cut:
     """Register tiles with their estimated cycles."""
 
@@ -36,7 +36,7 @@ class Cut:
     clipped: bool
 
 
-@dataclass(frozen=True)
+@record
 class WidePlan(Paneled):
     """A dense convolution and how it is cut.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.plan import panels_of, sizes_of, whole_lines
 from agnesi.codegen.conv.tiles import unit_cycles
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
+from agnesi.core.record import record, replace
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
@@ -50,7 +50,7 @@ class PackedPlan:
         return self.dense.spans[0].taps * self.plane
 
 
-@dataclass(frozen=True)
+@record
 class RowsPlan(PackedPlan):
     """A dense convolution and how it is cut.
 

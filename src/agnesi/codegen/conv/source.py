@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.pack import clear, copy_places
 from agnesi.codegen.gemm.unit import share
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
+from agnesi.core.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """Elements from one line, pixel or channel of a tile's source to the next.
 
@@ -25,7 +24,7 @@ class Layout:
     channel: int
 
 
-@dataclass(frozen=True)
+@record
 class Box:
     """A block of results of one image and group: one plane, lines [y, y_end), [x, x_end)."""
 

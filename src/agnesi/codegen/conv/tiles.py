@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
+from agnesi.core.record import record
 
 Taps = Sequence[tuple[int, int]]
 # (row pointer, column pointer, sums) -> sums
@@ -41,7 +41,7 @@ class Column(NamedTuple):
         return Piece(*self).mask
 
 
-@dataclass(frozen=True)
+@record
 class Tile:
     """``len(rows) x len(columns)`` sums, row after row.
 

@@ -8,7 +8,6 @@ block's products to its sums, which stay in scratch until they are finished.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.pack import copy_places
@@ -28,6 +27,7 @@ from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share
+from agnesi.core.record import replace
 
 
 class Weight:

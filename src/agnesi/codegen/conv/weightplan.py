@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.plan import (
@@ -19,6 +18,7 @@ from agnesi.codegen.conv.tiles import Column, step_cycles
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows
 from agnesi.core.dims import Size
+from agnesi.core.record import record
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
@@ -27,7 +27,7 @@ _FAR = 4  # bytes that come in a cycle from beyond the second cache
 _ROOM = 1 << 20  # bytes of sums of a unit at most
 
 
-@dataclass(frozen=True)
+@record
 class WeightPlan(Paneled):
     """A gradient to filters and how it is cut.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.plan import ROOM, panels_of, sizes_of, unevenness, whole_lines
@@ -11,6 +10,7 @@ from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows
 from agnesi.core.dims import Size
+from agnesi.core.record import record, replace
 
 SIDE = 2  # of a square of the result
 ALPHA = SIDE + 2  # of the square of the source that it needs
@@ -20,7 +20,7 @@ _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squ
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
 
 
-@dataclass(frozen=True)
+@record
 class WinogradPlan(Paneled):
     """A dense convolution of 3 x 3 taps and how it is cut.
 
@@ -148,7 +148,7 @@ def _row_cycles(rows: int, vectors: int) -> float:
     return max(5.0, rows * vectors * 1.04, (rows + vectors) * 0.6)
 
 
-@dataclass(frozen=True)
+@record
 class WinogradWeightPlan(WinogradPlan):
     """The gradient to the filters: ``rows`` are channels of the image, and units have all blocks.
 

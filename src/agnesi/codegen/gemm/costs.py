@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import Panel, Piece, Rows, pieces_of
+from agnesi.core.record import record
 
 _TURNED = 0.45  # cycles to pack one element that lies the other way
 _COPIED = 0.15
@@ -19,7 +19,7 @@ _FAR = 1 / 16  # cycles to read a byte from beyond the first cache
 CODE = 0.001  # each accumulator in the code counts as this share of the run time
 
 
-@dataclass(frozen=True)
+@record
 class Machine:
     """What the planner knows of the processor."""
 
@@ -37,7 +37,7 @@ class Machine:
         return 1.0 if self.registers == 32 else 0.5
 
 
-@dataclass(frozen=True)
+@record
 class Cut:
     """Panels with the estimated cycles of one batch member."""
 

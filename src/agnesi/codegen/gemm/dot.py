@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
@@ -14,9 +13,10 @@ from agnesi.codegen.gemm.pack import copy_lines, copy_turned, neighbours, zip_or
 from agnesi.codegen.gemm.tiling import Panel, pieces_of
 from agnesi.codegen.gemm.unit import Unit
 from agnesi.core.dims import is_static
+from agnesi.core.record import record
 
 
-@dataclass(frozen=True)
+@record
 class _Lines:
     """An operand as lines along k: where line 0 of a tile starts, and how far lines are apart."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, vector
 from agnesi.codegen.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
+from agnesi.core.record import record, replace
 
 ReadRow = Callable[[Builder, Value], list[Value]]
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """Where a kernel reads an operand: an address and the element strides from there."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.core.dims import Size
 from agnesi.core.extents import UnknownSizeError
+from agnesi.core.record import record
 
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the place of
 # lane 0; the other lanes follow along axis "m", "n" or "k".  Lanes where ``mask`` is unset must
@@ -22,7 +22,7 @@ Epilogue = Callable[[Builder, Value, Value, Value, Value, int, Value | None, str
 Address = Callable[[Builder, Value, Value, Value], Value]
 
 
-@dataclass(frozen=True)
+@record
 class Operand:
     """A matrix to be read: by callback, and by address when it is plain memory."""
 
@@ -30,7 +30,7 @@ class Operand:
     address: Address | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Operands:
     """What :func:`emit_gemm` reads and where the sums go."""
 

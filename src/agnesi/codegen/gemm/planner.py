@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 from agnesi.codegen.gemm.costs import (
@@ -18,6 +17,7 @@ from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled, Piece, Rows, pieces_of
 from agnesi.core.dims import Size, is_static
 from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.record import record, replace
 
 _LINE = 64
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
@@ -32,7 +32,7 @@ _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
-@dataclass(frozen=True)
+@record
 class GemmPlan(Paneled):
     """A product and how it is cut; ``units`` may be shared out among threads at will.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from agnesi.core.dims import Size
+from agnesi.core.record import record
 
 _TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 _BYTES = {"half": 2, "float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 
 
-@dataclass(frozen=True)
+@record
 class GemmSpec:
     """``C[m, n] = sum over k of A[m, k] * B[k, n]``, once for each of ``batch`` members.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
+from agnesi.core.record import record
 
 
 class Piece(NamedTuple):
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
         return lanes_of(vector("i1", self.lanes), [n < self.active for n in range(self.lanes)])
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """``total`` rows in ``tiles`` tiles: the first ``big`` have ``small_size + 1`` rows."""
 
@@ -63,7 +63,7 @@ class Rows:
         return Rows(total, -(-total // size))
 
 
-@dataclass(frozen=True)
+@record
 class OpenRows(Rows):
     """Rows whose number is a run-time value: tiles of one height, and lower ones for the rest."""
 
@@ -91,7 +91,7 @@ class OpenRows(Rows):
         return b.intrinsic("smin", b.mul(tile, i64(self.height)), b.size(self.actual))
 
 
-@dataclass(frozen=True)
+@record
 class Panel:
     """A kind of column panel: ``count`` of them from panel ``first`` on, each cut like this."""
 
@@ -113,7 +113,7 @@ class Panel:
         return last.offset + last.active
 
 
-@dataclass(frozen=True)
+@record
 class OpenPanel(Panel):
     """Panels of ``full`` columns of a run-time number, or the last one if it has ``rest``."""
 
