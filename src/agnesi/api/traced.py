@@ -108,6 +108,8 @@ def _named(t: Tensor, functions: Sequence[Function]) -> str:
 def stores(owner: str, states: Sequence[Capture], values: Sequence[Tensor]) -> None:
     """Write back what the body changed in place."""
     for state, value in zip(states, values, strict=True):
+        if STATE.examples is not None:
+            value = STATE.examples.common(state.outer, value)
         if STATE.trace is None and state.outer.data is not None and value.data is None:
             raise TraceError(
                 at(

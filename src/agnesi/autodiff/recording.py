@@ -190,7 +190,7 @@ def alias(x: Tensor) -> Tensor:
         return symbol(Node(ALIAS, inputs, x.shape, x.dtype, x.weak, requires_grad=True))
     t = detach(x)
     t.requires_grad = True
-    if x.requires_grad:
+    if x.requires_grad or STATE.examples is not None:
         t.node = Node(ALIAS, (current(x),), x.shape, x.dtype, requires_grad=True)
     return t
 

@@ -169,6 +169,8 @@ class State(threading.local):
 
     recording: bool = True
     trace: Any = None
+    #: The innermost function that is evaluated on one example for many (``autodiff/vmap.py``).
+    examples: Any = None
     #: Told about tensors right before they are changed in place, where somebody has to know.
     watch: Any = None
 

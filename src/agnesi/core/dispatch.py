@@ -271,11 +271,15 @@ def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> No
 def graph_node(x: Tensor) -> Node:
     """The node of a tensor in a symbolic graph; a concrete tensor enters as a live leaf."""
     if x.data is None or STATE.trace is not None or x.node is not None:
-        return current(x)
-    return Node(
-        None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,
-        handle=lambda: x, name=x._name,
-    )
+        node = current(x)
+    else:
+        node = Node(
+            None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,
+            handle=lambda: x, name=x._name,
+        )
+    if STATE.examples is not None and x.data is not None:
+        STATE.examples.meet(node, x)
+    return node
 
 
 class Copy(Op):
@@ -347,6 +351,8 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
         )
     traced = STATE.trace is not None
+    if STATE.examples is not None and value.data is None:
+        value = STATE.examples.common(target, value)
     if not traced and target.data is not None and value.data is None:
         raise TypeError(
             "a symbolic value cannot be written into a tensor that has a value; hold the state in "

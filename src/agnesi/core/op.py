@@ -20,6 +20,7 @@ class Op:
     - ``jvp(ts, y, *xs) -> Tensor``: tangent of the output; ts holds Tensors or None.
     - ``lower(at, *reads) -> Expr``: one output element in the loop language (``core.loops``).
     - ``decompose(*xs) -> Tensor``: the same in simpler operations, used when compiling.
+    - ``batch(node, xs, rows, length) -> Tensor``: the result for many examples (``ops.batching``).
     - ``resolve(known) -> Op``: parameters with unknown sizes replaced by numbers.
     """
 
@@ -53,6 +54,7 @@ class Op:
     jvp: Callable[..., Any] | None = None
     lower: Callable[..., Any] | None = None
     decompose: Callable[..., Any] | None = None
+    batch: Callable[..., Any] | None = None
     #: ``parts(*reads)``: the result as regions written one after another (``core.loops.Part``), or
     #: point by point in order (``core.loops.Turns``).
     parts: Callable[..., Any] | None = None

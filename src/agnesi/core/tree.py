@@ -173,6 +173,13 @@ def _flatten(nest: Any, leaves: list[Any]) -> Tree:
     return Tree(kind, extra, tuple([_flatten(c, leaves) for c in children]))
 
 
+def children(nest: Any) -> list[Any] | None:
+    """What a container holds; None for a leaf."""
+    kind = type(nest)
+    entry = _REGISTRY.get(kind) or _REGISTRY.get(_family(kind))
+    return None if entry is None else list(entry[0](nest)[0])
+
+
 def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
     """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it)."""
     leaves, shape = flatten(nest)

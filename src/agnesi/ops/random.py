@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import DTypeError, ShapeError
@@ -108,7 +109,12 @@ class Generator:
         assign(self.state, wrap(state.copy()))
 
     def bits(self, size: Size) -> Tensor:
-        """``size`` random uint32."""
+        """``size`` random uint32; inside ``vmap``, others for each example."""
+        if STATE.examples is not None:
+            return STATE.examples.drawn(self._draw, size)
+        return self._draw(size)
+
+    def _draw(self, size: Size) -> Tensor:
         words = apply(RandomBits(size), self.state)
         assign(self.state, apply(Advance(size), self.state))
         return words

@@ -1,0 +1,255 @@
+"""``vmap``: a function of one example as a function of many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from agnesi.autodiff.batched import Batch, Example
+from agnesi.autodiff.recording import ALIAS, detach
+from agnesi.autodiff.reverse import tensor_of
+from agnesi.core import tree
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import graph_node, symbolic
+from agnesi.core.dtypes import is_inexact
+from agnesi.core.errors import GradientError, ShapeError, at
+from agnesi.core.node import Node, next_serial
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.movement import moveaxis, reshape
+
+Function = Callable[..., Any]
+
+
+def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
+         randomness: str = "different") -> Function:
+    """The function that computes ``f`` for many examples at once.
+
+    ``f`` runs once, on one example that has no values yet, and what it did is done for all
+    examples.  Tensors that it uses without being given them, and arguments whose axis is None, are
+    the same for all examples, and have values that Python may look at.  Loops and branches of the
+    library may depend on the example: a loop then runs until all examples are done, a branch runs
+    on both sides.  Results can be differentiated, batched again, and compiled.
+
+    Parameters
+    ----------
+    f : callable
+        A function of tensors, or of nested containers of them.
+    in_axes : int, None, or nest
+        Along which axis of each argument the examples lie; None where it is the same for all.  A
+        tuple has an entry for each argument; an entry may be a nest that begins like the argument.
+    out_axes : int, None, or nest
+        Where examples lie in results; None for results that are the same for all.
+    axis_size : int, optional
+        How many examples there are, where no argument tells.
+    randomness : {"different", "same"}
+        Whether each example draws random numbers of its own.  With "different", a draw of ``n``
+        numbers inside takes those of one draw of (examples, n) outside.
+
+    Returns
+    -------
+    callable
+        It takes what ``f`` takes; keyword arguments are batched along their first axis.
+
+    Raises
+    ------
+    ShapeError
+        If arguments hold different numbers of examples.
+    ValueError
+        If no argument has examples and ``axis_size`` is not given, or a result with
+        ``out_axes=None`` differs between examples.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vmap(lambda x, y: (x * y).sum())(ag.ones((2, 3)), ag.ones((2, 3)))
+    tensor([3., 3.])
+    >>> ag.vmap(ag.grad(lambda w, x: (w * x) ** 2), in_axes=(None, 0))(3.0, ag.tensor([1.0, 2.0]))
+    tensor([ 6., 24.])
+    """
+    if randomness not in ("different", "same"):
+        raise ValueError(at(f"randomness must be 'different' or 'same', not {randomness!r}"))
+
+    @functools.wraps(f)
+    def batched(*args: Any, **keywords: Any) -> Any:
+        leaves, shape = tree.flatten((args, keywords))
+        if isinstance(in_axes, list):
+            axes = tuple(in_axes)
+        else:
+            axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        if len(axes) != len(args):
+            raise ValueError(
+                at(f"vmap: in_axes has {len(axes)} entries for {len(args)} arguments")
+            )
+        along = _spread_axes("in_axes", axes, args)
+        along += [0] * (len(leaves) - len(along))
+        call = _Call(leaves, along, shape.paths("arguments"), axis_size, randomness)
+        args, keywords = shape.build(call.stand_ins)
+        with call.running():
+            result = f(*args, **keywords)
+        ends, its_shape = tree.flatten(result)
+        behind = _spread_axes("out_axes", out_axes, result)
+        return its_shape.build(call.results(ends, behind, its_shape.paths("the result")))
+
+    return batched
+
+
+def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:
+    """An axis for each leaf of a nest, from a nest that may end before."""
+    if axes is None or isinstance(axes, int):
+        return [axes] * tree.flatten(nest)[1].leaves
+    parts, inner = tree.children(axes), tree.children(nest)
+    if parts is None or inner is None or len(parts) != len(inner):
+        raise ValueError(
+            at(f"vmap: {what} is {axes!r}, which does not begin like {tree.flatten(nest)[1]}")
+        )
+    found: list[int | None] = []
+    for a, part in zip(parts, inner, strict=True):
+        found += _spread_axes(what, a, part)
+    return found
+
+
+class _Call:
+    """One call of a batched function.
+
+    Attributes
+    ----------
+    stand_ins : list
+        What the function gets for the leaves of its arguments.
+    length : int
+        How many examples there are.
+    """
+
+    def __init__(self, leaves: Sequence[Any], axes: Sequence[int | None], paths: Sequence[str],
+                 size: int | None, randomness: str) -> None:
+        self.around = STATE.examples
+        self.trace = STATE.trace
+        self.different = randomness == "different"
+        whole: list[Any] = []
+        self.length = size
+        for x, axis, path in zip(leaves, axes, paths, strict=True):
+            whole.append(None if axis is None else self._examples(x, axis, path))
+        if self.length is None:
+            raise ValueError(at("vmap: no argument has an axis of examples; give axis_size"))
+        self.since = next_serial()
+        self.met: dict[Node, tuple[Tensor, Any]] = {}
+        self.batch = Batch(self.length, self, outer=self._outside)
+        self.stand_ins = [
+            x if y is None else self._example(y) for x, y in zip(leaves, whole, strict=True)
+        ]
+
+    def _examples(self, x: Any, axis: int, path: str) -> Tensor:
+        t = as_tensor(x)
+        if not -t.ndim <= axis < t.ndim:
+            raise ShapeError(
+                at(f"vmap: {path} is {typed(t)} and has no axis {axis} for examples; "
+                   "give None in in_axes for what is the same for all")
+            )
+        n = t.shape[axis]
+        if self.length is None:
+            self.length = n
+        elif n != self.length:
+            raise ShapeError(
+                at(f"vmap: {path} has {n} examples on axis {axis}, others have {self.length}")
+            )
+        return moveaxis(t, axis, 0) if axis else t
+
+    def _example(self, whole: Tensor) -> Tensor:
+        node = Node(None, (), whole.shape[1:], whole.dtype, requires_grad=is_inexact(whole.dtype),
+                    name="one example of vmap")
+        self.batch.known[node] = whole, True
+        x = symbol(node)
+        x._name = None
+        return x
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """The function runs within this block."""
+        STATE.examples = self
+        try:
+            yield
+        finally:
+            STATE.examples = self.around
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        now, STATE.examples = STATE.examples, self.around
+        try:
+            yield
+        finally:
+            STATE.examples = now
+
+    # -- what is the same for all ---------------------------------------------------------
+    def meet(self, node: Node, x: Tensor) -> None:
+        """Note the tensor behind a node from outside that the function uses."""
+        if STATE.trace is None and node not in self.met:
+            self.met[node] = x, x._version and (x._version, x._version[0])
+        if self.around is not None:
+            self.around.meet(node, x)
+
+    def _outside(self, node: Node) -> Tensor | None:
+        """The tensor of a node that was there before, or was computed at once."""
+        found = self.met.get(node)
+        if found is not None:
+            x, version = found
+            if version and version[0][0] != version[1]:
+                raise GradientError(
+                    at(f"vmap: {typed(x)}, which the function uses, was changed in place "
+                       "afterwards; change a copy instead")
+                )
+            # What only a derivative inside asked for is none outside.
+            return detach(x) if node.op is ALIAS and not node.inputs[0].requires_grad else x
+        if getattr(node, "serial", -1) < self.since:
+            return tensor_of(node) if STATE.trace is None else symbol(node)
+        return None
+
+    # -- what the library asks ------------------------------------------------------------
+    def common(self, target: Tensor, value: Tensor) -> Tensor:
+        """A value, the same for all examples, that is written into a tensor from outside."""
+        own = target.data is None and getattr(target.node, "serial", -1) > self.since
+        if own or STATE.trace is not self.trace:
+            return value
+        with self._paused():
+            ((found, differs),) = self.batch([graph_node(value)])
+        if differs:
+            raise TypeError(
+                at(f"vmap: what is written into {typed(target)} differs between examples, but the "
+                   "tensor does not; make it from an argument (x * 0), or return the value")
+            )
+        return found if self.around is None else self.around.common(target, found)
+
+    def drawn(self, draw: Callable[[Any], Tensor], size: Any) -> Tensor:
+        """Random words for one example."""
+        with self._paused():
+            ask = draw if self.around is None else functools.partial(self.around.drawn, draw)
+            if not self.different:
+                return ask(size)
+            words = reshape(ask(self.length * size), (self.length, size))
+        return symbolic(Example(self), (words,))
+
+    # -- results --------------------------------------------------------------------------
+    def results(self, ends: Sequence[Any], axes: Sequence[int | None],
+                paths: Sequence[str]) -> list[Any]:
+        """Results for all examples."""
+        tensors = [as_tensor(y) for y in ends]
+        open_ = [y for y in tensors if y.data is None]
+        found = dict(zip(map(id, open_), self.batch([graph_node(y) for y in open_]), strict=True))
+        return [
+            self._placed(*found.get(id(y), (y, False)), axis, path)
+            for y, axis, path in zip(tensors, axes, paths, strict=True)
+        ]
+
+    def _placed(self, y: Tensor, differs: bool, axis: int | None, path: str) -> Tensor:
+        if axis is None:
+            if differs:
+                raise ValueError(
+                    at(f"vmap: {path} differs between examples; it needs an axis in out_axes")
+                )
+            return y
+        if not differs:
+            y = broadcast_to(y, (self.length, *y.shape))
+        return moveaxis(y, 0, axis) if axis else y

@@ -1,0 +1,316 @@
+"""vmap: every operation's batching against a loop over examples; loops, transformations, nests."""
+
+from __future__ import annotations
+
+import itertools
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.tensor import wrap
+from agnesi.testing.samples import cases
+
+CASES = cases()
+
+
+def varied(x: np.ndarray) -> np.ndarray:
+    """Another operand like x."""
+    if x.dtype.kind in "fc":
+        return np.asarray(x * 0.875)
+    return np.asarray(x.ravel()[::-1].reshape(x.shape))
+
+
+def examples(x: np.ndarray) -> list[np.ndarray]:
+    return [x, varied(x), x]
+
+
+def agree(found: Any, expected: Any) -> None:
+    eps = 256 * float(np.finfo(expected.dtype).eps) if expected.dtype.kind in "fc" else 0
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, eps, eps)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operations_agree_with_a_loop(name: str) -> None:
+    case = CASES[name]
+    for sample in case.samples:
+        arrays = [np.asarray(a) for a in sample]
+        columns = [examples(a) for a in arrays]
+        ways = [w for w in itertools.product((True, False), repeat=len(arrays)) if any(w)]
+        for number, way in enumerate(ways):
+            axis = 0 if number % 2 == 0 else -1
+            operands = [
+                np.stack(c, axis) if w else a for c, w, a in zip(columns, way, arrays, strict=True)
+            ]
+            expected = np.stack([
+                case.function(*[
+                    wrap(c[i]) if w else wrap(a)
+                    for c, w, a in zip(columns, way, arrays, strict=True)
+                ]).numpy()
+                for i in range(3)
+            ], axis)
+            axes = tuple(axis if w else None for w in way)
+            found = ag.vmap(case.function, axes, axis)(*map(wrap, operands))
+            agree(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if CASES[n].grads])
+def test_gradients_of_batched_operations(name: str) -> None:
+    case = CASES[name]
+    arrays = [np.asarray(a) for a in case.samples[0]]
+    numbers = tuple(i for i, a in enumerate(arrays) if a.dtype.kind == "f")
+    value = case.function(*map(wrap, arrays))
+    if not numbers or value.dtype.kind != "f":
+        return
+
+    def loss(*xs: Any) -> Any:
+        return ag.sin(case.function(*xs)).sum()
+
+    gradient = ag.grad(loss, argnums=numbers)
+    try:
+        expected = [gradient(*[wrap(examples(a)[i]) for a in arrays]) for i in range(3)]
+    except ag.GradientError:
+        return
+    stacked = [wrap(np.stack(examples(a))) for a in arrays]
+    for found in (
+        ag.vmap(gradient)(*stacked),
+        ag.grad(lambda *xs: ag.vmap(loss)(*xs).sum(), argnums=numbers)(*stacked),
+    ):
+        for g, column in zip(found, zip(*expected, strict=True), strict=True):
+            agree(g.numpy(), np.stack([c.numpy() for c in column]))
+
+
+# -- arguments --------------------------------------------------------------------------------
+Pair = namedtuple("Pair", "a b")
+
+
+def test_axes_are_nests() -> None:
+    x, y = ag.arange(6.0).reshape((2, 3)), ag.arange(3.0)
+    f = ag.vmap(lambda d, p: {"s": d["x"] + p.a, "t": Pair(p.b * 2, d["x"].sum())},
+                in_axes=({"x": 1}, Pair(0, None)), out_axes={"s": -1, "t": Pair(None, 0)})
+    found = f({"x": x}, Pair(y, ag.tensor(4.0)))
+    np.testing.assert_array_equal(found["s"].numpy(), x.numpy() + y.numpy())
+    assert found["t"].a.item() == 8.0
+    np.testing.assert_array_equal(found["t"].b.numpy(), x.numpy().sum(0))
+
+
+def test_what_does_not_differ_is_repeated() -> None:
+    w = ag.tensor([1.0, 2.0])
+    np.testing.assert_array_equal(ag.vmap(lambda x: w)(ag.zeros(3)).numpy(), [[1.0, 2.0]] * 3)
+    assert ag.vmap(lambda x: w, out_axes=None)(ag.zeros(3)) is w
+    assert ag.vmap(lambda: ag.ones(2), axis_size=4)().shape == (4, 2)
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), [
+    (lambda: ag.vmap(ag.add)(ag.zeros(2), ag.zeros(3)), ag.ShapeError, "has 3 examples on axis 0"),
+    (lambda: ag.vmap(ag.sin)(1.0), ag.ShapeError, "has no axis 0 for examples"),
+    (lambda: ag.vmap(ag.sin, None)(1.0), ValueError, "give axis_size"),
+    (lambda: ag.vmap(ag.sin, out_axes=None)(ag.zeros(2)), ValueError, "differs between examples"),
+    (lambda: ag.vmap(ag.add, (0,))(ag.zeros(2), ag.zeros(2)), ValueError, "1 entries for 2"),
+    (lambda: ag.vmap(ag.sin, ((0, 0),))(ag.zeros(2)), ValueError, "does not begin like"),
+    (lambda: ag.vmap(ag.sin, randomness="no")(ag.zeros(2)), ValueError, "'different' or 'same'"),
+    (lambda: ag.vmap(lambda x: x if x > 0 else -x)(ag.zeros(2)), TypeError, "where"),
+])
+def test_errors(call: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_python_looks_at_what_does_not_differ() -> None:
+    def f(x: Any, k: Any) -> Any:
+        return x * k if float((k * 2).sum()) > 3 else x - k
+
+    x = ag.arange(3.0)
+    np.testing.assert_array_equal(ag.vmap(f, (0, None))(x, ag.tensor(2.0)).numpy(), [0, 2, 4])
+    np.testing.assert_array_equal(ag.vmap(f, (0, None))(x, ag.tensor(1.0)).numpy(), [-1, 0, 1])
+
+
+def test_changes_in_place() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        y[0] += x[1]
+        y[1:] = 0.0
+        return y
+
+    x = np.arange(6.0).reshape(3, 2)
+    expected = np.stack([x[:, 0] * 2 + x[:, 1], np.zeros(3)], 1)
+    np.testing.assert_array_equal(ag.vmap(f)(wrap(x)).numpy(), expected)
+    np.testing.assert_array_equal(ag.jit(ag.vmap(f))(wrap(x)).numpy(), expected)
+    counter = ag.zeros(())
+
+    def counting(x: Any) -> Any:
+        counter.copy_(counter + 1)
+        return x + counter
+
+    assert ag.vmap(counting)(ag.zeros(2)).tolist() == [1.0, 1.0] and counter.item() == 1.0
+
+    def leaking(x: Any) -> Any:
+        counter.copy_(counter + x)
+        return x
+
+    with pytest.raises(TypeError, match="differs between examples"):
+        ag.vmap(leaking)(ag.zeros(2))
+
+
+# -- random numbers ---------------------------------------------------------------------------
+@pytest.mark.parametrize("compiled", [False, True])
+def test_random_numbers(compiled: bool) -> None:
+    def run(f: Any, *args: Any) -> np.ndarray:
+        ag.manual_seed(3)
+        return (ag.jit(f) if compiled else f)(*args).numpy()
+
+    x = ag.zeros(4)
+    drawn = run(ag.vmap(lambda x: ag.random.normal(3) + x), x)
+    assert len(np.unique(drawn)) == 12
+    same = run(ag.vmap(lambda x: ag.random.normal(3) + x, randomness="same"), x)
+    assert (same == same[0]).all() and len(np.unique(same)) == 3
+    inner = ag.vmap(lambda x: ag.random.uniform() + x)
+    assert len(np.unique(run(ag.vmap(inner), ag.zeros((2, 3))))) == 6
+    mixed = run(ag.vmap(ag.vmap(lambda x: ag.random.uniform() + x, randomness="same")),
+                ag.zeros((2, 3)))
+    assert len(np.unique(mixed)) == 2 and (mixed == mixed[:, :1]).all()
+
+    def summed(x: Any) -> Any:
+        return ag.scan(lambda c, _: (c + ag.random.uniform(), None), x, length=5)[0]
+
+    assert len(np.unique(run(ag.vmap(summed), x))) == 4
+
+    def walk(x: Any) -> Any:
+        return ag.while_loop(lambda c: c < 1.0, lambda c: c + ag.random.uniform(), x)
+
+    walked = run(ag.vmap(walk), x)
+    assert len(np.unique(walked)) == 4 and (walked >= 1).all() and (walked < 2).all()
+
+    def coin(x: Any) -> Any:
+        return ag.cond(x > 0, lambda: ag.random.uniform(), lambda: x)
+
+    tossed = run(ag.vmap(coin), ag.tensor([0.0, 1.0, 1.0]))
+    assert tossed[0] == 0 and len(np.unique(tossed)) == 3
+
+
+def test_states_move_on() -> None:
+    generator = ag.random.Generator(0)
+    other = ag.random.Generator(0)
+    drawn = ag.vmap(lambda x: ag.random.uniform(4, generator=generator) + x)(ag.zeros(3))
+    words = other.bits(12)
+    np.testing.assert_array_equal(other.state.numpy(), generator.state.numpy())
+    assert words.shape == (12,) and drawn.shape == (3, 4)
+
+
+# -- loops and branches -----------------------------------------------------------------------
+def newton(a: Any) -> Any:
+    return ag.while_loop(lambda x: ag.abs(x * x - a) > 1e-9, lambda x: (x + a / x) / 2, a + 0.0)
+
+
+def collatz(n: Any) -> Any:
+    def body(state: Any) -> Any:
+        n, steps = state
+        return ag.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1
+
+    return ag.while_loop(lambda s: s[0] != 1, body, (n, ag.zeros((), dtype="int64")))[1]
+
+
+def filtered(x: Any, w: Any) -> Any:
+    def step(c: Any, row: Any) -> Any:
+        c = ag.tanh(w * c + row)
+        return c, c * row
+
+    last, rows = ag.scan(step, ag.zeros((), dtype=x.dtype), x)
+    return last + rows.sum()
+
+
+def sided(x: Any) -> Any:
+    return ag.cond(x > 0, lambda x: ag.sqrt(x) * 2, lambda x: -x * x, x)
+
+
+def stopping(x: Any) -> Any:
+    return ag.scan(lambda c, r: (c + r, c), x, ag.ones(6), until=lambda c: c > 3)[0]
+
+
+LOOPS = {
+    "newton": (newton, (np.array([2.0, 9.0, 0.5]),)),
+    "collatz": (collatz, (np.array([1, 6, 7, 27]),)),
+    "filtered": (filtered, (np.linspace(-1, 1, 12).reshape(3, 4), np.array([0.5, -1.0, 2.0]))),
+    "sided": (sided, (np.array([4.0, -2.0, 0.25]),)),
+    "stopping": (stopping, (np.array([0.0, 2.5, -9.0], "float32"),)),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name: str) -> None:
+    f, arrays = LOOPS[name]
+    xs = [wrap(a) for a in arrays]
+    expected = np.stack([f(*[wrap(a[i]) for a in arrays]).numpy() for i in range(len(arrays[0]))])
+    for run in (ag.vmap(f), ag.jit(ag.vmap(f))):
+        agree(run(*xs).numpy(), expected)
+    first = (0, *(None,) * (len(xs) - 1))
+    if len(xs) > 1:
+        rest = [wrap(a[1]) for a in arrays[1:]]
+        loop = np.stack([f(wrap(r), *rest).numpy() for r in arrays[0]])
+        agree(ag.vmap(f, first)(xs[0], *rest).numpy(), loop)
+
+
+@pytest.mark.parametrize("name", ["filtered", "sided"])
+def test_gradients_through_loops(name: str) -> None:
+    f, arrays = LOOPS[name]
+    xs = [wrap(a) for a in arrays]
+    n = len(arrays[0])
+    expected = np.stack([ag.grad(f)(*[wrap(a[i]) for a in arrays]).numpy() for i in range(n)])
+    inside = ag.vmap(ag.grad(f))
+    outside = ag.grad(lambda *xs: ag.vmap(f)(*xs).sum())
+    for run in (inside, outside, ag.jit(inside), ag.jit(outside)):
+        agree(run(*xs).numpy(), expected)
+
+
+# -- closures ---------------------------------------------------------------------------------
+def test_parameters_and_recorded_tensors() -> None:
+    net = ag.nn.Linear(3, 2)
+    x = ag.tensor(np.random.default_rng(0).normal(size=(5, 3)), dtype="float32")
+    scale = net.weight.sum() * 2
+
+    def loss(run: Any) -> Any:
+        for p in net.parameters():
+            p.grad = None
+        (run() ** 2).sum().backward()
+        return [p.grad.numpy() for p in net.parameters()]
+
+    many = loss(lambda: ag.vmap(lambda r: net(r) * (net.weight.sum() * 2))(x))
+    plain = loss(lambda: net(x) * (net.weight.sum() * 2))
+    for a, b in zip(many, plain, strict=True):
+        np.testing.assert_allclose(a, b, 2e-5, 1e-5)
+    found = ag.vmap(lambda r: net(r) * scale)(x)
+    assert found.requires_grad
+    np.testing.assert_allclose(found.numpy(), (net(x) * scale).numpy(), 1e-5)
+
+
+def test_nothing_is_recorded_that_nobody_wants() -> None:
+    found = ag.vmap(ag.grad(lambda w, x: (w * x) ** 2), (None, 0))(3.0, ag.tensor([1.0, 2.0]))
+    assert not found.requires_grad and found.tolist() == [6.0, 24.0]
+    with ag.no_grad():
+        w = ag.ones(2, requires_grad=True)
+        assert not ag.vmap(lambda x: x * w)(ag.ones((3, 2))).requires_grad
+
+
+def test_stop_gradient_and_no_grad_inside() -> None:
+    def f(x: Any) -> Any:
+        with ag.no_grad():
+            y = x * x
+        return x * y + ag.stop_gradient(x) * x
+
+    x = ag.tensor([1.0, 2.0])
+    expected = [2.0, 6.0]
+    assert ag.grad(lambda x: ag.vmap(f)(x).sum())(x).tolist() == expected
+    assert ag.vmap(ag.grad(f))(x).tolist() == expected
+
+
+def test_symbolic() -> None:
+    from agnesi import symbolic as T
+
+    x = T.matrix("x")
+    y = ag.vmap(lambda r: ag.tanh(r).sum() * r)(x)
+    value = np.linspace(-1, 1, 6).reshape(2, 3)
+    expected = np.tanh(value).sum(1, keepdims=True) * value
+    np.testing.assert_allclose(ag.function([x], y)(value), expected)
