@@ -225,7 +225,8 @@ def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
         layout = packed_layout(dense, *places, machine.itemsize)
         return dense.spans[0].taps * layout.plane * machine.itemsize
 
-    line_blocks = row_blocks = 1
+    row_blocks = 1
+    line_blocks = min(cut.lines.tiles, -(-_wanted(dense) // (2 * _planes(dense, cut.panels))))
     while size(line_blocks, row_blocks) > limit:
         if line_blocks < cut.lines.tiles:
             line_blocks = min(cut.lines.tiles, _more(line_blocks))
@@ -242,17 +243,24 @@ def _more(count: int) -> int:
 
 def _units(dense: Dense, cut: Cut) -> tuple[int, int]:
     """Blocks where nothing is packed: enough of them to be shared out."""
-    planes = dense.batch * dense.spans[0].count
-    return min(cut.lines.tiles, max(1, _UNITS // planes)), 1
+    return min(cut.lines.tiles, max(1, _UNITS // _planes(dense, ()))), 1
+
+
+def _planes(dense: Dense, panels: tuple[Panel, ...]) -> int:
+    """Work units if planes of results, and panels, are not cut."""
+    return dense.batch * dense.spans[0].count * max(1, sum(p.count for p in panels))
+
+
+def _wanted(dense: Dense) -> int:
+    """Work units of a group to aim for."""
+    return -(-_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
 
 
 def _shares(dense: Dense, machine: Machine, cut: Cut, blocks: int,
             packed: bool) -> tuple[int, int]:
     """Panel groups and chunks of blocks: as little packing as leaves even shares."""
     panels = sum(p.count for p in cut.panels)
-    wanted = -(-_UNITS // dense.groups)
-    if dense.work < 1 << 19:
-        wanted = 1
+    wanted = _wanted(dense)
     width = max(p.width for p in cut.panels)
     panel_bytes = max(1, dense.depth * width * machine.itemsize)
     source = dense.batch * dense.channels * math.prod(s.size for s in dense.spans) * packed

@@ -118,9 +118,11 @@ def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     plan = RowsPlan(dense, type_, machine.lanes, machine.itemsize, machine.registers, outs, lines,
                     xs, 1, 1, long_epilogue or sums > _MANY, h.taps * w.taps * sums <= _UNROLL,
                     cost * planes)
+    wanted = -(-_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
+    shares = -(-wanted // (2 * plan.blocks))  # of the lines of few images
+    plan = replace(plan, line_blocks=min(shares, lines.tiles))
     while plan.a_bytes > machine.l2 // 4 and plan.line_blocks < lines.tiles:
         plan = replace(plan, line_blocks=plan.line_blocks + 1)
-    wanted = -(-_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
     return replace(plan, chunks=min(plan.blocks, wanted))
 
 
