@@ -52,6 +52,23 @@ safe_multiply: Function = binary(SAFE_MULTIPLY)
 safe_divide: Function = binary(SAFE_DIVIDE)
 
 # -- rows ---------------------------------------------------------------------------------------
+def _floor_divide(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """As NumPy; with infinities the quotient, rounded down, as in the array API standard."""
+    strange = None
+    if a.dtype.kind == "f" and not (np.isfinite(a).all() and np.isfinite(b).all()):
+        strange = np.isinf(a) | np.isinf(b)
+        quotient = np.floor(np.divide(a, b))
+    result: Any = np.floor_divide(a, b, out=out)
+    if strange is None:
+        return result
+    return np.where(strange, quotient, result) if out is None else _mixed(out, strange, quotient)
+
+
+def _mixed(out: np.ndarray, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    np.copyto(out, values, where=chosen)
+    return out
+
+
 ADD = Elementwise("add", np.add, (lambda g: g, lambda g: g))
 SUBTRACT = Elementwise("subtract", np.subtract, (lambda g: g, lambda g: -g), kinds="iufc")
 MULTIPLY = Elementwise("multiply", np.multiply, (lambda g, b: g * b, lambda g, a: g * a))
@@ -60,7 +77,9 @@ DIVIDE = Elementwise(
     (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
     kinds="fc",
 )
-FLOOR_DIVIDE = Elementwise("floor_divide", np.floor_divide, (flat, flat), kinds="iuf")
+FLOOR_DIVIDE = Elementwise(
+    "floor_divide", _floor_divide, (flat, flat), kinds="iuf", writer=_floor_divide
+)
 REMAINDER = Elementwise(
     "remainder", np.remainder, (lambda g: g, lambda g, a, b: -g * floor_divide(a, b)), kinds="iuf"
 )
@@ -118,7 +137,8 @@ divide = binary(
 )
 Dim._quotient = staticmethod(divide)  # type: ignore[method-assign]
 floor_divide: Function = binary(
-    FLOOR_DIVIDE, "Quotient rounded down to a whole number.", "[7, -7], 2", "[ 3, -4]"
+    FLOOR_DIVIDE, "Quotient rounded down to a whole number, of infinities too.",
+    "[7, -7], 2", "[ 3, -4]"
 )
 remainder = binary(
     REMAINDER, "What division leaves, with the sign of the divisor, as Python's ``%``.",

@@ -184,11 +184,11 @@ class Elementwise(Op):
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
-        if not isinstance(self.function, np.ufunc):
+        if self.writer is None:
             return self.function(*xs)
         shape = np.broadcast_shapes(*(x.shape for x in xs))
         result = memory.empty(shape, self._result(xs[0].dtype))
-        return self.function(*xs, out=result)
+        return self.writer(*xs, out=result)
 
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
         if self.writer is None:

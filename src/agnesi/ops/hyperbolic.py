@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from agnesi.ops.arith import safe_divide, sqrt
@@ -9,7 +11,20 @@ from agnesi.ops.elementwise import Elementwise, Function, unary
 
 SINH = Elementwise("sinh", np.sinh, (lambda g, x: g * cosh(x),), kinds="fc")
 COSH = Elementwise("cosh", np.cosh, (lambda g, x: g * sinh(x),), kinds="fc")
-TANH = Elementwise("tanh", np.tanh, (lambda g, y: g * (1 - y * y),), kinds="fc")
+
+def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """As NumPy; at a complex infinity the sign of zero is that of ``x``, as the array API says."""
+    result: Any = np.tanh(x, out=out)
+    if x.dtype.kind == "c":
+        result = np.asarray(result)
+        beyond = np.isinf(x.real) & np.isfinite(x.imag)
+        np.copyto(result.imag, np.copysign(result.imag, x.imag), where=beyond)
+    return result
+
+
+TANH = Elementwise(
+    "tanh", _tanh, (lambda g, y: g * (1 - y * y),), kinds="fc", writer=_tanh
+)
 ASINH = Elementwise("asinh", np.arcsinh, (lambda g, x: g / sqrt(x * x + 1),), kinds="fc")
 ACOSH = Elementwise(
     "acosh", np.arccosh, (lambda g, x: safe_divide(g, sqrt(x - 1) * sqrt(x + 1)),), kinds="fc"

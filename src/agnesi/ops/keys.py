@@ -122,7 +122,7 @@ def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
     for e in entries:
         if is_mask(e):
             for n, size in zip(e.shape, x.shape[axis: axis + e.ndim], strict=True):
-                if isinstance(n, int) and isinstance(size, int) and n != size:
+                if isinstance(n, int) and isinstance(size, int) and n not in (size, 0):
                     raise IndexError(
                         f"the mask has shape {e.shape}, the axes it stands for "
                         f"{x.shape[axis: axis + e.ndim]}"
