@@ -55,13 +55,18 @@ safe_divide: Function = binary(SAFE_DIVIDE)
 def _floor_divide(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """As NumPy; with infinities the quotient, rounded down, as in the array API standard."""
     strange = None
-    if a.dtype.kind == "f" and not (np.isfinite(a).all() and np.isfinite(b).all()):
+    if a.dtype.kind == "f" and not (_is_finite(a) and _is_finite(b)):
         strange = np.isinf(a) | np.isinf(b)
         quotient = np.floor(np.divide(a, b))
     result: Any = np.floor_divide(a, b, out=out)
     if strange is None:
         return result
     return np.where(strange, quotient, result) if out is None else _mixed(out, strange, quotient)
+
+
+def _is_finite(x: np.ndarray) -> bool:
+    """Whether no element is infinite or NaN; memory of the size of ``x`` is not taken."""
+    return bool(np.isfinite(x.sum(dtype=dtypes.float64)))
 
 
 def _mixed(out: np.ndarray, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
