@@ -13,6 +13,7 @@ from agnesi.core.loops import Affine, Axis, Expr, load
 from agnesi.core.record import replace
 from agnesi.ops.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
+from agnesi.schedule.parts import in_parts
 
 Epilogue = Callable[[Expr, tuple[Affine, ...]], Expr]
 
@@ -86,12 +87,16 @@ class Runnable:
         first, second = (Matrix(x, 0, x.strides) for x in buffers[:2])
         body = [Store(buffers[2], buffers[2].place(at), value)]
         self.kernel = Convolution([], kind, sizes, first, second, axes, total, body)
-        text, self.steps = emit_program([self.kernel], where or host())
+        self.kernels, more = in_parts(self.kernel)
+        for buffer in more:
+            buffer.slot = len(self.arrays)
+            self.arrays.append(np.full(buffer.shape, np.nan, buffer.dtype))
+        text, self.steps = emit_program(self.kernels, where or host())
         self.code = machine.load(text)
         kind_ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self._body = kind_(self.code.address("body"))
         self._rt = (ctypes.c_void_p * 4)(support.native().address("parallel_for"))
-        self._table = (ctypes.c_void_p * len(buffers))(*(x.ctypes.data for x in self.arrays))
+        self._table = (ctypes.c_void_p * len(self.arrays))(*(x.ctypes.data for x in self.arrays))
 
     def __call__(self) -> np.ndarray:
         """Run it on the arrays; the result."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.conv import plan_convolution, preferred
+from agnesi.codegen.conv.placesplan import PlacesPlan
 from agnesi.codegen.conv.winogradplan import WinogradPlan
 from agnesi.codegen.program import Machine
 from agnesi.core.kernels import ConvSizes
@@ -204,6 +205,44 @@ def test_threads_do_not_change_results(kind: str) -> None:
             np.testing.assert_array_equal(results[0], results[2])
     finally:
         threads.set_num_threads(before)
+
+
+FEW = {
+    "one map": conv_sizes(5, 1, 1, 6, (61, 70), (5, 5), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    "full vectors": conv_sizes(9, 1, 6, 16, (30, 25), (3, 3), (1, 1), (1, 1), ((1, 1), (0, 2))),
+    "strided": conv_sizes(5, 1, 3, 5, (64, 142), (5, 4), (2, 3), (1, 2), ((1, 2), (0, 1))),
+    "one image": conv_sizes(1, 1, 2, 7, (97, 100), (3, 7), (1, 1), (2, 1), ((0, 0), (4, 4))),
+    "line": conv_sizes(3, 1, 2, 5, (17001,), (7,), (2,), (3,), ((2, 2),)),
+    "volume": conv_sizes(4, 1, 2, 5, (12, 13, 31), (3, 3, 3), (1, 1, 2), (1, 1, 1),
+                         ((1, 1), (1, 1), (0, 0))),
+}
+
+
+@pytest.mark.parametrize("layout", ["last", "first", "mixed"])
+@pytest.mark.parametrize("case", FEW)
+def test_gradients_to_few_filters(case: str, layout: str) -> None:
+    """They are summed in parts, with lanes along places where filters do not fill vectors."""
+    here = host(512)
+    run = _check("weight", FEW[case], layout, where=here)
+    assert len(run.steps) == 2
+    assert run.steps[0].parallel
+    plan = plan_convolution(run.kernels[0], vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
+                            l3=here.l3)
+    assert isinstance(plan.parts[0], PlacesPlan) == (case != "full vectors")
+    _check("weight", FEW[case], layout, where=host(l1=2048, l2=1 << 17))
+    for vector_bits, dtype in ((128, "float32"), (256, "float64")):
+        _check("weight", FEW[case], layout, dtype, host(vector_bits))
+
+
+def test_products_reach_no_other_taps() -> None:
+    """An infinity in the image shows in the taps that meet it and in no others."""
+    sizes = FEW["one map"]
+    first, second, result = shapes("weight", sizes)
+    a, b, out = (np.ones(s, "float32") for s in (first, second, result))
+    a[0, 0, :, -1] = np.inf
+    found = Runnable("weight", sizes, a, b, out)()
+    assert np.isinf(found[..., -1]).all()
+    assert np.isfinite(found[..., :-1]).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

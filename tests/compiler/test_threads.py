@@ -12,6 +12,8 @@ LONG = RNG.normal(size=1_000_003).astype("float32")
 ROWS = RNG.normal(size=(1003, 517)).astype("float32")
 A = RNG.normal(size=(301, 407)).astype("float32")
 B = RNG.normal(size=(407, 259)).astype("float32")
+IMAGES = RNG.normal(size=(5, 2, 61, 70)).astype("float32")
+FILTERS = RNG.normal(size=(6, 2, 5, 5)).astype("float32")
 
 KERNELS = {
     "elementwise": (lambda x: ag.tanh(x) * ag.exp(-x * x) + 1, LONG),
@@ -27,6 +29,9 @@ KERNELS = {
     "several sums": (lambda x: (x.sum(), (x * x).sum(), x.max()), ROWS),
     "product": (lambda x: ag.relu(x @ ag.asarray(B)) + 1, A),
     "transposed product": (lambda x: x.T @ x, A),
+    "filters": (
+        lambda x: ag.grad(lambda w: (ag.conv2d(x, w) ** 2).sum())(ag.asarray(FILTERS)), IMAGES
+    ),
     "step": (lambda x: ag.grad(lambda q: (ag.tanh(q @ ag.asarray(B)) ** 2).sum())(x), A),
 }
 

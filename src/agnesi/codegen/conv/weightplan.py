@@ -158,7 +158,8 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     pitch = -(-count // groups) * max(p.width for p in panels)
     blocks = _blocks(dense, machine, pitch)
     image, cotangent = elements(dense)
-    cost *= dense.batch * math.prod(s.count for s in dense.spans) / 256
+    cost *= dense.depth / (lines.total * runs.total) / 256
+    cost *= dense.batch * math.prod(s.count for s in dense.spans)
     cost += _PACKED * (packed_a * image * groups * row_groups + packed_b * cotangent * row_groups)
     cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
     return WeightPlan(dense, type_, machine.lanes, machine.itemsize, panels, lines, runs, *blocks,
