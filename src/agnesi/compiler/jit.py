@@ -90,7 +90,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if changes_record or tangled:
             return self.function(*args, **keywords)
         result = version(leaves)
-        direct = version.compiled.direct
+        direct = version.direct
         if direct is not None:
             self.call_directly(self._unless_recording(direct) if version.unrecorded else direct)
         return result

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.containers import caller, missed
 from agnesi.compiler.overlap import Footprint
 from agnesi.compiler.recorded import pullback_of, recorded
 from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
@@ -33,7 +35,7 @@ class Version:
     ----------
     flat : bool
         Whether the native function takes the user's arguments and gives the user's result as they
-        are, so that it can be called directly.
+        are, without any Python.
     """
 
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
@@ -82,8 +84,9 @@ class Version:
             graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(trace),
-            slow=owner.dispatch if self.flat else None,
+            slow=None if self.records else owner.dispatch if self.flat else missed,
         )
+        self._caller: tuple[Any, Any] = (None, None)
         for x in self.consumed:
             x._grad = CONSUMED
 
@@ -154,6 +157,29 @@ class Version:
         return self.footprint.tangled(
             {i: a for i, a in memory.items() if isinstance(a, np.ndarray)}
         )
+
+    @property
+    def direct(self) -> Any:
+        """What the user's own calls can go to; None where Python has to prepare them."""
+        native = self.compiled.direct
+        if self.flat or native is None:
+            return native
+        known, call = self._caller
+        if known is not native:
+            call = caller(self.argument_tree, self.statics, native, self.owner.dispatch, self._told)
+            self._caller = native, call
+        return call
+
+    def _told(self, text: Any, found: str) -> str:
+        """An expression for the result, of what the native function gave."""
+        if self.plain:
+            return found
+        if self.kept or self.cleared:
+            return f"{text.name(self._finished)}({found})"
+        numbers = count()
+        leaves = [f"{found}[{next(numbers)}]" if isinstance(v, Tensor) else text.name(v)
+                  for v in self.outputs]
+        return str(text.built(self.tree, iter(leaves)))
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:

@@ -73,6 +73,10 @@ class Tree:
         children = [c._build(leaves) for c in self.children]
         return _REGISTRY[self._entry()][1]((self.kind, self.extra), children)
 
+    def take(self, nest: Any) -> tuple[Iterable[Any], Any]:
+        """What a nest of this kind holds, and what else its class needs."""
+        return _REGISTRY[self._entry()][0](nest)
+
     def _entry(self) -> Any:
         kind: Any = self.kind
         return kind if kind in _REGISTRY else _family(kind)

@@ -1,0 +1,140 @@
+"""Calls with containers and keywords: Python written for one shape of arguments and results.
+
+It takes the arguments apart, looks whether they have that shape, calls the native function with the
+leaves, and puts the results together; anything else goes the general way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from agnesi.core.config import STATE
+from agnesi.core.tree import Tree
+
+#: What the native function answers to leaves that it was not made for; also what is not given.
+MISSED = object()
+#: Static leaves that are known by their value, not only as the same object.
+_BY_VALUE = (int, str)
+
+
+def missed(*args: Any) -> Any:
+    """The general way of a native function whose caller knows one."""
+    return MISSED
+
+
+class _Text:
+    """A function's text, and the objects that it names."""
+
+    def __init__(self, otherwise: str) -> None:
+        self.lines: list[str] = []
+        self.objects: dict[str, Any] = {"MISSED": MISSED}
+        self.otherwise = otherwise
+        self._numbers = count()
+
+    def name(self, known: Any = MISSED) -> str:
+        """A new name, of an object if one is given."""
+        name = f"v{next(self._numbers)}"
+        if known is not MISSED:
+            self.objects[name] = known
+        return name
+
+    def require(self, condition: str) -> None:
+        """Go the general way unless a condition holds."""
+        self.lines.append(f"if not ({condition}): {self.otherwise}")
+
+    def leaves(self, tree: Tree, value: str) -> list[str]:
+        """Names of the leaves of ``value``, which must be a nest of this shape."""
+        if tree.kind is None:
+            return [value]
+        if tree.kind is type(None):
+            self.require(f"{value} is None")
+            return []
+        self.require(f"type({value}) is {self.name(tree.kind)}")
+        if tree.kind in (list, tuple):
+            self.require(f"len({value}) == {len(tree.children)}")
+        elif tree.kind is dict:
+            self.require(f"(*{value},) == {self.name(tree.extra)}")
+            value += ".values()"
+        elif hasattr(tree.kind, "__dataclass_fields__"):
+            value = ", ".join(f"{value}.{field}" for field in tree.extra) + ","
+        else:
+            parts, extra = self.name(), self.name()
+            self.lines.append(f"{parts}, {extra} = {self.name(tree.take)}({value})")
+            self.require(f"{extra} == {self.name(tree.extra)}")
+            value = parts
+        children = [self.name() for _ in tree.children]
+        if children:
+            self.lines.append(f"[{', '.join(children)}] = {value}")
+        return [leaf for c, name in zip(tree.children, children, strict=True)
+                for leaf in self.leaves(c, name)]
+
+    def known(self, leaf: str, value: Any) -> None:
+        """A leaf is this static value."""
+        if type(value) in _BY_VALUE:
+            name = self.name(value)
+            self.lines.append(f"if {leaf} is not {name}:")
+            self.lines.append(f"    if type({leaf}) is not type({name}) or {leaf} != {name}: "
+                              f"{self.otherwise}")
+            self.lines.append(f"    {leaf} = {name}")
+
+    def built(self, tree: Tree, leaves: Iterator[str]) -> str:
+        """An expression for a nest of this shape."""
+        if tree.kind is None:
+            return next(leaves)
+        if tree.kind is type(None):
+            return "None"
+        if tree.kind not in (tuple, list, dict):
+            inner = ", ".join(next(leaves) for _ in range(tree.leaves))
+            return f"{self.name(tree.build)}([{inner}])"
+        parts = [self.built(c, leaves) for c in tree.children]
+        if tree.kind is dict:
+            pairs = zip(map(self.name, tree.extra), parts, strict=True)
+            return f"{{{', '.join(f'{key}: {part}' for key, part in pairs)}}}"
+        inner = "".join(f"{p}, " for p in parts)
+        return f"({inner})" if tree.kind is tuple else f"[{inner}]"
+
+
+def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
+           dispatch: Callable[..., Any], finish: Callable[[_Text, str], str]) -> Any:
+    """A function of arguments with this shape, for calls that record like the present one.
+
+    Parameters
+    ----------
+    tree : Tree
+        The shape of (positional, keywords).
+    statics : sequence
+        For each leaf the value that it must have; None for any.
+    native : callable
+        Takes the leaves, and answers ``MISSED`` if they do not fit.
+    dispatch : callable
+        Takes all other calls.
+    finish : callable
+        ``finish(text, name)`` is an expression for the result, of the name of what was found.
+    """
+    def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return dispatch(*(v for v in given if v is not MISSED), *more, **named)
+
+    positional, keywords = tree.children
+    text = _Text("")
+    given = [text.name() for _ in positional.children]
+    general_name = text.name(general)
+    all_given = "".join(f"{name}, " for name in given)
+    text.otherwise = f"return {general_name}(({all_given}), more, named)"
+    text.require(f"not more and {text.name(STATE)}.recording is {STATE.recording}")
+    leaves = [leaf for c, name in zip(positional.children, given, strict=True)
+              for leaf in text.leaves(c, name)]
+    if keywords.children:
+        leaves += text.leaves(keywords, "named")
+    else:
+        text.require("not named")
+    for leaf, value in zip(leaves, statics, strict=True):
+        text.known(leaf, value)
+    text.lines.append(f"found = {text.name(native)}({', '.join(leaves)})")
+    text.require("found is not MISSED")
+    text.lines.append(f"return {finish(text, 'found')}")
+    head = "".join(f"{name}=MISSED, " for name in given) + ("/, " if given else "")
+    body = "\n    ".join(text.lines)
+    exec(f"def call({head}*more, **named):\n    {body}\n", text.objects)
+    return staticmethod(text.objects["call"])
