@@ -21,6 +21,7 @@ from agnesi.codegen.gemm import (  # noqa: E402
     emit_gemm,
     plan,
 )
+from agnesi.codegen.gemm.microkernel import prefetch  # noqa: E402
 from agnesi.codegen.gemm.operands import element_bytes  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]
@@ -101,10 +102,12 @@ def _build(spec: GemmSpec, kind: str = "store", vector_bits: int = 512, **caches
     a, bb, c, bias, begin, end, scratch = b.parameters
     make_a = direct if spec.a_direct else _produced
     make_b = direct if spec.b_direct else _produced
+    result = direct(c, spec.type, spec.c_strides, "mn", spec.m * spec.n)
     operands = Operands(
         make_a(a, spec.type, spec.a_strides, "mk", spec.m * spec.k),
         make_b(bb, spec.type, spec.b_strides, "kn", spec.k * spec.n),
         _epilogue(c, bias, spec.type, spec, kind),
+        lambda b, *at: prefetch(b, result.address(b, *at), near=True),
     )
     emit_gemm(b, chosen, operands, begin, end, scratch)
     b.ret()
@@ -310,8 +313,10 @@ def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
 
 @pytest.mark.parametrize("transposed", ["", "a", "ab"])
 def test_large_matrices(transposed: str) -> None:
-    """A is blocked and packed although it is plain memory; small caches stand in for size."""
+    """Blocked, and A packed although it is plain memory where it lies along m; small caches stand
+    in for size."""
     spec = _layout(530, 520, 800, "a" in transposed, "b" in transposed)
     caches = {"l1": 32768, "l2": 65536, "l3": 1 << 26}
-    assert plan(spec, vector_bits=512, **caches).pack_a
+    chosen = plan(spec, vector_bits=512, **caches)
+    assert chosen.blocked and chosen.calls and chosen.pack_a == ("a" in transposed)
     _check(spec, "update", cuts=(0.5,), **caches)

@@ -55,6 +55,11 @@ def memory_type(dtype: str) -> str:
     return _MEMORY.get(dtype) or scalars.register(dtype)
 
 
+def streams(buffer: Buffer) -> bool:
+    """Whether what is written there should go past the caches, where stores are aligned."""
+    return buffer.role == "output" and guess(buffer.nbytes) >= STREAM_BYTES
+
+
 Addresses = Callable[[Buffer], Value]
 _RANGE = {"float32": (2.0**-100, 2.0**64), "float64": (2.0**-900, 2.0**500)}
 
@@ -332,7 +337,7 @@ class Scope:
         """Whether a store should go past the caches: a big result, every vector aligned."""
         bytes_ = self.lanes * _ITEM[buffer.dtype.name]
         return (
-            buffer.role == "output" and guess(buffer.nbytes) >= STREAM_BYTES and not self.rereads
+            streams(buffer) and not self.rereads
             and bytes_ % 64 == 0
             and all(isinstance(c, int) and c * _ITEM[buffer.dtype.name] % 64 == 0
                     for a, c in at.terms.items() if a is not self.along)

@@ -7,12 +7,13 @@ from typing import Any
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
-from agnesi.codegen.evaluate import Scope, memory_type
+from agnesi.codegen.evaluate import Scope, memory_type, streams
 from agnesi.codegen.gemm import GemmPlan, GemmSpec, Operand, Operands, direct, emit_gemm, plan
+from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, Matrix, Product
-from agnesi.core.loops import Affine, load
+from agnesi.core.kernels import Buffer, Matrix, Product, walk
+from agnesi.core.loops import Affine, Axis, load
 
 _LONG = 40
 
@@ -70,11 +71,36 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
         for s in product.body:
             scope.store(s.buffer, s.offset, s.value)
 
+    swept = _swept(product, at_i if cut.swapped else at_j)
+
+    def call(b: Builder, batch: Value, i: Value, j: Value) -> None:
+        index = {at_i: i, at_j: j}
+        if at_batch is not None:
+            index[at_batch] = batch
+        scope = root.inside(index)  # type: ignore[arg-type]
+        for buffer, place in swept:
+            at = b.gep(memory_type(buffer.dtype.name), pointer(buffer), scope.place(place))
+            prefetch(b, at, near=True)
+
     operands = Operands(
-        _operand(b, product.a, pointer, "mk"), _operand(b, product.b, pointer, "kn"), epilogue
+        _operand(b, product.a, pointer, "mk"), _operand(b, product.b, pointer, "kn"), epilogue,
+        call,
     )
     scratch = b.alloca("i8", max(cut.scratch, 64))
     emit_gemm(b, cut, operands, begin, end, scratch)
+
+
+def _swept(product: Product, along: Axis | None) -> list[tuple[Buffer, Affine]]:
+    """What the epilogue reads, or writes through the caches, line by line: buffers, and where."""
+    at = {a for a in product.axes[1:] if a is not None}
+    loads = [e.param for e in walk([s.value for s in product.body]) if e.op == "load"]
+    stores = [(s.buffer, s.offset) for s in product.body if not streams(s.buffer)]
+    places = dict.fromkeys([*stores, *loads])
+    return [
+        (buffer, place) for buffer, place in places
+        if buffer is not product.total and not place.atoms
+        and place.terms.get(along) == 1 and at <= place.terms.keys()
+    ]
 
 
 def _at(product: Product) -> tuple[Affine, ...]:

@@ -18,6 +18,8 @@ Load = Callable[[Builder, Value, Value, Value, int, Value | None, str], Value]
 # (builder, accumulator, batch, i, j, lanes, mask, along): finish the sum and store it; lanes
 # run along "n", or along "m" where the plan computes the transpose (``plan.swapped``).
 Epilogue = Callable[[Builder, Value, Value, Value, Value, int, Value | None, str], None]
+# (builder, batch, i, j): call the cache lines from (i, j) on that the epilogue reads or writes
+Call = Callable[[Builder, Value, Value, Value], None]
 # (builder, batch, row, column) -> address
 Address = Callable[[Builder, Value, Value, Value], Value]
 
@@ -37,6 +39,7 @@ class Operands:
     a: Operand
     b: Operand
     epilogue: Epilogue
+    call: Call | None = None
 
 
 def direct(
@@ -103,7 +106,14 @@ def transposed(operands: Operands) -> Operands:
     ) -> None:
         operands.epilogue(b, sums, batch, j, i, lanes, mask, swap[along])
 
-    return Operands(turned(operands.b), turned(operands.a), epilogue)
+    inner = operands.call
+
+    def call(b: Builder, batch: Value, i: Value, j: Value) -> None:
+        assert inner is not None
+        inner(b, batch, j, i)
+
+    ends = (epilogue, call if inner is not None else None)
+    return Operands(turned(operands.b), turned(operands.a), *ends)
 
 
 def load_strided(

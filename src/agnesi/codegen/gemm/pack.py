@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
+from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]
 # (builder, x, shift, y, lanes, mask): neighbours along y of what lies at (x + shift, y)
 Along = Callable[[Builder, Value, int, Value, int, Value | None], Value]
+Place = Callable[[Builder, Value, Value], Value]
+# How many lines, or short ones, to call near in advance:
+_LINES_AHEAD, _PIECES_AHEAD = 2, 16
 
 
 def copy_lines(
@@ -25,14 +29,21 @@ def copy_lines(
     target: Value,
     pitch: int,
     lanes: int,
+    address: Place | None = None,
 ) -> None:
-    """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors, then one by one."""
+    """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors, then one by one.
+
+    With an ``address`` of (y, x) later lines are called near: those of a matrix lie far apart.
+    """
     align = element_bytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes)))
     with b.loop(i64(0), lines) as y:
         line = b.gep(type_, target, b.mul(y.index, i64(pitch)))
+        later = b.add(y.index, i64(_LINES_AHEAD))
         for start, stop, size in ((i64(0), whole, lanes), (whole, count, 1)):
             with b.loop(start, stop, size) as x:
+                if address is not None and size == lanes:
+                    prefetch(b, address(b, later, x.index), near=True)
                 b.store(read(b, y.index, x.index, size, None), b.gep(type_, line, x.index), align)
 
 
@@ -44,11 +55,15 @@ def copy_pieces(
     read: Read,
     target: Value,
     pitch: int,
+    address: Place | None = None,
 ) -> None:
     """The same where each line is cut into pieces; lanes not in use become zero."""
     with b.loop(i64(0), lines) as y:
         line = b.gep(type_, target, b.mul(y.index, i64(pitch)))
         for piece in pieces:
+            if address is not None:
+                later = b.add(y.index, i64(_PIECES_AHEAD))
+                prefetch(b, address(b, later, i64(piece.offset)), near=True)
             value = read(b, y.index, i64(piece.offset), piece.lanes, piece.mask)
             b.store(value, b.gep(type_, line, i64(piece.offset)), element_bytes(type_))
 

@@ -21,12 +21,13 @@ from agnesi.core.record import record, replace
 
 _LINE = 64
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
+_CALLS_FROM = 64  # k from which a tile takes longer than memory
 _AHEAD = 12  # lines of B to prefetch
 # Where B comes from memory: bytes of a line in one work unit, and how many lines at a time; no more
 # than the processor sees as streams of their own.
 _RUN, _RUN_LINES, _RUN_AHEAD = 8192, 16, 4
 # A block of a large A in the second cache, and the columns of C that share it:
-_LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 384, 512
+_LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 _WHOLE = 1 << 60  # a block that no k is larger than
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _UNITS = 32  # work units to aim for, so that shares among threads are even
@@ -53,6 +54,7 @@ class GemmPlan(Paneled):
     pack_b: bool
     spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
     ahead: int = 0  # lines of B that tiles prefetch
+    calls: bool = False  # whether tiles call the memory of their epilogue near
 
     @property
     def units(self) -> Size:
@@ -142,9 +144,15 @@ class GemmPlan(Paneled):
         if self.form == "stream":
             return _lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
         if self.blocked:
-            return self.panel_elements * self.group_panels * self.spec.itemsize
-        tile = max(p.rows.largest * p.width for p in self.panels)
-        return _lines(tile * self.spec.itemsize) if self.spill else 0
+            partial = self.panel_elements * self.group_panels * self.spec.itemsize
+            return 2 * self.tile_bytes + partial  # sums to finish, zeros to start from
+        return self.tile_bytes if self.spill else 0
+
+    @property
+    def tile_bytes(self) -> int:
+        """Bytes of the sums of the largest tile."""
+        largest = max(p.rows.largest * p.width for p in self.panels)
+        return _lines(max(largest, self.lanes) * self.spec.itemsize)
 
     @property
     def scratch(self) -> int:
@@ -220,7 +228,7 @@ def _tile_plan(
     if runs:
         k_block, pack_b = min(_RUN_LINES, spec.k), _clashes(spec)
     elif large:
-        k_block, pack_a, pack_b = min(_LARGE_K, spec.k), True, True
+        k_block, pack_a, pack_b = -(-spec.k // -(-spec.k // _LARGE_K)), True, True
     if not static_k:
         k_block = _open_block(spec, k_block, machine, width, pack_a or pack_b)
     if k_block < spec.k:
@@ -248,6 +256,7 @@ def _tile_plan(
         pack_b,
         spill,
         _RUN_AHEAD if runs else _AHEAD if far else 0,
+        spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
     )
     return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
 
@@ -324,15 +333,11 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether A is too large to be read again for every panel: block it in the second cache.
-
-    One that lies along m is dearer to read: each step along k is another line, or another page.
-    """
-    if spec.m * spec.k * spec.itemsize <= 4 * machine.l2:
-        return False
+    """Whether A is large and lies along m: then every step along k is another line, or page, and
+    it is rather laid out anew, block by block, than read again for every panel."""
     turned = spec.a_direct and spec.a_strides[1] != 1 and spec.n >= 4 * machine.lanes
-    sides = spec.m >= _LARGE_ROWS and spec.n >= _LARGE_COLUMNS and spec.k >= 2 * _LARGE_K
-    return sides or (turned and spec.m >= 4 * machine.lanes)
+    large = spec.m * spec.k * spec.itemsize > 4 * machine.l2
+    return large and turned and spec.m >= 4 * machine.lanes
 
 
 def _power(value: int) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.gemm.microkernel import ReadRow, Source, sum_products, zeros
-from agnesi.codegen.gemm.operands import element_bytes
+from agnesi.codegen.gemm.operands import Call, element_bytes
 from agnesi.codegen.gemm.pack import copy_lines, copy_pieces, copy_turned, neighbours
 from agnesi.codegen.gemm.tiling import Panel
 from agnesi.codegen.gemm.unit import Unit
+
+_LINE = 64
 
 
 class TileUnit(Unit):
@@ -16,17 +18,17 @@ class TileUnit(Unit):
     def emit(self) -> None:
         """The whole unit: in one go, or k block by k block with partial sums in scratch."""
         b, plan = self.b, self.plan
+        size = b.size(plan.spec.sizes[3])
+        self.first = self.last = Value("true", "i1")
         if not plan.blocked:
-            self._block(i64(0), b.size(plan.spec.sizes[3]))
+            self._block(i64(0), size)
             return
-        self._clear_sums()
-        with b.loop(i64(0), b.size(plan.spec.sizes[3]), plan.k_block) as loop:
-            left = b.sub(b.size(plan.spec.sizes[3]), loop.index)
+        self._clear_tile()
+        with b.loop(i64(0), size, plan.k_block) as loop:
+            left = b.sub(size, loop.index)
+            self.first = b.icmp("eq", loop.index, i64(0))
+            self.last = b.icmp("sle", left, i64(plan.k_block))
             self._block(loop.index, b.intrinsic("smin", left, i64(plan.k_block)))
-        for panel in plan.panels:
-            with self._panels(panel) as index:
-                sums = self._partial(index, i64(0), panel)
-                self._finish(panel, self.row, self._column(index), self.rows, sums)
 
     def _block(self, k: Value, count: Value) -> None:
         """Add the products of k .. k+count to all sums of the unit."""
@@ -42,6 +44,13 @@ class TileUnit(Unit):
     def _pack_a(self, k: Value, count: Value) -> None:
         """The rows of this unit, in the order in which their callback makes them best."""
         b, plan, load = self.b, self.plan, self.operands.a.load
+        address = self.operands.a.address
+
+        def at(b: Builder, i: Value, kk: Value) -> Value:
+            assert address is not None
+            return address(b, self.batch, b.add(self.row, i), b.add(k, kk))
+
+        far = address is not None and plan.blocked
         if plan.spec.a_strides[1] == 1:
             copy_lines(
                 b,
@@ -54,6 +63,7 @@ class TileUnit(Unit):
                 self.packed_a,
                 plan.k_pitch,
                 plan.lanes,
+                at if far else None,
             )
         else:
             copy_lines(
@@ -67,11 +77,13 @@ class TileUnit(Unit):
                 self.packed_a,
                 plan.chunk_rows,
                 plan.lanes,
+                (lambda b, kk, i: at(b, i, kk)) if far else None,
             )
 
     def _pack_b(self, panel: Panel, index: Value, k: Value, count: Value) -> None:
         """One column panel, k by k, whichever way its memory runs."""
-        b, spec, operand, j = self.b, self.plan.spec, self.operands.b, self._column(index)
+        b, plan, operand, j = self.b, self.plan, self.operands.b, self._column(index)
+        spec = plan.spec
         if spec.b_strides[0] == 1 != spec.b_strides[1]:
             copy_turned(
                 b,
@@ -84,6 +96,7 @@ class TileUnit(Unit):
                 panel.width,
             )
             return
+        address = operand.address
         copy_pieces(
             b,
             self.type,
@@ -94,6 +107,8 @@ class TileUnit(Unit):
             ),
             self.packed_b,
             panel.width,
+            (lambda b, kk, x: address(b, self.batch, b.add(k, kk), b.add(j, x)))
+            if address is not None and plan.blocked else None,
         )
 
     def _tile(
@@ -104,9 +119,14 @@ class TileUnit(Unit):
         j = self._column(index)
         sums = zeros(self.type, size, panel.pieces)
         place = self.sums
+        if plan.calls and self.operands.call is not None and self.rest is None:
+            with b.when(self.last):
+                self._call(self.operands.call, panel, size, i, j)
         if plan.blocked:
             place = self._partial(index, b.sub(i, self.row), panel)
-            sums = [b.load(v.type, at, self._align) for v, at in self._cells(panel, sums, place)]
+            start = b.select(self.first, self.zeros, place)
+            sums = [b.load(v.type, at, self._align) for v, at in self._cells(panel, sums, start)]
+            place = b.select(self.last, self.sums, place)
         sums = sum_products(
             b,
             self.type,
@@ -127,7 +147,7 @@ class TileUnit(Unit):
             return
         for value, at in self._cells(panel, sums, place):
             b.store(value, at, self._align)
-        if not plan.blocked:
+        with b.when(self.last):
             self._finish(panel, i, j, self.rest or i64(size), place)
 
     @property
@@ -177,14 +197,24 @@ class TileUnit(Unit):
         """Where the partial sums of a panel lie from this row of the chunk on."""
         b = self.b
         own = b.mul(b.sub(index, self.group_start), i64(self.plan.panel_elements))
-        return b.gep(self.type, self.sums, b.add(own, b.mul(row, i64(panel.width))))
+        partial = b.gep("i8", self.zeros, i64(self.plan.tile_bytes))
+        return b.gep(self.type, partial, b.add(own, b.mul(row, i64(panel.width))))
 
-    def _clear_sums(self) -> None:
+    def _clear_tile(self) -> None:
+        """What the first k block adds to: as many zeros as a tile has sums."""
         b, plan = self.b, self.plan
+        self.zeros = b.gep("i8", self.sums, i64(plan.tile_bytes))
         zero = const(vector(self.type, plan.lanes), 0)
-        total = i64(plan.panel_elements * plan.group_panels)
-        with b.loop(i64(0), total, plan.lanes) as loop:
-            b.store(zero, b.gep(self.type, self.sums, loop.index), self._align)
+        with b.loop(i64(0), i64(plan.tile_bytes // plan.spec.itemsize), plan.lanes) as loop:
+            b.store(zero, b.gep(self.type, self.zeros, loop.index), self._align)
+
+    def _call(self, call: Call, panel: Panel, size: int, i: Value, j: Value) -> None:
+        """Let the memory that the epilogue of a tile will touch come near in the meantime."""
+        b = self.b
+        step = max(1, _LINE // element_bytes(self.type))
+        for r in range(size):
+            for at in range(0, panel.columns, step):
+                call(b, self.batch, b.add(i, i64(r)), b.add(j, i64(at)))
 
     def _finish(self, panel: Panel, i: Value, j: Value, rows: Value, place: Value) -> None:
         """Hand finished sums from scratch to the epilogue, row after row."""
