@@ -24,8 +24,6 @@ from agnesi.autodiff.recording import is_grad_enabled as is_grad_enabled
 from agnesi.autodiff.recording import no_grad as no_grad
 from agnesi.autodiff.recording import stop_gradient as stop_gradient
 from agnesi.autodiff.transforms import grad as grad
-from agnesi.autodiff.transforms import hessian as hessian
-from agnesi.autodiff.transforms import jacobian as jacobian
 from agnesi.autodiff.transforms import jvp as jvp
 from agnesi.autodiff.transforms import value_and_grad as value_and_grad
 from agnesi.autodiff.transforms import vjp as vjp
@@ -63,14 +61,24 @@ if TYPE_CHECKING:
     from agnesi import nn as nn
     from agnesi import optim as optim
     from agnesi import testing as testing
+    from agnesi.api import func as func
     from agnesi.api import random as random
     from agnesi.api import symbolic as symbolic
+    from agnesi.api import tree as tree
     from agnesi.api.random import manual_seed as manual_seed
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
     from agnesi.api.random import randn as randn
     from agnesi.autodiff.checkpoint import checkpoint as checkpoint
     from agnesi.autodiff.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from agnesi.autodiff.custom import custom_jvp as custom_jvp
+    from agnesi.autodiff.custom import custom_vjp as custom_vjp
+    from agnesi.autodiff.jacobians import hessian as hessian
+    from agnesi.autodiff.jacobians import hvp as hvp
+    from agnesi.autodiff.jacobians import jacfwd as jacfwd
+    from agnesi.autodiff.jacobians import jacobian as jacobian
+    from agnesi.autodiff.jacobians import jacrev as jacrev
+    from agnesi.autodiff.jacobians import linearize as linearize
     from agnesi.autodiff.vmap import vmap as vmap
     from agnesi.compiler.control import clear_cache as clear_cache
     from agnesi.compiler.control import get_num_threads as get_num_threads
@@ -85,19 +93,28 @@ if TYPE_CHECKING:
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
-    "In": "agnesi.compiler.function:In",
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
     "clone": "agnesi.core.graph:clone",
+    "custom_jvp": "agnesi.autodiff.custom:custom_jvp",
+    "custom_vjp": "agnesi.autodiff.custom:custom_vjp",
+    "func": "agnesi.api.func",
     "function": "agnesi.compiler.function:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
+    "hessian": "agnesi.autodiff.jacobians:hessian",
+    "hvp": "agnesi.autodiff.jacobians:hvp",
+    "In": "agnesi.compiler.function:In",
     "inspect": "agnesi.inspect",
+    "jacfwd": "agnesi.autodiff.jacobians:jacfwd",
+    "jacobian": "agnesi.autodiff.jacobians:jacobian",
+    "jacrev": "agnesi.autodiff.jacobians:jacrev",
     "jit": "agnesi.compiler.jit:jit",
     "keep_memory": "agnesi.compiler.control:keep_memory",
     "limit_memory": "agnesi.compiler.control:limit_memory",
-    "memory_stats": "agnesi.compiler.control:memory_stats",
+    "linearize": "agnesi.autodiff.jacobians:linearize",
     "manual_seed": "agnesi.api.random:manual_seed",
+    "memory_stats": "agnesi.compiler.control:memory_stats",
     "nn": "agnesi.nn",
     "optim": "agnesi.optim",
     "rand": "agnesi.api.random:rand",
@@ -107,6 +124,7 @@ _LATE = {
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
+    "tree": "agnesi.api.tree",
     "vmap": "agnesi.autodiff.vmap:vmap",
 }
 

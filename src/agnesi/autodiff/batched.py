@@ -123,10 +123,12 @@ class Batch:
             found = rule(self, op, xs, rows)
             if found is not None:
                 return found
-        elif op.batch is not None and op.outputs == 1:
-            y = op.batch(node, xs, rows, self.length)
-            if y is not None:
-                return [(broadcast_to(y, (self.length, *node.shape)), True)]
+        elif op.batch is not None:
+            ys = op.batch(node, xs, rows, self.length)
+            if op.outputs > 1:
+                return [(y, True) for y in ys]
+            if ys is not None:
+                return [(broadcast_to(ys, (self.length, *node.shape)), True)]
         return self._simpler(node, xs, rows) or self._one_by_one(node, xs, rows)
 
     def _simpler(self, node: Node, xs: list[Tensor], rows: list[bool]) -> list[Value] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, seed, tensor_of
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current
@@ -53,8 +54,7 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
     before = STATE.recording
     STATE.recording = True
     try:
-        u = zeros_like(y)
-        u.requires_grad = True
+        u = alias(zeros_like(y))
         source = current(u)
         parts = op.vjp(u, y, *xs)
         seeds: dict[Node, Tensor] = {

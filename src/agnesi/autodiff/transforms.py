@@ -1,4 +1,4 @@
-"""Transformations: grad, value_and_grad, vjp, jvp, jacobian, hessian."""
+"""Transformations: grad, value_and_grad, vjp, jvp."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import backprop, seed
 from agnesi.core import tree
 from agnesi.core.config import STATE
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import current
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros_like
-from agnesi.ops.join import stack
 
 Function = Callable[..., Any]
 
@@ -88,7 +84,7 @@ def grad(
     root, nodes = current(cost), [current(x) for x in targets]
     constants = {current(x) for x in consider_constant}
     record = STATE.recording and (create_graph or cost.data is None)
-    with _recording(record):
+    with recording(record):
         found = backprop({root: seed(cost, grad_outputs)}, nodes, constants)
         results = [
             found[n] if n in found else _disconnected(cost, x, disconnected)
@@ -98,7 +94,8 @@ def grad(
 
 
 @contextmanager
-def _recording(on: bool) -> Iterator[None]:
+def recording(on: bool) -> Iterator[None]:
+    """Operations inside are recorded, or not."""
     before = STATE.recording
     STATE.recording = on
     try:
@@ -171,7 +168,7 @@ def value_and_grad(
 
     @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> Any:
-        inputs = _Inputs(args, argnums)
+        inputs = Inputs(args, argnums)
         result = inputs.call(f, keywords)
         y, aux = result if has_aux else (result, None)
         if not isinstance(y, Tensor):
@@ -180,11 +177,11 @@ def value_and_grad(
                    + ("" if has_aux else "; return (value, ...) needs has_aux=True"))
             )
         keep = inputs.outer([y])
-        with _recording(keep):
+        with recording(keep):
             found = backprop({current(y): seed(y)}, inputs.nodes)
             gradient = inputs.like_arguments(found)
         if not keep:
-            y, aux = _free((y, aux))
+            y, aux = free((y, aux))
         return ((y, aux) if has_aux else y), gradient
 
     return both
@@ -194,7 +191,7 @@ def _name(f: Function) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
-def _free(nest: Any) -> Any:
+def free(nest: Any) -> Any:
     """Results without the record that only the transformation asked for."""
     return tree.map_leaves(
         lambda x: detach(x)
@@ -204,7 +201,7 @@ def _free(nest: Any) -> Any:
     )
 
 
-class _Inputs:
+class Inputs:
     """Arguments of a transformed function: fresh tensors stand in for those differentiated."""
 
     def __init__(self, args: tuple[Any, ...], argnums: int | Sequence[int] | None) -> None:
@@ -288,10 +285,10 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     >>> pullback(ag.tensor([1.0, 1.0]))
     (tensor([3., 4.]), tensor([1., 2.]))
     """
-    inputs = _Inputs(primals, None)
+    inputs = Inputs(primals, None)
     result = inputs.call(f, {})
     value, aux = result if has_aux else (result, None)
-    ys, shape = _tensors(f, value)
+    ys, shape = tensors_of(f, value)
     keep = inputs.outer(ys)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
@@ -303,7 +300,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         again = STATE.recording and (
             keep or any(isinstance(g, Tensor) and g.requires_grad for g in gs)
         )
-        with _recording(again):
+        with recording(again):
             seeds: dict[Node, Tensor] = {}
             for y, g in zip(ys, gs, strict=True):
                 node, g = current(y), seed(y, g)
@@ -312,11 +309,12 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         return found
 
     if not keep:
-        value, aux = _free((value, aux))
+        value, aux = free((value, aux))
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
-def _tensors(f: Function, value: Any) -> tuple[list[Tensor], tree.Tree]:
+def tensors_of(f: Function, value: Any) -> tuple[list[Tensor], tree.Tree]:
+    """The tensors that a function returned, and their nest."""
     leaves, shape = tree.flatten(value)
     for y in leaves:
         if not isinstance(y, Tensor):
@@ -340,16 +338,16 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     >>> ag.jvp(lambda x: x**3, (ag.tensor(2.0),), (ag.tensor(1.0),))
     (tensor(8.), tensor(12.))
     """
-    inputs = _Inputs(tuple(primals), None)
+    inputs = Inputs(tuple(primals), None)
     directions, its_shape = tree.flatten(tuple(tangents))
     if its_shape != inputs.shape:
         raise ValueError(at(f"tangents are a {its_shape}, but primals are a {inputs.shape}"))
     value = inputs.call(f, {})
-    ys, shape = _tensors(f, value)
+    ys, shape = tensors_of(f, value)
     again = inputs.outer(ys) or (
         STATE.recording and any(isinstance(t, Tensor) and t.requires_grad for t in directions)
     )
-    with _recording(again):
+    with recording(again):
         pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
         moved = {node: tangent_for(x, t) for node, x, t in pairs}
         found = push([current(y) for y in ys], moved)
@@ -358,57 +356,4 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
             t = found.get(current(y))
             ts.append(zeros_like(y) if t is None else t)
         result = shape.build(ts)
-    return (value if again else _free(value)), result
-
-
-def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
-    """The function that computes all first derivatives of ``f``.
-
-    For a result of shape ``s`` and an argument of shape ``t``, the Jacobian has shape ``s + t``;
-    nested containers give nested containers.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.jacobian(lambda x: x * x)(ag.tensor([1.0, 2.0]))
-    tensor([[2., 0.],
-            [0., 4.]])
-    """
-
-    @functools.wraps(f)
-    def derivatives(*args: Any, **keywords: Any) -> Any:
-        inputs = _Inputs(args, argnums)
-        ys, shape = _tensors(f, inputs.call(f, keywords))
-        with _recording(inputs.outer(ys)):
-            return shape.build([_rows(y, inputs) for y in ys])
-
-    return derivatives
-
-
-def _rows(y: Tensor, inputs: _Inputs) -> Any:
-    """Jacobian of one result: a pullback for each of its elements."""
-    if not is_static(y.shape):
-        raise GradientError(at(f"jacobian needs known sizes, but the result is {typed(y)}"))
-    node, number = current(y), int(product(y.shape))
-    basis = np.eye(number, dtype=y.dtype).reshape(number, *y.shape)
-    rows = [inputs.like_arguments(backprop({node: wrap(e)}, inputs.nodes)) for e in basis]
-    if not rows:
-        return tree.map_leaves(lambda x: zeros_like(x), inputs.like_arguments({}))
-    return tree.map_leaves(lambda *parts: _stacked(parts, y.shape), *rows)
-
-
-def _stacked(parts: Sequence[Any], shape: Any) -> Any:
-    return stack(parts).reshape((*shape, *parts[0].shape))
-
-
-def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
-    """The function that computes all second derivatives of a scalar ``f``.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.hessian(lambda x: (x**3).sum())(ag.tensor([1.0, 2.0]))
-    tensor([[ 6.,  0.],
-            [ 0., 12.]])
-    """
-    return jacobian(grad(f, argnums=argnums), argnums)
+    return (value if again else free(value)), result

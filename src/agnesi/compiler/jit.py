@@ -45,6 +45,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], *, keep_grads: bool, mode: str,
                  settings: Settings) -> None:
+        functools.update_wrapper(self, function)  # before its attributes, which may be there too
         self.function = function
         self.keep_grads = keep_grads
         self.mode = mode
@@ -54,7 +55,6 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self._families: dict[Any, Family[Version]] = {}
         self._newest: Any = None
         self._served: dict[Any, Version] = {}
-        functools.update_wrapper(self, function)
         self.call_directly(self.dispatch)
 
     def __reduce__(self) -> Any:
@@ -79,7 +79,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
     def dispatch(self, *args: Any, **keywords: Any) -> Any:
         """Find or make the version for these arguments, and run it."""
         leaves, tree = flatten((args, keywords))
-        if _stays_eager(leaves):
+        if not config.compiles or _stays_eager(leaves):
             return self.function(*args, **keywords)
         if self.mode == "compare":
             return compared(self, args, keywords)

@@ -97,7 +97,8 @@ class Config:
         activations, mostly, between forward and backward pass.  "float16" halves that memory and
         rounds gradients; values above 65504 overflow.  "" keeps them as they are.
     compile : bool
-        False runs every compiled function on the NumPy interpreter.
+        False runs functions of ``ag.jit`` as the Python that they are, where ``print`` and a
+        debugger see values, and those of ``ag.function`` on the NumPy interpreter.
     cache, cache_dir : bool, str
         Use of the compile cache on disk, and its folder ("" means the platform's cache folder).
     conv_algorithm : str
@@ -120,9 +121,10 @@ class Config:
     float64
     """
 
-    # A slot, because native code compares what it holds.
-    __slots__ = ("__dict__", "float_dtype")
+    # Slots, because native code compares what they hold.
+    __slots__ = ("__dict__", "compiles", "float_dtype")
 
+    compiles: bool
     float_dtype: np.dtype
 
     def __init__(self) -> None:
@@ -131,7 +133,7 @@ class Config:
             if variable in os.environ:
                 values[name] = _checked(name, parse(os.environ[variable]))
         self.__dict__["_values"] = values
-        object.__setattr__(self, "float_dtype", np.dtype(values["default_float"]))
+        self._tell()
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -143,6 +145,10 @@ class Config:
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__["_values"][name] = _checked(name, value)
+        self._tell()
+
+    def _tell(self) -> None:
+        object.__setattr__(self, "compiles", bool(self.compile))
         object.__setattr__(self, "float_dtype", np.dtype(self.default_float))
 
     @contextmanager

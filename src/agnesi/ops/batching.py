@@ -1,9 +1,9 @@
 """Batching rules: an operation on examples as operations on all of them at once.
 
 ``op.batch(node, xs, rows, length)`` gives the result of a node for ``length`` examples, which lie
-along the first axis of those operands that ``rows`` marks (at least one), and of the result; or
-None, where there is no rule.  ``vmap`` evaluates functions with these rules, and the compiler takes
-work out of loops with some of them (``rewrite/rowwise.py``).
+along the first axis of those operands that ``rows`` marks (at least one), and of the result (a
+tuple, where there are several); or None, where there is no rule.  ``vmap`` evaluates functions with
+these rules, and the compiler takes work out of loops with some of them (``rewrite/rowwise.py``).
 
 Rules of array operations are in this file, those of loops and branches in
 ``autodiff/batched.py``; a class of a user's may have a method ``batch``.

@@ -1,0 +1,7 @@
+"""Nests of tensors: which classes are containers, taking nests apart, working on their leaves."""
+
+from agnesi.core.tree import flatten as flatten
+from agnesi.core.tree import map_leaves as map
+from agnesi.core.tree import register as register
+
+__all__ = ["flatten", "map", "register"]

@@ -1,0 +1,396 @@
+"""Functions whose derivative the user gives: ``custom_vjp`` and ``custom_jvp``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import alias, enable_grad
+from agnesi.autodiff.reverse import backprop
+from agnesi.autodiff.vmap import vmap
+from agnesi.core import tree
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import current
+from agnesi.core.errors import GradientError, at
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import filled, zeros_like
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.loop import applied
+
+Function = Callable[..., Any]
+
+
+class _Custom:
+    """Base: a function, its rule, and which arguments are not differentiated."""
+
+    def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+        self._function = function
+        self._nondiff = tuple(nondiff_argnums)
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _ready(self) -> bool:
+        raise NotImplementedError
+
+    def _differentiated(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
+                        fixed: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        args = _positional(self._function, args, keywords)
+        if not self._ready():
+            raise TypeError(
+                at(f"{self.__name__} has no derivative rule yet: define it with "  # type: ignore[attr-defined]
+                   + self._how)
+            )
+        numbers = [i for i in range(len(args)) if i not in self._nondiff]
+        leaves, shape = tree.flatten(tuple(args[i] for i in numbers))
+        places = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, np.ndarray, float))]
+        inputs = [as_tensor(leaves[i]) for i in places]
+        if not STATE.recording or not any(x.requires_grad for x in inputs):
+            return self._function(*args)
+
+        def rebuild(tensors: Sequence[Any]) -> tuple[Any, ...]:
+            filled = list(leaves)
+            for i, x in zip(places, tensors, strict=True):
+                filled[i] = x
+            built: tuple[Any, ...] = shape.build(filled)
+            return built
+
+        fixed = [args[i] for i in self._nondiff if i < len(args)]
+        return self._differentiated(args, inputs, rebuild, fixed)
+
+    _how = ""
+
+    def _whole(self, parts: Sequence[Any], fixed: Sequence[Any]) -> list[Any]:
+        """All arguments, from those differentiated and the others."""
+        rest, kept = iter(parts), iter(fixed)
+        return [next(kept) if i in self._nondiff else next(rest)
+                for i in range(len(parts) + len(fixed))]
+
+
+def _positional(function: Function, args: tuple[Any, ...],
+                keywords: dict[str, Any]) -> tuple[Any, ...]:
+    if not keywords:
+        return args
+    bound = inspect.signature(function).bind(*args, **keywords)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            at(f"{function.__name__}: {', '.join(bound.kwargs)} can only be passed by name, "
+               "but derivative rules get their arguments by position")
+        )
+    return bound.args
+
+
+def _tensors(name: str, nest: Any) -> tuple[list[Tensor], tree.Tree]:
+    leaves, shape = tree.flatten(nest)
+    for y in leaves:
+        if not isinstance(y, (Tensor, np.ndarray, float)):
+            raise TypeError(at(f"{name} must return tensors, not {type(y).__name__}"))
+    return [as_tensor(y) for y in leaves], shape
+
+
+# -- reverse ----------------------------------------------------------------------------------
+class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
+    """A decorator for functions whose reverse-mode derivative you give, with ``defvjp``.
+
+    ``f.defvjp(forward, backward)``: ``forward`` takes what ``f`` takes and returns ``(result,
+    residuals)``, a nest of whatever the derivative needs; ``backward(residuals, cotangent)``
+    returns a tuple with the cotangent of each argument, None for zero.  Derivatives of ``backward``
+    give those of higher order.  It works wherever operations do: on values, in records, in graphs,
+    under ``jit`` and ``vmap``.
+
+    Parameters
+    ----------
+    function : callable
+        What to compute where nobody differentiates.
+    nondiff_argnums : sequence of int
+        Arguments without derivative, of any type; ``backward`` gets them first.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> @ag.custom_vjp
+    ... def clipped(x):
+    ...     return x * 1.0
+    >>> clipped.defvjp(lambda x: (x * 1.0, ()), lambda _, g: (ag.clip(g, -1.0, 1.0),))
+    >>> ag.grad(lambda x: 5 * clipped(x))(2.0)
+    tensor(1.)
+    """
+
+    _how = "f.defvjp(forward, backward)"
+    _forward: Function | None = None
+    _backward: Function | None = None
+
+    def defvjp(self, forward: Function, backward: Function) -> None:
+        """Give the derivative: see :class:`custom_vjp`."""
+        self._forward, self._backward = forward, backward
+
+    def _ready(self) -> bool:
+        return self._forward is not None
+
+    def _differentiated(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
+                        fixed: list[Any]) -> Any:
+        assert self._forward is not None and self._backward is not None
+        found = self._forward(*given)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise TypeError(
+                at(f"the forward rule of {self._name} must return (result, residuals), not "
+                   f"{type(found).__name__}")
+            )
+        ys, shape = _tensors(self._name, found[0])
+        saved, saved_shape = tree.flatten(found[1])
+        places = [i for i, x in enumerate(saved) if isinstance(x, Tensor)]
+        static = [None if isinstance(x, Tensor) else x for x in saved]
+
+        def pullback(tensors: Sequence[Any], gs: Sequence[Any]) -> list[Any]:
+            residuals = list(static)
+            for i, x in zip(places, tensors, strict=True):
+                residuals[i] = x
+            parts = self._backward(  # type: ignore[misc]
+                *fixed, saved_shape.build(residuals), shape.build(gs)
+            )
+            return self._placed(parts, inputs, rebuild)
+
+        kept = [saved[i] for i in places]
+        op = _Pullback(self._name, pullback, len(inputs), len(ys))
+        return shape.build(applied(op, *inputs, *ys, *kept))
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self._function, "__name__", "function"))
+
+    def _placed(self, parts: Any, inputs: Sequence[Tensor], rebuild: Function) -> list[Any]:
+        """Cotangents of the tensors among the arguments."""
+        model = rebuild([_Place(i) for i in range(len(inputs))])
+        parts = parts if isinstance(parts, tuple) else (parts,)
+        if len(parts) != len(model):
+            raise GradientError(
+                at(f"the backward rule of {self._name} returned {len(parts)} cotangents for "
+                   f"{len(model)} arguments")
+            )
+        results: list[Any] = [None] * len(inputs)
+        for part, like in zip(parts, model, strict=True):
+            if part is None:
+                continue
+            leaves, its_shape = tree.flatten(like)
+            found, shape = tree.flatten(part)
+            if its_shape != shape:
+                raise GradientError(
+                    at(f"the backward rule of {self._name} returned a {shape} as the cotangent "
+                       f"of a {its_shape}")
+                )
+            for place, g in zip(leaves, found, strict=True):
+                if isinstance(place, _Place) and g is not None:
+                    results[place.number] = self._fitting(g, inputs[place.number])
+        return results
+
+    def _fitting(self, g: Any, x: Tensor) -> Tensor | None:
+        if x.dtype.kind not in "fc":
+            return None
+        g = as_tensor(g, None if isinstance(g, Tensor) else x.dtype)
+        if g.shape != x.shape:
+            raise GradientError(
+                at(f"the backward rule of {self._name} returned the cotangent {typed(g)} for "
+                   f"{typed(x)}; their shapes must agree")
+            )
+        return g.astype(x.dtype)
+
+
+class _Place:
+    """A leaf that tells its number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class _Pullback(Op):
+    """Results of a function, with a pullback.  Operands: arguments, results, residuals."""
+
+    def __init__(self, name: str, pullback: Function, arguments: int, results: int) -> None:
+        self.name = name  # type: ignore[misc]
+        self.pullback = pullback
+        self.arguments = arguments
+        self.outputs = results  # type: ignore[misc]
+
+    def label(self) -> str:
+        return f"custom_vjp[{self.name}]"
+
+    @property
+    def _own(self) -> slice:
+        return slice(self.arguments, self.arguments + self.outputs)
+
+    def needs(self, i: int, inputs: Any) -> bool:
+        return i >= self.arguments + self.outputs
+
+    def infer(self, *xs: Any) -> Any:
+        types = tuple((x.shape, x.dtype) for x in xs[self._own])
+        return types if self.outputs > 1 else types[0]
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        return xs[self._own] if self.outputs > 1 else xs[self.arguments]
+
+    def decompose(self, *xs: Tensor) -> Any:
+        return xs[self._own] if self.outputs > 1 else xs[self.arguments]
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        gs = list(g) if self.outputs > 1 else [g]
+        gs = [zeros_like(x) if c is None else c for c, x in zip(gs, xs[self._own], strict=True)]
+        kept = xs[self.arguments + self.outputs:]
+        found = self.pullback(kept, gs)
+        return (*found, *(None,) * (len(xs) - len(found)))
+
+    def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:
+        like = node.inputs[: self.arguments]
+
+        def each(kept: list[Tensor], gs: list[Tensor]) -> list[Tensor]:
+            return [filled(x.shape, 0, x.dtype) if g is None else g
+                    for g, x in zip(self.pullback(kept, gs), like, strict=True)]
+
+        def pullback(kept: Sequence[Tensor], gs: Sequence[Tensor]) -> list[Any]:
+            found = vmap(each)(list(kept), list(gs))
+            return [g if x.dtype.kind in "fc" else None for g, x in zip(found, like, strict=True)]
+
+        full = [x if r else broadcast_to(x, (length, *x.shape))
+                for x, r in zip(xs, rows, strict=True)]
+        found = applied(_Pullback(self.name, pullback, self.arguments, self.outputs), *full)
+        return found if self.outputs > 1 else found[0]
+
+
+# -- forward ----------------------------------------------------------------------------------
+class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
+    """A decorator for functions whose forward-mode derivative you give, with ``defjvp``.
+
+    ``f.defjvp(rule)``: ``rule(primals, tangents)`` gets tuples of arguments and of their
+    directions, and returns ``(result, its direction)``, which is linear in the directions.  Reverse
+    mode transposes the rule; derivatives of it give those of higher order.  It works wherever
+    operations do.  ``f.defjvps(*rules)`` takes a rule ``rule(tangent, result, *primals)`` for each
+    argument, or None.
+
+    Parameters
+    ----------
+    function : callable
+        What to compute.
+    nondiff_argnums : sequence of int
+        Arguments without derivative, of any type; the rule gets them first.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> @ag.custom_jvp
+    ... def log1pexp(x):
+    ...     return ag.log1p(ag.exp(x))
+    >>> log1pexp.defjvps(lambda t, y, x: t * (1 - 1 / (1 + ag.exp(x))))
+    >>> ag.grad(log1pexp)(100.0)
+    tensor(1.)
+    """
+
+    _how = "f.defjvp(rule)"
+    _rule: Function | None = None
+
+    def defjvp(self, rule: Function) -> None:
+        """Give the derivative: see :class:`custom_jvp`."""
+        self._rule = rule
+
+    def defjvps(self, *rules: Function | None) -> None:
+        """Give a derivative for each argument: see :class:`custom_jvp`."""
+
+        def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            y = self(*primals)
+            parts = [r(t, y, *primals) for r, t in zip(rules, tangents, strict=True)
+                     if r is not None]
+            return y, functools.reduce(lambda a, b: a + b, parts) if parts else zeros_like(y)
+
+        self._rule = rule
+
+    def _ready(self) -> bool:
+        return self._rule is not None
+
+    def _differentiated(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
+                        fixed: list[Any]) -> Any:
+        name = str(getattr(self._function, "__name__", "function"))
+        before, STATE.recording = STATE.recording, False
+        try:
+            ys, shape = _tensors(name, self._function(*given))
+        finally:
+            STATE.recording = before
+
+        def pushed(xs: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
+            assert self._rule is not None
+            found = self._rule(*fixed, rebuild(xs), rebuild(ts))
+            moves, its_shape = _tensors(f"the derivative rule of {name}", found[1])
+            if its_shape != shape:
+                raise GradientError(
+                    at(f"the rule of {name} returned a {its_shape} as the direction of a {shape}")
+                )
+            return moves
+
+        op = _Push(name, pushed, len(inputs), len(ys))
+        return shape.build(applied(op, *inputs, *ys))
+
+
+class _Push(Op):
+    """Results of a function, with a rule for tangents.  Operands: arguments, results."""
+
+    def __init__(self, name: str, push: Function, arguments: int, results: int) -> None:
+        self.name = name  # type: ignore[misc]
+        self.push = push
+        self.arguments = arguments
+        self.outputs = results  # type: ignore[misc]
+        self.keep_inputs = tuple(range(arguments))  # type: ignore[misc]
+
+    def label(self) -> str:
+        return f"custom_jvp[{self.name}]"
+
+    def infer(self, *xs: Any) -> Any:
+        types = tuple((x.shape, x.dtype) for x in xs[self.arguments:])
+        return types if self.outputs > 1 else types[0]
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        return xs[self.arguments:] if self.outputs > 1 else xs[-1]
+
+    def decompose(self, *xs: Tensor) -> Any:
+        return xs[self.arguments:] if self.outputs > 1 else xs[-1]
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        own = xs[: self.arguments]
+        ts = [zeros_like(x) if t is None else t for t, x in zip(ts, own, strict=False)]
+        found = self.push(own, ts)
+        return tuple(found) if self.outputs > 1 else found[0]
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        """The transpose: tangents are variables of a linear function."""
+        own = xs[: self.arguments]
+        gs = list(g) if self.outputs > 1 else [g]
+        with enable_grad():
+            us = [alias(zeros_like(x)) if x.dtype.kind in "fc" else zeros_like(x) for x in own]
+            nodes = [current(u) for u in us]
+            moves = self.push(own, us)
+        seeds: dict[Node, Any] = {}
+        for move, c in zip(moves, gs, strict=True):
+            if c is not None and move.requires_grad:
+                node = current(move)
+                seeds[node] = seeds[node] + c if node in seeds else c
+        found = backprop(seeds, nodes)
+        return (*(found.get(n) for n in nodes), *(None,) * self.outputs)
+
+    def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:
+        full = [x if r else broadcast_to(x, (length, *x.shape))
+                for x, r in zip(xs, rows, strict=True)]
+
+        def push(xs: Sequence[Tensor], ts: Sequence[Tensor]) -> list[Tensor]:
+            found: list[Tensor] = vmap(self.push)(list(xs), list(ts))
+            return found
+
+        found = applied(_Push(self.name, push, self.arguments, self.outputs), *full)
+        return found if self.outputs > 1 else found[0]

@@ -1,0 +1,216 @@
+"""All derivatives at once, and products with them: Jacobians and Hessians by batched modes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.autodiff.forward import push, tangent_for
+from agnesi.autodiff.reverse import backprop
+from agnesi.autodiff.transforms import Function, Inputs, free, grad, jvp, recording, tensors_of
+from agnesi.autodiff.vmap import vmap
+from agnesi.core import tree
+from agnesi.core.dims import is_static, product
+from agnesi.core.dispatch import current
+from agnesi.core.errors import GradientError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.creation import zeros_like
+from agnesi.ops.movement import reshape
+from agnesi.ops.ranges import eye
+
+
+def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto") -> Function:
+    """The function that computes all first derivatives of ``f``.
+
+    For a result of shape ``s`` and an argument of shape ``t``, the Jacobian has shape ``s + t``;
+    nested containers give nested containers: of the result, and in it of the argument.
+
+    Parameters
+    ----------
+    f : callable
+        A function of tensors, or of nested containers of them.
+    argnums : int or sequence of int
+        Which arguments to differentiate.
+    mode : {"auto", "forward", "reverse"}
+        Forward mode computes a column for each element of the arguments, reverse mode a row for
+        each element of the result, all of them at once.  "auto" takes what is fewer.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.jacobian(lambda x: x * x)(ag.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ValueError(at(f"mode must be 'auto', 'forward' or 'reverse', not {mode!r}"))
+
+    @functools.wraps(f)
+    def derivatives(*args: Any, **keywords: Any) -> Any:
+        inputs = Inputs(args, argnums)
+        ys, shape = tensors_of(f, inputs.call(f, keywords))
+        forward = mode == "forward" or (mode == "auto" and _fewer(inputs.originals, ys))
+        with recording(inputs.outer(ys)):
+            return shape.build((_columns if forward else _rows)(ys, inputs))
+
+    return derivatives
+
+
+def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:
+    """Whether arguments are known to have fewer elements than results."""
+    sizes = [n for x in (*xs, *ys) for n in x.shape]
+    if not is_static(sizes) or any(x.dtype.kind == "c" for x in (*xs, *ys)):
+        return False
+    return sum(_size(x) for x in xs) < sum(_size(y) for y in ys)
+
+
+def _size(x: Tensor) -> int:
+    if not is_static(x.shape):
+        raise GradientError(at(f"jacobian needs known sizes, but there is {typed(x)}"))
+    return int(product(x.shape))
+
+
+def _basis(x: Tensor) -> Tensor:
+    """As many tensors of x's type as it has elements: each is one there, and zero elsewhere."""
+    n = _size(x)
+    return reshape(eye(n, dtype=x.dtype), (n, *x.shape))
+
+
+def _rows(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
+    """Jacobians of results: a pullback for each of their elements."""
+
+    def pullback(node: Any) -> Function:
+        return lambda g: inputs.like_arguments(backprop({node: g}, inputs.nodes))
+
+    results = []
+    for y in ys:
+        rows = vmap(pullback(current(y)))(_basis(y))
+        results.append(tree.map_leaves(lambda x, s=y.shape: reshape(x, (*s, *x.shape[1:])), rows))
+    return results
+
+
+def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
+    """Jacobians of results: a tangent for each element of the arguments."""
+    nodes = [current(y) for y in ys]
+
+    def along(node: Any) -> Function:
+        def tangents(t: Tensor) -> list[Any]:
+            found = push(nodes, {node: t})
+            return [zeros_like(y) if found.get(n) is None else found[n]
+                    for y, n in zip(ys, nodes, strict=True)]
+
+        return tangents
+
+    parts = []
+    for node, x in zip(inputs.nodes, inputs.originals, strict=True):
+        found = vmap(along(node), out_axes=-1)(_basis(x))
+        parts.append([reshape(t, (*y.shape, *x.shape)) for t, y in zip(found, ys, strict=True)])
+    nests = [inputs.shape.build(column) for column in zip(*parts, strict=True)]
+    return [nest[0] if inputs.single else nest for nest in nests]
+
+
+def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """:func:`jacobian` by forward mode: for functions of few numbers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.jacfwd(lambda t: ag.stack([ag.cos(t), ag.sin(t)]))(0.0)
+    tensor([-0.,  1.])
+    """
+    return jacobian(f, argnums, mode="forward")
+
+
+def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """:func:`jacobian` by reverse mode: for functions with few results.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.jacrev(lambda x: (x * x).sum())(ag.tensor([1.0, 2.0]))
+    tensor([2., 4.])
+    """
+    return jacobian(f, argnums, mode="reverse")
+
+
+def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The function that computes all second derivatives of a scalar ``f``.
+
+    The gradient is differentiated by forward mode, along all directions at once.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hessian(lambda x: (x**3).sum())(ag.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacobian(grad(f, argnums=argnums), argnums, mode="forward")
+
+
+def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of a scalar ``f`` times a vector, without forming the Hessian.
+
+    Parameters
+    ----------
+    f : callable
+        A function of tensors, or of nested containers of them, whose result is a scalar.
+    primals, tangents : sequence
+        Arguments of ``f``, and the vector: nests of the same shape.
+
+    Returns
+    -------
+    nest of Tensor
+        Like the argument; a tuple for several arguments.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hvp(lambda x: (x**3).sum(), (ag.tensor([1.0, 2.0]),), (ag.tensor([1.0, 1.0]),))
+    tensor([ 6., 12.])
+    """
+    numbers = 0 if len(primals) == 1 else range(len(primals))
+    return jvp(grad(f, argnums=numbers), primals, tangents)[1]
+
+
+def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of ``f``, and its derivative there as a function of directions.
+
+    ``f`` runs once, however often the derivative is used.
+
+    Returns
+    -------
+    value : tensor or nest of tensors
+        ``f(*primals)``.
+    derivative : callable
+        ``derivative(*tangents)``, with a nest for each argument, is like the value.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y, derivative = ag.linearize(lambda x: x**3, ag.tensor(2.0))
+    >>> y, derivative(ag.tensor(1.0)), derivative(ag.tensor(0.5))
+    (tensor(8.), tensor(12.), tensor(6.))
+    """
+    inputs = Inputs(primals, None)
+    value = inputs.call(f, {})
+    ys, shape = tensors_of(f, value)
+    keep = inputs.outer(ys)
+    nodes = [current(y) for y in ys]
+
+    def derivative(*tangents: Any) -> Any:
+        directions, its_shape = tree.flatten(tangents)
+        if its_shape != inputs.shape:
+            raise ValueError(at(f"tangents are a {its_shape}, but primals are a {inputs.shape}"))
+        again = keep or any(isinstance(t, Tensor) and t.requires_grad for t in directions)
+        with recording(inputs.was_recording and again):
+            pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
+            found = push(nodes, {node: tangent_for(x, t) for node, x, t in pairs})
+            ts = [found.get(n) for n in nodes]
+            return shape.build(
+                [zeros_like(y) if t is None else t for t, y in zip(ts, ys, strict=True)]
+            )
+
+    return (value if keep else free(value)), derivative

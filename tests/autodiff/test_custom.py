@@ -1,0 +1,136 @@
+"""Functions with derivatives of the user's, wherever operations work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+X, Y = ag.tensor([0.3, 0.7], dtype="float64"), ag.tensor([2.0, 3.0], dtype="float64")
+COS, SIN = np.cos(X.numpy()), np.sin(X.numpy())
+
+
+@ag.custom_vjp
+def waved(x: Any, y: Any) -> Any:
+    """``sin(x) * y``, with twice the gradient to x."""
+    return ag.sin(x) * y
+
+
+waved.defvjp(lambda x, y: (ag.sin(x) * y, (ag.cos(x), ag.sin(x), y)),
+             lambda r, g: (2 * g * r[0] * r[2], g * r[1]))
+
+
+@ag.custom_jvp
+def grown(x: Any, y: Any) -> Any:
+    """``sin(x) * y``, with twice the gradient to x."""
+    return ag.sin(x) * y
+
+
+grown.defjvp(lambda p, t: (grown(*p), 2 * ag.cos(p[0]) * p[1] * t[0] + ag.sin(p[0]) * t[1]))
+
+
+@pytest.mark.parametrize("f", [waved, grown], ids=["vjp", "jvp"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_everywhere(f: Any, compiled: bool) -> None:
+    def check(function: Any, args: Any, expected: Any) -> None:
+        found = (ag.jit(function) if compiled else function)(*args)
+        np.testing.assert_allclose(found.numpy(), expected, 1e-12)
+
+    y = Y.numpy()
+    check(f, (X, Y), SIN * y)
+    check(ag.grad(lambda x, y: f(x, y).sum()), (X, Y), 2 * COS * y)
+    check(ag.grad(lambda x, y: f(x, y).sum(), argnums=1), (X, Y), SIN)
+    check(ag.vmap(ag.grad(f)), (X, Y), 2 * COS * y)
+    check(ag.vmap(ag.grad(f), (0, None)), (X, Y[0]), 2 * COS * 2)
+    check(ag.vmap(ag.grad(f, argnums=1), (None, 0)), (X[0], Y), SIN[0] * np.ones(2))
+    check(ag.grad(lambda x, y: ag.vmap(f)(x, y).sum()), (X, Y), 2 * COS * y)
+    check(ag.grad(lambda y, x: ag.vmap(f, (0, None))(x, y).sum()), (Y[0], X), SIN.sum())
+    check(ag.vmap(ag.grad(ag.grad(f))), (X, Y), -2 * SIN * y)
+    check(lambda x, y: ag.jvp(f, (x, y), (ag.ones(2, dtype="float64"), y))[1], (X, Y),
+          2 * COS * y + SIN * y)
+    check(lambda x, y: ag.scan(lambda c, r: (c + f(r, y[0]), None), y[0] * 0, x)[0], (X, Y),
+          (SIN * 2).sum())
+    check(ag.grad(lambda x, y: ag.scan(lambda c, r: (c + f(r, y[0]), None), y[0] * 0, x)[0]),
+          (X, Y), 2 * COS * 2)
+
+
+def test_recorded_and_symbolic() -> None:
+    from agnesi import symbolic as T
+
+    for f in (waved, grown):
+        x = ag.tensor([0.3, 0.7], dtype="float64", requires_grad=True)
+        f(x, Y).sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), 2 * COS * Y.numpy())
+        v = T.vector("v")
+        gradient = ag.function([v], ag.grad(f(v, v).sum(), v))
+        np.testing.assert_allclose(gradient(X.numpy()), 2 * COS * X.numpy() + SIN)
+
+
+def test_arguments_without_derivative() -> None:
+    @ag.func.custom_vjp
+    def plain(x: Any) -> Any:
+        return x
+
+    plain.defvjp(lambda x: (x * 1, None), lambda _, g: (-g,))
+    assert ag.grad(plain)(2.0).item() == -1.0
+
+    def apply(f: Any, x: Any, n: int) -> Any:
+        return f(x) * n
+
+    first = ag.custom_vjp(apply, nondiff_argnums=(0, 2))
+    first.defvjp(lambda f, x, n: (f(x) * n, x), lambda f, n, x, g: (g * n * 10,))
+    assert ag.grad(lambda x: first(ag.sin, x, n=3))(1.0).item() == 30.0
+    second = ag.custom_jvp(apply, nondiff_argnums=(0, 2))
+    second.defjvp(lambda f, n, p, t: (f(p[0]) * n, t[0] * n * 10))
+    assert ag.grad(lambda x: second(ag.sin, x, 3))(1.0).item() == 30.0
+
+
+def test_nests_and_several_results() -> None:
+    @ag.custom_vjp
+    def both(p: Any) -> Any:
+        return {"s": p["a"] + p["b"], "d": p["a"] - p["b"]}
+
+    both.defvjp(lambda p: (both._function(p), p), lambda p, g: (
+        {"a": g["s"] + g["d"], "b": (g["s"] - g["d"]) * 2},))
+
+    def loss(p: Any) -> Any:
+        found = both(p)
+        return (found["s"] * 3 + found["d"]).sum()
+
+    p = {"a": X, "b": Y}
+    for run in (ag.grad(loss), ag.jit(ag.grad(loss)), ag.vmap(ag.grad(loss))):
+        found = run(p)
+        np.testing.assert_allclose(found["a"].numpy(), [4.0, 4.0])
+        np.testing.assert_allclose(found["b"].numpy(), [4.0, 4.0])
+
+
+def test_rules_by_argument() -> None:
+    @ag.custom_jvp
+    def times(x: Any, y: Any) -> Any:
+        return x * y
+
+    times.defjvps(None, lambda t, z, x, y: t * x * 5)
+    gradients = ag.grad(lambda x, y: times(x, y).sum(), argnums=(0, 1))(X, Y)
+    np.testing.assert_allclose(gradients[0].numpy(), [0, 0])
+    np.testing.assert_allclose(gradients[1].numpy(), 5 * X.numpy())
+
+
+def test_errors() -> None:
+    @ag.custom_vjp
+    def unfinished(x: Any) -> Any:
+        return x
+
+    with pytest.raises(TypeError, match=r"define it with f.defvjp\(forward, backward\)"):
+        unfinished(1.0)
+    unfinished.defvjp(lambda x: x, lambda r, g: (g,))
+    with pytest.raises(TypeError, match=r"must return \(result, residuals\)"):
+        ag.grad(unfinished)(1.0)
+    unfinished.defvjp(lambda x: (x, ()), lambda r, g: (g, g))
+    with pytest.raises(ag.GradientError, match="returned 2 cotangents for 1 arguments"):
+        ag.grad(unfinished)(1.0)
+    unfinished.defvjp(lambda x: (x, ()), lambda r, g: (ag.stack([g, g]),))
+    with pytest.raises(ag.GradientError, match="their shapes must agree"):
+        ag.grad(unfinished)(1.0)
