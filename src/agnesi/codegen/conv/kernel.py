@@ -9,7 +9,8 @@ from typing import Any
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
-from agnesi.codegen.conv.depthwise import Depthwise, DepthwisePlan, plan_depthwise
+from agnesi.codegen.conv.depthwise import Depthwise, DepthwiseWeight
+from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, plan_depthwise
 from agnesi.codegen.conv.places import Places
 from agnesi.codegen.conv.placesplan import PlacesPlan, plan_places
 from agnesi.codegen.conv.plan import ROOM, WidePlan, plan_wide
@@ -86,12 +87,13 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
     parts: list[Part] = []
     for part in dense:
-        product = as_product(kernel, part)
-        if product is not None:
+        alone = plan_depthwise(part, type_, machine, kernel.kind == "weight", long)
+        product = as_product(kernel, part) if alone is None else None
+        if alone is not None:
+            parts.append(alone)
+        elif product is not None:
             cut = plan_product(product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
             parts.append((product, cut))
-        elif (alone := plan_depthwise(part, type_, machine, kernel.kind == "weight")) is not None:
-            parts.append(alone)
         elif kernel.kind == "weight":
             parts.append(_plan_weight(part, type_, machine))
         else:
@@ -153,7 +155,8 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
             continue
         finish = _finish(b, pointer, part.dense)
         if isinstance(part, DepthwisePlan):
-            Depthwise(b, part, first, second, finish, scratch).emit(low, high)
+            emitter = DepthwiseWeight if part.weight else Depthwise
+            emitter(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, WinogradWeightPlan):
             WinogradWeight(b, part, first, second, finish, scratch).emit(low, high)
         elif isinstance(part, WinogradPlan):

@@ -1,0 +1,145 @@
+"""What tiles of depthwise convolutions read: in place, or by a table of addresses.
+
+Where a window reaches beyond the source, a table leads to its positions, and those outside to
+zeros: borders cost neither copies nor other loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from agnesi.codegen.builder import Builder, Value, i64, lanes, vector
+from agnesi.codegen.conv.dense import Span
+from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, Steps, Window
+from agnesi.codegen.conv.pack import clear
+from agnesi.codegen.conv.source import inside
+from agnesi.codegen.gemm.microkernel import prefetch
+from agnesi.codegen.gemm.operands import element_bytes, load_strided
+from agnesi.codegen.gemm.tiling import Piece
+
+TRUE, FALSE = Value("true", "i1"), Value("false", "i1")
+
+
+class Corner(NamedTuple):
+    """The first result of a tile."""
+
+    image: Value
+    depth: Value
+    y: Value
+    x: Value
+
+
+class Way(NamedTuple):
+    """How to read a window: from its first position, or ``by_table`` from that one's entry."""
+
+    first: Value
+    steps: Steps  # in elements, also from one entry to the next
+    by_table: bool
+
+    def at(self, b: Builder, type_: str, channel: Value) -> Value:
+        """Where to start for a channel."""
+        return self.first if self.by_table else b.gep(type_, self.first, channel)
+
+    def load(self, b: Builder, type_: str, start: Value, place: tuple[int, int], channel: Value,
+             piece: Piece) -> Value:
+        """The vector of a (line, pixel)."""
+        offset = place[0] * self.steps.line + place[1] * self.steps.pixel
+        at = b.gep(type_, start, i64(offset))
+        if self.by_table:
+            at = b.gep(type_, b.load("ptr", at), channel)
+        return load_strided(b, at, type_, 1, piece.lanes, piece.mask)
+
+
+class Windows:
+    """Reads the windows of one plan."""
+
+    def __init__(self, b: Builder, plan: DepthwisePlan, source: Value, scratch: Value) -> None:
+        self.b, self.plan, self.source = b, plan, source
+        self.dense, self.type = plan.dense, plan.type
+        self.table = scratch
+        self.zeros = b.gep("i8", scratch, i64(plan.table_bytes))
+
+    def prepare(self) -> None:
+        """What positions outside of the source lead to."""
+        clear(self.b, self.type, self.zeros, i64(self.plan.pitch), self.plan.lanes)
+
+    def ways(self, window: Window, corner: Corner) -> Iterator[Way]:
+        """Ways to read a window, each where it is the one to take."""
+        b, spans = self.b, self.dense.spans
+        places = (corner.depth, corner.y, corner.x)
+        first = [
+            b.add(b.mul(place, i64(span.stride)), i64(span.origin))
+            for place, span in zip(places, spans, strict=True)
+        ]
+        here = self._place(corner.image, first)
+        direct = Way(b.gep(self.type, self.source, here), window.source, False)
+        if all(span.inside for span in spans):
+            yield direct
+            return
+        within = TRUE
+        for span, start, count in zip(spans, first, (1, window.lines, window.places), strict=True):
+            within = b.op("and", within, _within(b, span, start, count))
+        with b.when(within):
+            yield direct
+        with b.when(b.op("xor", within, TRUE)):
+            self._fill(window, here, first)
+            table, entry = window.table, 8 // element_bytes(self.type)
+            steps = Steps(table.plane * entry, table.line * entry, table.pixel * entry)
+            yield Way(self.table, steps, True)
+
+    def call(self, window: Window, way: Way, row: Value, at: tuple[int, int]) -> None:
+        """Call what the tile below reads first at a (line, pixel) into the second cache."""
+        h, w = self.dense.spans[1:]
+        lines, pixels = window.lines * h.stride, window.places * w.stride
+        beside = at[1] * window.right < pixels
+        if self.plan.ahead and not way.by_table and beside:
+            new = (at[0] - window.rows) * window.down + lines >= 0
+            if new and lines % window.down == 0:
+                offset = at[0] * way.steps.line + at[1] * way.steps.pixel
+                offset += lines // window.down * way.steps.line
+                prefetch(self.b, self.b.gep(self.type, row, i64(offset)), near=False)
+
+    def _place(self, image: Value, first: list[Value]) -> Value:
+        """How far a position is from the start of the source."""
+        b, view = self.b, self.dense.source
+        at = b.add(b.mul(image, i64(view.strides[0])), i64(view.offset))
+        for position, stride in zip(first, view.strides[2:], strict=True):
+            at = b.add(at, b.mul(position, i64(stride)))
+        return at
+
+    def _fill(self, window: Window, here: Value, first: list[Value]) -> None:
+        """The addresses of all positions of a window, a line of them at a time."""
+        b, (d, h, w), n = self.b, self.dense.spans, window.pitch
+        wide, size, steps = vector("i64", n), element_bytes(self.type), window.source
+        beside = lanes(wide, [q * window.right for q in range(n)]) if n > 1 else i64(0)
+        across = lanes(wide, [q * steps.pixel * size for q in range(n)]) if n > 1 else i64(0)
+        reached = b.icmp("ult", b.op("add", b.splat(first[2], n), beside),
+                         b.splat(i64(w.size), n))
+        zeros = b.splat(b.cast("ptrtoint", self.zeros, "i64"), n)
+        start = b.add(b.cast("ptrtoint", self.source, "i64"), b.mul(here, i64(size)))
+        base = b.op("add", b.splat(start, n), across)
+        with (
+            b.loop(i64(0), i64(d.taps), nonempty=True) as plane,
+            b.loop(i64(0), i64(window.rows), nonempty=True) as line,
+        ):
+            z = b.add(first[0], b.mul(plane.index, i64(d.step)))
+            y = b.add(first[1], b.mul(line.index, i64(window.down)))
+            valid = b.splat(b.op("and", inside(b, d, z), inside(b, h, y)), n)
+            moved = b.add(b.mul(plane.index, i64(steps.plane * size)),
+                          b.mul(line.index, i64(steps.line * size)))
+            there = b.op("add", base, b.splat(moved, n))
+            entry = b.add(b.mul(plane.index, i64(window.table.plane)),
+                          b.mul(line.index, i64(window.table.line)))
+            b.store(b.select(b.op("and", valid, reached), there, zeros),
+                    b.gep("i64", self.table, entry), 8)
+
+
+def _within(b: Builder, span: Span, start: Value, count: int) -> Value:
+    """Whether so many places, of which the first reads from ``start`` on, stay inside."""
+    last = (count - 1) * span.stride + span.reach - 1
+    if span.inside:
+        return TRUE
+    if last >= span.size:
+        return FALSE
+    return b.icmp("ult", start, i64(span.size - last))
