@@ -202,8 +202,14 @@ copysign: Function = binary(
     COPYSIGN, "The first with the sign of the second.", "[1.0, 2.0], [-0.0, 3.0]", "[-1., 2.]"
 )
 
+def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """As NumPy, with the sign of the second zero in half precision too."""
+    result: Any = np.nextafter(a, b)
+    return np.where(a == b, b, result) if result.dtype == np.float16 else result
+
+
 # The step has the size of the last digit, so it moves with the first operand.
-NEXTAFTER = Elementwise("nextafter", np.nextafter, (lambda g: g, flat), kinds="f", lowered=False)
+NEXTAFTER = Elementwise("nextafter", _nextafter, (lambda g: g, flat), kinds="f", lowered=False)
 nextafter: Function = binary(
     NEXTAFTER, "The next number that the dtype can hold, from the first towards the second.",
     "[1.0, 1.0], [2.0, 1.0]", "[1.0000001, 1.       ]",
