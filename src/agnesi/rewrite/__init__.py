@@ -38,7 +38,7 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     graph : FunctionGraph
         The graph; it stays as it is.
     preset : {"fast_run", "fast_compile", "None"}
-        All stages, canonicalize only, or none; operations that are defined by simpler ones are
+        All stages, canonicalize and what saves memory, or none; operations defined by others are
         expanded in any case.
     include, exclude : iterable of str
         Names, tags or stages of rules to add to, and to leave out of, what the preset has.

@@ -16,9 +16,10 @@ from agnesi.core.node import Node
 from agnesi.core.record import field, replace, struct
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
 
+#: Stages and tags of rules.  Those tagged "memory" save whole values, and little time to find.
 PRESETS: dict[str, tuple[str, ...]] = {
     "None": (),
-    "fast_compile": ("canonicalize",),
+    "fast_compile": ("canonicalize", "memory"),
     "fast_run": STAGES,
 }
 #: Rules with this tag may change values beyond rounding and run only when included by name or tag.
@@ -179,7 +180,7 @@ def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],
     return [
         r for r in rules
         if not r.goes_by(without)
-        and (r.goes_by(names) or (r.stage in wanted and UNSAFE not in r.tags))
+        and (r.goes_by(names) or (r.goes_by(wanted) and UNSAFE not in r.tags))
     ]
 
 

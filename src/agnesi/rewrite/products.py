@@ -90,7 +90,7 @@ def sum_of_products(node: Node) -> Tensor | None:
     return apply(MATMUL, wide, reshape(symbol(b), (-1, columns)))
 
 
-@rewriter("specialize", ops=[MatMul], tags=("product",))
+@rewriter("specialize", ops=[MatMul], tags=("product", "memory"))
 def scaled_operand(node: Node) -> Tensor | None:
     """A number that scales an operand scales the product instead."""
     for which, operand in enumerate(node.inputs):
