@@ -9,10 +9,24 @@ import numpy as np
 
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import conv, matmul, normalize, pool, reduce, running, softmax
+from agnesi.ops import (
+    composite,
+    conv,
+    matmul,
+    normalize,
+    pool,
+    reduce,
+    replicate,
+    running,
+    sets,
+    softmax,
+    types,
+)
+from agnesi.ops.arith import multiply
 from agnesi.ops.einsum import einsum
 from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
+from agnesi.ops.sort import searchsorted
 from agnesi.ops.special import polygamma
 
 Operands = tuple[np.ndarray, ...]
@@ -204,10 +218,24 @@ def _normalizations() -> Iterator[tuple[str, Case]]:
     yield "local_response_norm", Case(normalize.local_response_norm, ((image,),))
 
 
+def _arrangements() -> Iterator[tuple[str, Case]]:
+    a, v = _uniform(16, (3, 4), (-2, 2)), _uniform(17, (4,), (-2, 2))
+    yield "diff", Case(
+        lambda x, y: composite.diff(x, 2, axis=1, prepend=y, append=0.5), ((a, a[:, :2]),)
+    )
+    yield "diff of masks", Case(composite.diff, ((a > 0,),))
+    yield "meshgrid", Case(lambda x, y: multiply(*replicate.meshgrid(x, y)), ((v, a[:, 0]),))
+    yield "isin", Case(sets.isin, ((a, v), (np.arange(6) % 4, np.array([3, 1]))), grads=False)
+    yield "searchsorted", Case(
+        lambda x, y: searchsorted(x, y, sorter=np.argsort(v)), ((v, a),), grads=False
+    )
+    yield "astype", Case(lambda x: types.astype(x, "complex128"), ((a,),))
+
+
 def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
     families = (
         _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
-        _windows(), _normalizations(),
+        _windows(), _normalizations(), _arrangements(),
     )
     return {name: case for family in families for name, case in family}
