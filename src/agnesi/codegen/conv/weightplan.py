@@ -24,6 +24,7 @@ _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
 _PACKED = 0.4  # cycles to pack an element
 _FAR = 4  # bytes that come in a cycle from beyond the second cache
+_ROWS = 256  # rows of sums up to which packing the cotangent costs more than it gains
 _ROOM = 1 << 20  # bytes of sums of a unit at most
 
 
@@ -153,6 +154,9 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     cuts = _cuts(dense, machine, packed_a)
     cost, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
     packed_b = dense.outputs > 1
+    # Few rows read a cotangent with channels side by side where it lies.
+    if dense.depth <= _ROWS and dense.groups == 1 and dense.filters.strides[1] == 1:
+        packed_b = False
     groups, row_groups = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
     count = sum(p.count for p in panels)
     pitch = -(-count // groups) * max(p.width for p in panels)
