@@ -121,8 +121,6 @@ pool:
   %none = icmp eq ptr %data, null
   br i1 %none, label %memory, label %wrap
 memory:
-  %raise = call ptr @api_get(i64 4)
-  %ignored = call ptr %raise()
   ret ptr null
 wrap:
   call void @incref(ptr %descr)
