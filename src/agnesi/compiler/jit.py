@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
+from agnesi.compiler.cfunction import CFunction, c_function
 from agnesi.compiler.compare import compared
 from agnesi.compiler.compiled import Settings
 from agnesi.compiler.direct import Direct
@@ -143,6 +144,43 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self._newest = key
         self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
         return made
+
+    def c_function(self, *args: Any, form: str = "pointers") -> CFunction:
+        """The compiled function for arguments like these as a plain C function.
+
+        It runs without Python and its lock, in as many threads at once as you like, and reads
+        tensors that the function uses without being given them where they are now.
+
+        Parameters
+        ----------
+        *args
+            Arguments of the types and sizes that it will get; their values do not matter.
+        form : {"pointers", "values", "vector"}
+            "pointers": ``int f(const T *in, ..., T *out, ...)``, with a pointer to a contiguous
+            array for each tensor among the arguments and then the results; results must not lie
+            over anything else, and 0 is returned unless a check failed.  "values": ``double
+            f(double, ...)`` for functions of scalars.  "vector": ``double f(int, double *)``.
+
+        Returns
+        -------
+        CFunction
+            With ``address``, ``signature`` and ``ctypes``; keep it as long as the address is used.
+
+        Raises
+        ------
+        TraceError
+            If the function changes tensors in place or needs Python.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> import numpy as np
+        >>> f = ag.jit(ag.value_and_grad(lambda x: (x * x).sum()))
+        >>> f.c_function(np.zeros(3)).signature
+        'int (const double */*3*/, double */*1*/, double */*3*/)'
+        """
+        fresh = self.companion(self.function)
+        return c_function(fresh.version, args, form)
 
     def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
         """Another function, compiled with the same settings."""

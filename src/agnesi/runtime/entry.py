@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agnesi.core.extents import Extent
-from agnesi.runtime import support
+from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
@@ -67,6 +67,8 @@ class EntrySpec(NamedTuple):
         Scratch memory of one call, 64-byte aligned.
     release_gil : bool
         Whether other Python threads may run while the body works.
+    own_scratch : bool
+        Whether scratch memory is kept from call to call instead of being given back to the pool.
     sizes : tuple of Extent
         Sizes that are run-time values: in the shapes of arguments as they are or times a number, in
         those of outputs anywhere.  They follow the scratch memory in the table of buffers, and the
@@ -78,6 +80,7 @@ class EntrySpec(NamedTuple):
     result: Literal["none", "single", "tuple"] = "tuple"
     arena_bytes: int = 0
     release_gil: bool = True
+    own_scratch: bool = False
     sizes: tuple[Extent, ...] = ()
 
 
@@ -186,7 +189,13 @@ class Context(ctypes.Structure):
         ("bounds", ctypes.c_void_p),
         ("measure", ctypes.c_void_p),
         ("measured_count", ctypes.c_int64),
+        ("own_scratch", ctypes.c_int64),
+        ("scratch", ctypes.c_int64),
     )
+
+    def __del__(self) -> None:
+        if self.scratch:
+            pool.give_back(self.scratch)
 
 
 def bind(
@@ -245,17 +254,23 @@ def bind(
     table.pairs = _array(_Pair, [_Pair(*pair) for pair in apart], keep)
     if wrapper is not None:
         _fill_wrapper(table, wrapper, keep)
-    table.release_gil = spec.release_gil
+    table.release_gil, table.own_scratch = spec.release_gil, spec.own_scratch
     table.python_runs = spec.release_gil or callback is not None
     table.slow, table.failed = id(slow), id(failed)
     table.keep = tuple(keep)
     return support.builtin(name, support.native().address("entry"), table)
 
 
-def call_body(code: Code, bufs: Sequence[Any], *, callback: Any = None, body: str = "body") -> int:
-    """Run a body directly on arrays or addresses; for tests and measurements."""
+def context(callback: Any = None) -> Context:
+    """What a body needs to run, apart from its buffers."""
     table = Context()
     _fill_rt(table, callback)
+    return table
+
+
+def call_body(code: Code, bufs: Sequence[Any], *, callback: Any = None, body: str = "body") -> int:
+    """Run a body directly on arrays or addresses; for tests and measurements."""
+    table = context(callback)
     places = [b.ctypes.data if isinstance(b, np.ndarray) else b for b in bufs]
     array = (ctypes.c_void_p * max(len(places), 1))(*places)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.address(body))
