@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import agnesi as ag
 from agnesi.core.extents import Extent, combined
 from tests.compiler.sizes import SIZES, agree, check, dynamic, rows
+from tests.compiler.ways import interpreted
 
 COUNT = int(os.environ.get("AGNESI_FUZZ", "40"))
 fuzz = settings(
@@ -460,7 +461,7 @@ def test_arguments_that_may_be_overwritten():
 
 def test_the_interpreter_has_a_version_for_each_size():
     f = ag.jit(lambda x: x * 2)
-    with ag.config(compile=False):
+    with interpreted():
         for n in (4, 6, 9):
             agree(f, f.function, rows(n, 3))
     assert dynamic(f) == 0 and len(f.specialisations) == 3

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import agnesi as ag
 from tests.compiler.programs import DTYPES, STEPS, Program, close, cost_of
+from tests.compiler.ways import interpreted
 
 COUNT = int(os.environ.get("AGNESI_FUZZ", "60"))
 SIZES = st.one_of(st.integers(1, 5), st.integers(0, 9), st.sampled_from([16, 17, 33]))
@@ -44,7 +45,7 @@ def check(program: Program, function: Any, optimizer: str | None = None, *,
     for way in ("eager", "compiled", "interpreted"):
         inputs = [ag.tensor(a) for a in program.arrays()]
         run = function if way == "eager" else ag.jit(function, optimizer=optimizer)
-        with ag.config(compile=way != "interpreted"):
+        with interpreted(way == "interpreted"):
             results = run(*inputs)
         results = results if isinstance(results, (list, tuple)) else [results]
         runs.append([t.data.copy() for t in (*results, *inputs)])

@@ -14,6 +14,7 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core.tree import flatten
+from tests.compiler.ways import interpreted
 
 
 def programs() -> dict[str, Any]:
@@ -77,17 +78,63 @@ def close(found: dict[str, Any], expected: dict[str, Any]) -> None:
             np.testing.assert_allclose(a, b, rtol=1e-12, err_msg=name)
 
 
+def test_the_interpreter():
+    expected = everything()
+    with interpreted():
+        found = everything()
+        f = ag.jit(lambda x: x + 1)
+        assert f(ag.ones(2)).tolist() == [2, 2] and "add" in str(f.graph)
+        with pytest.raises(RuntimeError, match="runs on the interpreter"):
+            f.ir()
+    close(found, expected)
+
+
 def test_the_setting_compile():
     expected = everything()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with ag.config(compile=False):
             found = everything()
-            f = ag.jit(lambda x: x + 1)
-            assert f(ag.ones(2)).tolist() == [2, 2] and "add" in str(f.graph)
-            with pytest.raises(RuntimeError, match="runs on the interpreter"):
-                f.ir()
     close(found, expected)
+
+
+@pytest.mark.parametrize("pack", [lambda x: x, lambda x: {"x": x}])
+def test_the_setting_compile_holds_for_what_is_compiled(pack):
+    seen = []
+
+    @ag.jit
+    def double(x):
+        x = x["x"] if isinstance(x, dict) else x
+        seen.append(x.node is None)
+        return x * 2
+
+    for _ in range(2):
+        double(pack(ag.ones(2)))
+    assert seen == [False]
+    with ag.config(compile=False):
+        assert double(pack(ag.ones(2))).tolist() == [2, 2]
+        assert double(pack(ag.ones(3))).tolist() == [2, 2, 2]
+    assert seen == [False, True, True]
+    assert double(pack(ag.ones(2))).tolist() == [2, 2] and len(seen) == 3
+    assert len(double.specialisations) == 1
+
+
+def test_the_setting_compile_holds_for_declared_functions():
+    s, v = ag.shared(np.zeros(3)), T.vector("v")
+    f = ag.function([v], v * 2 + s, updates={s: s + v})
+    for n, compiled in enumerate([True, True, False, False, True, True, False, True]):
+        with ag.config(compile=compiled):
+            assert f(np.ones(3)).tolist() == [2.0 + n] * 3
+    with ag.config(compile=False):
+        g = ag.function([v], v * 2)
+        assert g([1.0]).tolist() == [2.0]
+        with pytest.raises(RuntimeError, match="runs on the interpreter"):
+            g.ir()
+    for n in (1, 2, 5, 9):
+        assert g(np.ones(n)).tolist() == [2.0] * n
+    with ag.config(compile=False):
+        assert g(np.ones(7)).tolist() == [2.0] * 7
+    assert g(np.ones(7)).tolist() == [2.0] * 7 and "define" in g.ir()
 
 
 HIDDEN = """

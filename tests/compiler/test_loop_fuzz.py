@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import agnesi as ag
 from tests.compiler.programs import SMALL, STEPS, Program, Run, close
+from tests.compiler.ways import interpreted
 
 COUNT = int(os.environ.get("AGNESI_FUZZ", "40"))
 IN_PLACE = {"change"}
@@ -85,7 +86,7 @@ def check(loop: Looped, function: Any, optimizer: str | None = None, *, exact: b
     for way in ("eager", "compiled", "interpreted"):
         inputs = [ag.tensor(a) for a in loop.arrays()]
         run = function if way == "eager" else ag.jit(function, optimizer=optimizer)
-        with ag.config(compile=way != "interpreted"):
+        with interpreted(way == "interpreted"):
             runs.append([t.data.copy() for t in run(*inputs)])
     for other in runs[1:]:
         for value, expected in zip(other, runs[0], strict=True):

@@ -13,6 +13,7 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core import tree
+from tests.compiler.ways import interpreted
 
 WAYS = ["eager", "jit", "interpreted", "symbolic"]
 
@@ -25,7 +26,7 @@ def run(way, f, *args):
         leaves, _ = tree.flatten(f(*inputs))
         return ag.function(inputs, leaves)(*arrays)
     tensors = [ag.tensor(a) for a in arrays]
-    with ag.config(compile=way != "interpreted"):
+    with interpreted(way == "interpreted"):
         result = f(*tensors) if way == "eager" else ag.jit(f)(*tensors)
     return [leaf.numpy() for leaf in tree.flatten(result)[0]]
 

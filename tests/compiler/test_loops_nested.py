@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import agnesi as ag
+from tests.compiler.ways import interpreted
 
 COUNT = int(os.environ.get("AGNESI_FUZZ", "10"))
 fuzz = settings(
@@ -135,7 +136,7 @@ def check(f: Any, optimizer: str | None = None) -> None:
     for way in ("eager", "interpreted", "compiled"):
         ag.manual_seed(5)
         KEPT.update({k: ag.zeros(N, dtype="float64") for k in ("sum", "last")})
-        with ag.config(compile=way != "interpreted"):
+        with interpreted(way == "interpreted"):
             g = f if way == "eager" else ag.jit(f, optimizer=optimizer)
             values = [np.asarray(v) for _ in range(2) for v in g(*map(ag.tensor, starts()))]
         found.append([*values, *map(np.asarray, KEPT.values())])

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from tests.compiler.ways import interpreted
 
 
 def ways(f, *args):
     tensors = [ag.tensor(a) for a in args]
     found = [f(*tensors), ag.jit(f)(*tensors)]
-    with ag.config(compile=False):
+    with interpreted():
         found.append(ag.jit(f)(*tensors))
     return [[np.asarray(v) for v in way] for way in found]
 

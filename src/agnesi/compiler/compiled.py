@@ -33,6 +33,7 @@ class Settings:
     exclude: Sequence[str] = ()
     memory_limit: int | None = None
     save_dtype: str | None = None
+    own_scratch: bool = False
 
     def __post_init__(self) -> None:
         if self.save_dtype not in (None, "", "float16", "float32"):
@@ -115,8 +116,7 @@ class Compiled:
         if compiles:
             self.recipe = self._kept_recipe()
             self.bind()
-        else:
-            self.run = self._interpreted
+        self._choose()
 
     # -- stages ---------------------------------------------------------------------------
     @cached_property
@@ -223,24 +223,33 @@ class Compiled:
             self.recipe, self.graph, self.live, self.arguments, outputs, result=self.result,
             slow=self.slow,
             guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
-            clock=self.clock,
+            clock=self.clock, own_scratch=self.settings.own_scratch,
         )
         self.strides = self._strides()
-        self.run = self._in_place if self.recipe.reused else self.bound.native
 
     @property
     def direct(self) -> Any:
         """Native code for the user's own calls; None where Python has to prepare them."""
-        return self.bound.direct if self.bound is not None else None
+        return self.bound.direct if self.bound is not None and config.compiles else None
 
     def follow(self) -> None:
-        """Bind anew if a live tensor got other memory."""
-        if self.bound is None or self.bound.present():
-            return
-        if self._strides() != self.strides:
-            self.__dict__.pop("scheduled", None)
-            self.recipe = self.scheduled.recipe
-        self.bind()
+        """Do as ``config.compile`` says; bind anew if a live tensor got other memory."""
+        if self.bound is None and config.compiles and _can_compile():
+            self.recipe = self._kept_recipe()
+            self.bind()
+        elif self.bound is not None and config.compiles and not self.bound.present():
+            if self._strides() != self.strides:
+                self.__dict__.pop("scheduled", None)
+                self.recipe = self.scheduled.recipe
+            self.bind()
+        self._choose()
+
+    def _choose(self) -> None:
+        """What runs: native code, or the interpreter."""
+        if self.bound is None or not config.compiles:
+            self.run = self._interpreted
+        else:
+            self.run = self._in_place if self.recipe.reused else self.bound.native
 
     # -- running --------------------------------------------------------------------------
     def _in_place(self, *args: Any) -> Any:

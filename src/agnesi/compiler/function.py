@@ -24,10 +24,12 @@ from agnesi.compiler.varying import (
     sizes_of,
     told,
 )
+from agnesi.core.config import config
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
+from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.convert import as_tensor, cast
 
@@ -184,6 +186,8 @@ class Function(Direct, Inspectable):
         """The code in which sizes are run-time values, if there can be any."""
         rest, sizes = _rest(key), sizes_of(key[0])
         family = self._families.setdefault(rest, Family())
+        if not config.compiles:
+            return None  # the interpreter takes sizes as they are
         found = family.find(key[0])
         if found is not None:
             return found
@@ -228,9 +232,10 @@ class Function(Direct, Inspectable):
         updates : bool
             Whether the copy changes state as the original does.
         share_memory : bool
-            Whether intermediate values of both may lie in the same memory.  Every call takes its
-            memory from one pool and gives it back, so they do share it, results of one call are
-            never touched by another, and nothing is lost by asking for it.
+            Whether intermediate values of the copy lie in the same memory as those of others: like
+            every function, it then takes memory from the pool for a call and gives it back.
+            Otherwise it keeps what it takes for itself, until it is deleted.  Results are never
+            touched by other calls.
         name : str, optional
             The copy's name; the original's by default.
 
@@ -262,6 +267,7 @@ class Function(Direct, Inspectable):
         for slot in _SAME:
             setattr(new, slot, getattr(self, slot))
         new.name = self.name if name is None else name
+        new.settings = replace(self.settings, own_scratch=not share_memory)
         new._counter = None if self._counter is None else self._counter._copied_with(swap or {})
         new._updates = [(pairs.get(id(t), t), i) for t, i in self._updates] if updates else []
         count = self._returned + len(new._updates)

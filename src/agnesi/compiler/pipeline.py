@@ -13,6 +13,7 @@ import numpy as np
 from agnesi.compiler.failures import raiser
 from agnesi.compiler.overlap import pairs
 from agnesi.compiler.recipe import Recipe
+from agnesi.core.config import config
 from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at
 from agnesi.core.extents import UnknownSizeError, guess
@@ -215,7 +216,8 @@ class Bound:
     def __init__(self, recipe: Recipe, graph: FunctionGraph, live: Sequence[Tensor],
                  arguments: Sequence[Any], outputs: Sequence[tuple[str, tuple[int, ...], bool]], *,
                  result: str, slow: Callable[..., Any] | None, guards: Sequence[Any],
-                 written: Sequence[Tensor | int], name: str, clock: Clock) -> None:
+                 written: Sequence[Tensor | int], name: str, clock: Clock,
+                 own_scratch: bool = False) -> None:
         from agnesi.runtime import entry, machine
         from agnesi.runtime.callbacks import Callbacks
 
@@ -231,6 +233,7 @@ class Bound:
             result="tuple" if recipe.reused else result,  # type: ignore[arg-type]
             arena_bytes=recipe.arena_bytes,
             release_gil=recipe.long,
+            own_scratch=own_scratch,
             sizes=graph.extents,
         )
         common: dict[str, Any] = {
@@ -246,6 +249,7 @@ class Bound:
             _dense(a.shape, [s // a.itemsize for s in a.strides]) for a in arrays
         )
         if slow is not None and not recipe.reused and whole:
+            guards = [*guards, entry.Guard(config, "compiles", True)]
             self.direct = entry.bind(
                 self.code, spec, slow=slow, guards=guards, apart=apart, **common
             )

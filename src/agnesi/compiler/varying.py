@@ -85,7 +85,7 @@ class Growing(Generic[V]):
         self._error = None
         spans: dict[str, Span] = {}
         left = _NARROWINGS
-        while not self.refused and config.compile:
+        while not self.refused and config.compiles:
             pattern = self._pattern(sizes, spans)
             if pattern is None:
                 return None

@@ -1,0 +1,17 @@
+"""Where nothing can be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+
+@contextmanager
+def interpreted(on: bool = True) -> Iterator[None]:
+    """Functions that are made and first called in the block run on the interpreter."""
+    if not on:
+        yield
+        return
+    with mock.patch("agnesi.compiler.compiled._can_compile", lambda: False):
+        yield
