@@ -2,6 +2,7 @@
 # make test   every check: ruff, import-linter, mypy, tests, the examples in the docs
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
 # make peers  values and gradients of networks beside PyTorch's
+# make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
 # make lint   the checks that run no test
 #
 # Each makes the virtual environment that it needs; PYTHON=/path/to/python3 chooses the interpreter.
@@ -10,12 +11,13 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 SUITES ?=
 QUICK ?=
+EXAMPLES ?= 20
 
 PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test lint bench peers clean
+.PHONY: demo test lint bench peers conformance clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -34,6 +36,10 @@ bench: $(BENCH)/.ready
 
 peers: $(BENCH)/.ready
 	$(BENCH)/bin/python -m pytest benchmarks/tests
+
+conformance: $(VENV)/.ready
+	$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[conformance]'
+	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES)
 
 $(VENV)/.ready: pyproject.toml
 	@$(call make_venv,$(VENV))
