@@ -17,6 +17,7 @@ NAMES = (
     "convnets",
     "language",
     "scan",
+    "vmap",
     "shapes",
     "memory",
     "compile",
