@@ -3,9 +3,11 @@
 import ctypes
 import math
 import os
+import platform
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from agnesi.core.config import config
@@ -167,3 +169,31 @@ def test_memory_is_what_the_control_group_leaves(tmp_path, monkeypatch):
     for text, expected in [("max", None), (str(1 << 28), 1 << 28)]:
         limit.write_text(text)
         assert machine.memory() == expected or (expected is None and machine.memory() >= everything)
+
+
+_SUM = """
+define double @total(ptr %x, i64 %n) nounwind {
+entry:
+  br label %turn
+turn:
+  %i = phi i64 [ 0, %entry ], [ %next, %turn ]
+  %sum = phi double [ 0.0, %entry ], [ %more, %turn ]
+  %at = getelementptr double, ptr %x, i64 %i
+  %v = load double, ptr %at
+  %more = fadd double %sum, %v
+  %next = add i64 %i, 1
+  %done = icmp eq i64 %next, %n
+  br i1 %done, label %end, label %turn
+end:
+  ret double %more
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 assembly")
+def test_quick_code_keeps_values_of_loops_in_registers():
+    code = machine.load(_SUM, optimize=0)
+    assert "(%rsp)" not in code.asm() and "(%rbp)" not in code.asm()
+    total = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)(code.address("total"))
+    x = np.arange(10.0)
+    assert total(x.ctypes.data, 10) == 45

@@ -22,6 +22,8 @@ def binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    # What levels above 0 do anyway: without it, level 0 keeps no value of a loop in a register.
+    llvm.set_option("", "-optimize-regalloc=true")
     return llvm
 
 
@@ -162,7 +164,7 @@ class Loaded:
 def _machine(cpu: str, features: str, optimize: int) -> Any:
     target = binding().Target.from_default_triple()
     return target.create_target_machine(
-        cpu=cpu, features=features, opt=2 if optimize else 1, reloc="pic", codemodel="small"
+        cpu=cpu, features=features, opt=2 if optimize else 0, reloc="pic", codemodel="small"
     )
 
 
