@@ -1,6 +1,8 @@
 """Copies of compiled functions: other state, no updates, nothing optimised again."""
 
+import gc
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -60,15 +62,50 @@ def test_a_copy_is_not_optimised_again():
     assert "optimised graph" in copy.explain()
 
 
-def test_results_of_calls_that_alternate_are_their_own():
+@pytest.mark.parametrize("share_memory", [True, False])
+def test_results_of_calls_that_alternate_are_their_own(share_memory):
     train, w, _, x = model()
-    copy = train.copy(swap={w: ag.shared(w.get_value() + 1)}, share_memory=True)
+    copy = train.copy(swap={w: ag.shared(w.get_value() + 1)}, share_memory=share_memory)
     results, expected = [], []
     for _ in range(4):
         for f in (train, copy):
             results.append(f(x))
             expected.append(float(results[-1]))
     assert [float(r) for r in results] == expected
+
+
+def test_memory_is_shared_or_kept():
+    """Bytes in use between calls: none of those that share, one arena of each that does not."""
+    x = T.matrix("x")
+    f = ag.function([x], ((x @ x) @ (x + 1)).sum())
+    a = np.random.default_rng(0).normal(size=(300, 300))
+    expected = f(a)
+    gc.collect()
+    live = ag.memory_stats()["live"]
+    copies = [f.copy(share_memory=s) for s in (True, False, False)]
+    for expected_use, copy in zip((0, 1, 2), copies, strict=True):
+        assert copy(a) == copy(a) == expected
+        used = ag.memory_stats()["live"] - live
+        arena = f.plan().arena_bytes
+        assert expected_use * arena <= used <= expected_use * 1.3 * arena
+    copies[0](a)  # the others have kept what it had
+    misses = ag.memory_stats()["misses"]
+    for copy in copies * 3:
+        copy(a)
+    assert ag.memory_stats()["misses"] == misses
+    with ThreadPoolExecutor(4) as threads:  # calls at the same time take what else they need
+        assert {float(v) for v in threads.map(copies[2], [a] * 16)} == {float(expected)}
+    del copies, copy
+    gc.collect()
+    assert ag.memory_stats()["live"] == live
+
+
+def test_memory_that_is_kept_grows_with_the_sizes():
+    x = T.matrix("x")
+    f = ag.function([x], ((x @ x.T) @ (x + 1)).sum()).copy(share_memory=False)
+    for rows in (40, 50, 200, 60, 300, 30):
+        a = np.random.default_rng(rows).normal(size=(rows, 60))
+        np.testing.assert_allclose(f(a), ((a @ a.T) @ (a + 1)).sum(), rtol=1e-9)
 
 
 def test_a_copy_of_a_function_that_was_never_called():

@@ -233,7 +233,7 @@ class Bound:
             result="tuple" if recipe.reused else result,  # type: ignore[arg-type]
             arena_bytes=recipe.arena_bytes,
             release_gil=recipe.long,
-            own_scratch=own_scratch,
+            scratch=entry.Scratch() if own_scratch else None,
             sizes=graph.extents,
         )
         common: dict[str, Any] = {

@@ -67,8 +67,8 @@ class EntrySpec(NamedTuple):
         Scratch memory of one call, 64-byte aligned.
     release_gil : bool
         Whether other Python threads may run while the body works.
-    own_scratch : bool
-        Whether scratch memory is kept from call to call instead of being given back to the pool.
+    scratch : Scratch, optional
+        Keeps scratch memory from call to call, which otherwise is given back to the pool.
     sizes : tuple of Extent
         Sizes that are run-time values: in the shapes of arguments as they are or times a number, in
         those of outputs anywhere.  They follow the scratch memory in the table of buffers, and the
@@ -80,7 +80,7 @@ class EntrySpec(NamedTuple):
     result: Literal["none", "single", "tuple"] = "tuple"
     arena_bytes: int = 0
     release_gil: bool = True
-    own_scratch: bool = False
+    scratch: Any = None
     sizes: tuple[Extent, ...] = ()
 
 
@@ -189,13 +189,18 @@ class Context(ctypes.Structure):
         ("bounds", ctypes.c_void_p),
         ("measure", ctypes.c_void_p),
         ("measured_count", ctypes.c_int64),
-        ("own_scratch", ctypes.c_int64),
-        ("scratch", ctypes.c_int64),
+        ("scratch", ctypes.c_void_p),
     )
 
+
+class Scratch(ctypes.Structure):
+    """Scratch memory that a function keeps from call to call, for one call at a time."""
+
+    _fields_ = (("address", ctypes.c_int64),)
+
     def __del__(self) -> None:
-        if self.scratch:
-            pool.give_back(self.scratch)
+        if self.address:
+            pool.give_back(self.address)
 
 
 def bind(
@@ -238,7 +243,7 @@ def bind(
     (None, 'slow')
     """
     table = Context()
-    keep: list[Any] = [code, slow, failed, callback]
+    keep: list[Any] = [code, slow, failed, callback, spec.scratch]
     _fill_rt(table, callback)
     table.body = code.address(body)
     _fill_arguments(table, spec, keep)
@@ -254,7 +259,9 @@ def bind(
     table.pairs = _array(_Pair, [_Pair(*pair) for pair in apart], keep)
     if wrapper is not None:
         _fill_wrapper(table, wrapper, keep)
-    table.release_gil, table.own_scratch = spec.release_gil, spec.own_scratch
+    table.release_gil = spec.release_gil
+    if spec.scratch is not None:
+        table.scratch = ctypes.addressof(spec.scratch)
     table.python_runs = spec.release_gil or callback is not None
     table.slow, table.failed = id(slow), id(failed)
     table.keep = tuple(keep)

@@ -53,6 +53,12 @@ def stats() -> dict[str, int]:
     return {name: support.variable("pool", at).value for name, at in places.items()}
 
 
+def give_back(address: int) -> None:
+    """Free what native code took and handed on."""
+    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(support.native().address("pool_free"))
+    free(address)
+
+
 def trim() -> None:
     """Give all kept memory back to the system.
 

@@ -25,7 +25,8 @@
   ptr, ptr,             ; 21 slow path, failure handler
   i64, ptr,             ; 23 pairs of buffers that must not overlap
   i64, ptr,             ; 25 sizes that arguments bring along, and the bounds of each
-  ptr, i64              ; 27 from sizes to scratch bytes and the outputs' sizes; how many of those
+  ptr, i64,             ; 27 from sizes to scratch bytes and the outputs' sizes; how many of those
+  ptr                   ; 29 where scratch memory is kept between calls (null: in the pool)
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
 %Guard = type {ptr, i64, ptr}                     ; object, offset, what must be there
@@ -663,6 +664,56 @@ freely:
   ret i32 %code2
 }
 
+; Scratch memory: what the function keeps for itself, if no other thread has that now, or the pool's.
+define internal ptr @take_scratch(ptr %context, i64 %size) nounwind {
+entry:
+  %own.at = getelementptr %Context, ptr %context, i64 0, i32 29
+  %kept.at = load ptr, ptr %own.at
+  %shared = icmp eq ptr %kept.at, null
+  br i1 %shared, label %ask, label %look
+look:
+  %kept = atomicrmw xchg ptr %kept.at, i64 0 seq_cst
+  %none = icmp eq i64 %kept, 0
+  br i1 %none, label %ask, label %weigh
+weigh:
+  %memory = inttoptr i64 %kept to ptr
+  %bytes.at = getelementptr i8, ptr %memory, i64 -56
+  %bytes = load i64, ptr %bytes.at
+  %with = add i64 %size, 64
+  %fits = icmp ule i64 %with, %bytes
+  br i1 %fits, label %done, label %small
+small:
+  call void @pool_free(ptr %memory)
+  br label %ask
+ask:
+  %new = call ptr @patient_alloc(i64 %size)
+  ret ptr %new
+done:
+  ret ptr %memory
+}
+
+define internal void @put_scratch(ptr %context, ptr %memory) nounwind {
+entry:
+  %own.at = getelementptr %Context, ptr %context, i64 0, i32 29
+  %kept.at = load ptr, ptr %own.at
+  %shared = icmp eq ptr %kept.at, null
+  br i1 %shared, label %give, label %keep
+give:
+  call void @pool_free(ptr %memory)
+  ret void
+keep:
+  %number = ptrtoint ptr %memory to i64
+  %other = atomicrmw xchg ptr %kept.at, i64 %number seq_cst
+  %none = icmp eq i64 %other, 0
+  br i1 %none, label %done, label %twice
+twice:                                        ; of another thread's call
+  %second = inttoptr i64 %other to ptr
+  call void @pool_free(ptr %second)
+  br label %done
+done:
+  ret void
+}
+
 ; Scratch memory, body, and the result or what the failure handler makes of a failure.
 define internal ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %room) nounwind {
 entry:
@@ -692,7 +743,7 @@ scratch:
   %none = icmp eq i64 %size, 0
   br i1 %none, label %bare, label %get
 get:
-  %arena = call ptr @patient_alloc(i64 %size)
+  %arena = call ptr @take_scratch(ptr %context, i64 %size)
   store ptr %arena, ptr %arena.at
   %short = icmp eq ptr %arena, null
   br i1 %short, label %undo, label %work
@@ -700,7 +751,7 @@ work:
   %more = atomicrmw add ptr @pool_busy, i64 1 seq_cst
   %code1 = call i32 @run_body(ptr %context, ptr %bufs)
   %less = atomicrmw sub ptr @pool_busy, i64 1 seq_cst
-  call void @pool_free(ptr %arena)
+  call void @put_scratch(ptr %context, ptr %arena)
   br label %judge
 bare:
   %code2 = call i32 @run_body(ptr %context, ptr %bufs)
