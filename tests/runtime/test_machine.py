@@ -194,6 +194,7 @@ end:
 def test_quick_code_keeps_values_of_loops_in_registers():
     code = machine.load(_SUM, optimize=0)
     assert "(%rsp)" not in code.asm() and "(%rbp)" not in code.asm()
-    total = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)(code.address("total"))
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
+    total = kind(code.address("total"))
     x = np.arange(10.0)
     assert total(x.ctypes.data, 10) == 45
