@@ -110,3 +110,19 @@ def test_long_scans_have_gradients() -> None:
     x = ag.ones(2000, dtype="float64", requires_grad=True)
     ag.cumprod(x)[-1].backward()
     np.testing.assert_array_equal(x.grad.numpy(), np.ones(2000))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [200, 523, 1003])
+def test_sums_over_far_lines(columns: int, dtype: str) -> None:
+    """Columns of a large matrix: each turn of the sums is another page."""
+    values = np.random.default_rng(columns).standard_normal((1400, columns)).astype(dtype)
+    bias = ag.tensor(np.ones(columns, dtype))
+
+    def step(x: ag.Tensor) -> ag.Tensor:
+        bias.sub_(x.sum(0))
+        return x.max(0)
+
+    peak = ag.jit(step)(ag.tensor(values))
+    np.testing.assert_allclose(bias.numpy(), 1 - values.sum(0), rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(peak.numpy(), values.max(0))

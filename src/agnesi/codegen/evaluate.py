@@ -12,6 +12,7 @@ from typing import Any
 
 from agnesi.codegen import scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
+from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.periodic import (
     LONGEST_STEP,
     load_repeated,
@@ -26,6 +27,9 @@ from agnesi.core.loops import Affine, Axis, Expr
 
 #: Size from which results are written past the caches: more than they hold.
 STREAM_BYTES = 16 << 20
+#: Bytes from one turn of a sum to the next from which the processor does not see what comes, in
+#: buffers from a size; and how many turns to look ahead.
+_FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
 _MEMORY = {"bool": "i8"}
 _ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4,
          "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
@@ -368,6 +372,8 @@ class Scope:
             scope.hoist([r.args[0] for r in group], {axis, *rest}, inner)
             with self.b.loop(i64(0), self.b.size(axis.extent), 1, totals, nonempty=True) as loop:
                 inner.axes[axis] = loop.index
+                if lanes_ > 1 and not rest:
+                    inner._call_ahead([r.args[0] for r in group], axis)
                 loop.carry(*turn(inner, tuple(rest), loop.carried))
             return loop.results
 
@@ -375,6 +381,22 @@ class Scope:
         results = turn(scope, bound, starts)
         self.memo.update(zip(group[1:], results[1:], strict=True))
         return results[0]
+
+    def _call_ahead(self, bodies: list[Expr], axis: Axis) -> None:
+        """Call what the next turns over ``axis`` load near where turns lie far apart in memory."""
+        for value in walk(bodies):
+            if value.op != "load" or not self.varies(value):
+                continue
+            buffer, at = value.param
+            size, step = _ITEM[value.dtype], at.terms.get(axis, 0)
+            if not isinstance(step, int) or abs(step) * size < _FAR or self._step(at) != 1:
+                continue
+            if guess(buffer.nbytes) < _FAR_BYTES:
+                continue
+            first = self._address(value.dtype, buffer, at)
+            for line in range(0, self.lanes * size, 64):
+                distance = i64(step * _TURNS_AHEAD + line // size)
+                prefetch(self.b, self.b.gep(memory_type(value.dtype), first, distance), near=True)
 
     def folded(self, reduction: Expr, total: Value, wide: bool) -> Value:
         """A running reduction with the element that this scope stands at."""

@@ -19,8 +19,9 @@ from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
 from agnesi.core.record import struct
 
 _ROW_BYTES = 128 << 10
-#: Elements along the lanes in a unit of work, and where loops around the lanes are run for each.
-_BLOCK, _NARROW = 2048, 64
+#: Elements along the lanes in a unit of work; where loops around the lanes are run for each; and
+#: where each is a sum.
+_BLOCK, _NARROW, _SUMS = 2048, 64, 128
 _PARALLEL_WORK = 400_000
 #: Instructions from which a loop's body is written once, with a mask for the last turn.
 _LONG = 300
@@ -67,8 +68,8 @@ def prepare(nest: Nest) -> Shape:
     if ordered and guess(work) >= _PARALLEL_WORK:
         outer.sort(key=lambda a: a in ordered)
     sums = any(v.op == "reduce" for v in walk([s.value for s in stores]))
-    block = _NARROW if outer or sums else _BLOCK
-    if sums and not outer and along is not None and guess(along.extent) <= 4 * _NARROW:
+    block = _NARROW if outer else _SUMS if sums else _BLOCK
+    if sums and not outer and along is not None and guess(along.extent) <= 2 * _SUMS:
         block //= 2
     if outer and outer[0] not in ordered:
         units = outer[0].extent
@@ -170,12 +171,16 @@ class _Nest:
         return []
 
     # -- lanes ----------------------------------------------------------------------------
-    def lanes_for(self, values: Sequence[Expr], extent: int) -> int:
-        """Lanes of a loop: several registers wide for cheap bodies, to hide latencies."""
+    def lanes_for(self, values: Sequence[Expr], axis: Axis) -> int:
+        """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
+
+        Wider still where each lane is a sum: its turns may lie far apart in memory.
+        """
         native = self._native(values)
         price = cost(values)
-        wide = native * (4 if price <= 12 else 2 if price <= 120 else 1)
-        while wide > native and wide >= 2 * guess(extent):
+        sums = any(v.op == "reduce" and axis in v.free for v in walk(list(values)))
+        wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
+        while wide > native and wide >= 2 * guess(axis.extent):
             wide //= 2
         return wide
 
@@ -195,7 +200,9 @@ class _Nest:
         ``body(scope, carried)`` returns the carried vectors after its turn; they have the lanes of
         ``scope``.  With ``span``, only blocks [begin, end) are run.
         """
-        b, wide = self.b, self.lanes_for(values, axis.extent)
+        b, wide = self.b, self.lanes_for(values, axis)
+        while span is not None and wide > self.shape.block:
+            wide //= 2
         if isinstance(axis.extent, Extent):
             return self._lane_loops(scope, axis, values, span, wide, body, carried)
         if not carried:
@@ -321,7 +328,7 @@ class _Nest:
                 scope.value(r)
             return
         kept = self._rows(scope, group, axis, values) if len(bound) == 1 else []
-        wide = self.lanes_for(bodies, axis.extent)
+        wide = self.lanes_for(bodies, axis)
         starts = [
             const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype)) for r in group
         ]
