@@ -289,6 +289,10 @@ def test_parameters_and_recorded_tensors() -> None:
 def test_nothing_is_recorded_that_nobody_wants() -> None:
     found = ag.vmap(ag.grad(lambda w, x: (w * x) ** 2), (None, 0))(3.0, ag.tensor([1.0, 2.0]))
     assert not found.requires_grad and found.tolist() == [6.0, 24.0]
+    w, rows = ag.tensor([1.0, 2.0]), ag.ones((3, 2))
+    assert not ag.vmap(ag.grad(lambda w, r: (r @ w) ** 2), (None, 0))(w, rows).requires_grad
+    inner = ag.vmap(lambda x: ag.grad(lambda w: ag.vmap(lambda r: (r @ w) * x)(rows).sum())(w))
+    assert inner(w).tolist() == [[3.0, 3.0], [6.0, 6.0]]
     with ag.no_grad():
         w = ag.ones(2, requires_grad=True)
         assert not ag.vmap(lambda x: x * w)(ag.ones((3, 2))).requires_grad

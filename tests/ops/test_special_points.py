@@ -72,16 +72,63 @@ POINTS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
     ("log_softmax, large", lambda x: ag.log_softmax(x)[1], [1000.0, 0.0], [-1.0, 1.0]),
     ("where, branch of NaN", lambda x: ag.where(x > 1, ag.log(x - 1), x), 0.5, 1.0),
     ("mean of one", ag.mean, [7.0], [1.0]),
+    ("abs at -0", ag.abs, -0.0, 0.0),
+    ("acos at 1", ag.acos, 1.0, -INF),
+    ("acosh at 1", ag.acosh, 1.0, INF),
+    ("asin at 1, not wanted", lambda x: ag.where(x < 1, ag.asin(x), x), 1.0, 1.0),
+    ("atanh at 1, not wanted", lambda x: ag.where(x < 1, ag.atanh(x), x), 1.0, 1.0),
+    ("log at 0", ag.log, 0.0, INF),
+    ("log at inf", ag.log, INF, 0.0),
+    ("log1p at -1", ag.log1p, -1.0, INF),
+    ("exp at -inf", ag.exp, -INF, 0.0),
+    ("sqrt at inf", ag.sqrt, INF, 0.0),
+    ("sqrt below 0", ag.sqrt, -1.0, NAN),
+    ("reciprocal at 0", lambda x: 1 / x, 0.0, -INF),
+    ("reciprocal at inf", lambda x: 1 / x, INF, 0.0),
+    ("power 0.5 at 0", lambda x: x**0.5, 0.0, INF),
+    ("power of a tensor, 0 at 0", lambda x: ag.power(x, ag.zeros_like(x)), 0.0, 0.0),
+    ("power of a tensor, 1 at 0", lambda x: ag.power(x, ag.ones_like(x)), 0.0, 1.0),
+    ("exponent, base below 0", lambda x: ag.power(-2.0, x), 2.0, NAN),
+    ("round at a half", ag.round, 0.5, 0.0),
+    ("ceil at an integer", ag.ceil, 1.0, 0.0),
+    ("remainder at a multiple", lambda x: ag.remainder(x, 2.0), 4.0, 1.0),
+    ("atan2 on the cut", lambda x: ag.atan2(x, -1.0), 0.0, -1.0),
+    ("logaddexp of inf", lambda x: ag.logaddexp(x, INF), INF, 0.5),
+    ("xlogy at 0", lambda x: xlogy(x, 2.0), 0.0, np.log(2.0)),
+    ("clip of NaN", lambda x: ag.clip(x, 0.0, 1.0), NAN, 0.0),
+    ("minimum of NaN", lambda x: ag.minimum(x, 1.0), NAN, 1.0),
+    ("where, both branches NaN elsewhere", lambda x: ag.where(x > 0, ag.log(x), ag.log(-x)),
+     -2.0, -0.5),
+    ("max of NaN", ag.max, [NAN, 1.0], [0.0, 0.0]),
+    ("least norm, tie", lambda x: ag.norm(x, -INF), [2.0, -2.0], [0.5, -0.5]),
+    ("std of one", ag.std, [3.0], [0.0]),
+    ("sum of none", lambda x: x[:0].sum(), [1.0], [0.0]),
+    ("cumprod of zeros", lambda x: ag.cumprod(x).sum(), [0.0, 0.0], [1.0, 0.0]),
+    ("sort, tie", lambda x: ag.sort(x)[0], [1.0, 1.0], [1.0, 0.0]),
+    ("argmax, tie", lambda x: x[ag.argmax(x)], [3.0, 3.0], [1.0, 0.0]),
+    ("index named twice", lambda x: x[[0, 0]].sum(), [1.0, 2.0], [2.0, 0.0]),
 ]
 
+#: Where a product with zero comes first in one mode and last in the other.
+FORWARD = {
+    "sqrt at 0, not wanted": NAN, "cbrt at 0, not wanted": NAN, "sqrt of a square at 0": 0.0,
+}
 
-@pytest.mark.parametrize(("function", "x", "expected"), [p[1:] for p in POINTS],
-                         ids=[p[0] for p in POINTS])
-def test_gradient(function: Any, x: Any, expected: Any) -> None:
+
+@pytest.mark.parametrize(("name", "function", "x", "expected"), POINTS, ids=[p[0] for p in POINTS])
+def test_gradient(name: str, function: Any, x: Any, expected: Any) -> None:
     x = ag.tensor(x, dtype="float64")
     value, pullback = ag.vjp(function, x)
     (found,) = pullback(ag.ones_like(value))
     np.testing.assert_allclose(found.numpy(), expected, 1e-12)
+    many = ag.vmap(lambda x: ag.vjp(function, x)[1](ag.ones_like(value))[0])(ag.stack([x, x]))
+    np.testing.assert_allclose(many.numpy(), [expected] * 2, 1e-12)
+    expected = FORWARD.get(name, expected)
+    for i in range(x.shape[0] if x.ndim else 1):
+        along = ag.zeros_like(x)
+        along[(i,) if x.ndim else ()] = 1.0
+        _, moved = ag.jvp(function, (x,), (along,))
+        np.testing.assert_allclose(moved.numpy(), expected[i] if x.ndim else expected, 1e-12)
 
 
 def test_forward_mode_keeps_zero_tangents() -> None:

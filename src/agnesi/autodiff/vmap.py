@@ -15,7 +15,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import graph_node, symbolic
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, ShapeError, at
-from agnesi.core.node import Node, next_serial
+from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.convert import as_tensor
@@ -136,6 +136,7 @@ class _Call:
         if self.length is None:
             raise ValueError(at("vmap: no argument has an axis of examples; give axis_size"))
         self.since = next_serial()
+        self.flowing: dict[Node, bool] = {}
         self.met: dict[Node, tuple[Tensor, Any]] = {}
         self.batch = Batch(self.length, self, outer=self._outside)
         self.stand_ins = [
@@ -201,11 +202,22 @@ class _Call:
                     at(f"vmap: {typed(x)}, which the function uses, was changed in place "
                        "afterwards; change a copy instead")
                 )
-            # What only a derivative inside asked for is none outside.
-            return detach(x) if node.op is ALIAS and not node.inputs[0].requires_grad else x
+            return x if not x.requires_grad or self._flows(node) else detach(x)
         if getattr(node, "serial", -1) < self.since:
             return tensor_of(node) if STATE.trace is None else symbol(node)
         return None
+
+    def _flows(self, root: Node) -> bool:
+        """Whether gradients are wanted of a node, and not only by derivatives inside."""
+        flowing = self.flowing
+        for node in toposort([root], lambda n: n in flowing or not n.requires_grad):
+            if node in flowing:
+                continue
+            begins = node.op is None or (node.op is ALIAS and node.serial < self.since)
+            flowing[node] = node.requires_grad and (
+                begins or any(flowing[n] for n in node.inputs)
+            )
+        return flowing[root]
 
     # -- what the library asks ------------------------------------------------------------
     def common(self, target: Tensor, value: Tensor) -> Tensor:

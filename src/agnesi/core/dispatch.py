@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.config import STATE
 from agnesi.core.errors import GradientError, ShapeError, TraceError, at, user_where
 from agnesi.core.node import Node
-from agnesi.core.op import Op, explain
+from agnesi.core.op import Op, explain, typed
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
 
 _new = Tensor.__new__
@@ -370,6 +370,11 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
     if STATE.watch is not None:
         STATE.watch(target)
     if value.data is not target.data:
+        if not target.data.flags.writeable:  # type: ignore[union-attr]
+            raise ValueError(
+                f"{typed(target)} lies in read-only memory, as results of broadcast_to do, and "
+                "cannot be changed in place; change a copy"
+            )
         np.copyto(target.data, value.data)
     if flows:
         _assign_node(target, node)
