@@ -8,11 +8,14 @@ from typing import Any
 
 from agnesi.codegen.axes import collapse
 from agnesi.codegen.conv.dense import Dense, View, retold
+from agnesi.codegen.conv.weightplan import in_place
 from agnesi.core.kernels import Buffer, Convolution, Matrix, Product, Store
 from agnesi.core.loops import Affine, Axis, load
 
 #: Rows of filters from which turning the cotangent for a blocked product pays.
 _FEW = 96
+#: Channels of the image up to which not copying the cotangent at all is better.
+_SHALLOW = 128
 
 
 def as_product(kernel: Convolution, dense: Dense) -> Product | None:
@@ -64,7 +67,7 @@ def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produc
 def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
     """A gradient to filters: the cotangent, turned, times the image."""
     group, o, c, *_ = dense.axes
-    if o.extent < min(_FEW, c.extent):
+    if o.extent < min(_FEW, c.extent) or (c.extent <= _SHALLOW and in_place(dense)):
         return None  # too few to turn the cotangent for
     source, filters = dense.source, dense.filters
     across, down = (merged_stride(_strides(view), counts) for view in (filters, source))

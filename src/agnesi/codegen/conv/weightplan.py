@@ -153,10 +153,7 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     packed_a = packed_a or scattered(dense, machine)
     cuts = _cuts(dense, machine, packed_a)
     cost, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
-    packed_b = dense.outputs > 1
-    # Few rows read a cotangent with channels side by side where it lies.
-    if dense.depth <= _ROWS and dense.groups == 1 and dense.filters.strides[1] == 1:
-        packed_b = False
+    packed_b = dense.outputs > 1 and not in_place(dense)
     groups, row_groups = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
     count = sum(p.count for p in panels)
     pitch = -(-count // groups) * max(p.width for p in panels)
@@ -168,6 +165,11 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
     return WeightPlan(dense, type_, machine.lanes, machine.itemsize, panels, lines, runs, *blocks,
                       groups, row_groups, packed_a, packed_b, cost)
+
+
+def in_place(dense: Dense) -> bool:
+    """Whether few rows read a cotangent with channels side by side where it lies."""
+    return dense.depth <= _ROWS and dense.groups == 1 and dense.filters.strides[1] == 1
 
 
 def elements(dense: Dense) -> tuple[int, int]:
