@@ -157,6 +157,17 @@ def test_special_values_of_complex_numbers(name, dtype):
                     check(np.asarray(part), np.asarray(number(text), part.dtype))
 
 
+def test_special_values_written_over_the_operand():
+    x = ag.tensor([7.0, -7.0, np.inf])
+    x //= 2
+    x //= ag.tensor([1.0, 1.0, -1.0])
+    assert x.tolist() == [3, -4, -np.inf]
+    z = ag.asarray([complex(np.inf, 2), complex(-np.inf, np.inf), complex(800, 0), 1 + 1j])
+    for name in ("tanh", "expm1"):
+        expected = getattr(ag, name)(z).numpy()
+        np.testing.assert_array_equal(getattr(z.clone(), f"{name}_")(), expected)
+
+
 @pytest.mark.parametrize("name", rows(COMPLEX))
 def test_conjugates_have_conjugate_results(name):
     values = np.array([0.0, 1.0, -2.0, 800.0, np.inf, -np.inf, np.nan])

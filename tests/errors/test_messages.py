@@ -185,6 +185,14 @@ CASES = [
      "zeros((3, -1)): sizes must not be negative: (3, -1)"),
     (lambda m: ag.tensor([1, 2], requires_grad=True), ag.DTypeError,
      "tensor([1, 2]): only float and complex tensors can require grad, not int64"),
+    (lambda m: ag.zeros(3, device="cuda"), ValueError,
+     "zeros(3): there is one device, 'cpu', and not 'cuda'"),
+    (lambda m: ag.meshgrid(m("float32", 3), m("float32", 2, 2)), ag.ShapeError,
+     "meshgrid(float32(3), float32(2, 2)): meshgrid takes vectors, not shapes [(3,), (2, 2)]"),
+    (lambda m: ag.asarray(m("float32", 3), dtype="int8", copy=False), ValueError,
+     "asarray(float32(3)): copy=False, but float32(3) must be copied to become int8"),
+    (lambda m: ag.diff(m("float32", 3), -1), ValueError,
+     "diff(float32(3), -1): n must not be negative: -1"),
 ]
 
 
@@ -266,6 +274,17 @@ GRADIENTS = [
 def test_gradients(call, error, text):
     line = call.__code__.co_firstlineno
     assert message(call) == (error, f"{text}\n  at {__file__}:{line}")
+
+
+def test_changes_of_what_is_read_only():
+    spread = ag.broadcast_to(ag.ones(2), (3, 2))
+    error, text = message(lambda: spread.add_(1))
+    line = test_changes_of_what_is_read_only.__code__.co_firstlineno + 2
+    assert error is ValueError and text == (
+        "add_(float32(3, 2), 1): float32(3, 2) lies in read-only memory, as results of "
+        "broadcast_to do, and cannot be changed in place; change a copy"
+        f"\n  at {__file__}:{line}"
+    )
 
 
 def test_changes_in_place():

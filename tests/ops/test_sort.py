@@ -63,6 +63,11 @@ def test_searchsorted_and_unique():
         np.testing.assert_array_equal(
             ag.searchsorted(row, values, side=side).numpy(), np.searchsorted(row, values, side)
         )
+    order = np.array([2, 0, 3, 1])
+    np.testing.assert_array_equal(ag.searchsorted(row[[1, 3, 0, 2]], values, sorter=order),
+                                  np.searchsorted(row, values))
+    x = ag.tensor([3.0, 1.0, 3.0], requires_grad=True)
+    assert ag.grad((ag.unique(x) * ag.tensor([2.0, 5.0])).sum(), x).tolist() == [5, 2, 0]
     found = ag.unique([3, 1, 3], return_counts=True)
     assert [t.tolist() for t in found] == [[1, 3], [1, 2]]
 

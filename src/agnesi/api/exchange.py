@@ -171,7 +171,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     on_host(device)
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(at(f"{type(x).__name__} has no __dlpack__; see ag.asarray"))
-    array = np.from_dlpack(x, device=device, copy=copy)
+    try:
+        array = np.from_dlpack(x, device=device, copy=copy)
+    except RuntimeError as error:  # so NumPy says that it has no such dtype
+        raise BufferError(at(f"{type(x).__name__} cannot be exchanged: {error}")) from None
     if array.dtype not in dtypes.ALL:
         raise BufferError(at(f"tensors cannot hold elements of dtype {array.dtype}"))
     return wrap(array)

@@ -370,7 +370,7 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
     if STATE.watch is not None:
         STATE.watch(target)
     if value.data is not target.data:
-        if not target.data.flags.writeable:  # type: ignore[union-attr]
+        if not target.data.flags.writeable:
             raise ValueError(
                 f"{typed(target)} lies in read-only memory, as results of broadcast_to do, and "
                 "cannot be changed in place; change a copy"

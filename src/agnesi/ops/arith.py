@@ -52,8 +52,9 @@ safe_multiply: Function = binary(SAFE_MULTIPLY)
 safe_divide: Function = binary(SAFE_DIVIDE)
 
 # -- rows ---------------------------------------------------------------------------------------
-def _floor_divide(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _floor_divide(a: np.ndarray, b: Any, out: np.ndarray | None = None) -> np.ndarray:
     """As NumPy; with infinities the quotient, rounded down, as in the array API standard."""
+    b = np.asarray(b, a.dtype)
     strange = None
     if a.dtype.kind == "f" and not (_is_finite(a) and _is_finite(b)):
         strange = np.isinf(a) | np.isinf(b)

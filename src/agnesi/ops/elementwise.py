@@ -87,6 +87,14 @@ def silently(function: Any, *xs: Any, **keywords: Any) -> Any:
         return _run_silently(function, *xs, **keywords)
 
 
+def filled(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:
+    """A result, in ``out`` where that is given."""
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
+
+
 def flat() -> None:
     """The rule of an operand along which the result is piecewise constant."""
 

@@ -10,21 +10,21 @@ import numpy as np
 from agnesi.core import loops
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide
-from agnesi.ops.elementwise import Elementwise, Function, binary, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, filled, unary
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
 def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """As NumPy; of complex numbers that are real or not finite, as the array API says."""
-    result: Any = np.expm1(x, out=out)
-    if x.dtype.kind == "c":
-        result = np.asarray(result)
-        real = x.imag == 0
-        np.copyto(result, np.exp(x) - 1, where=~np.isfinite(x))
-        np.copyto(result.real, np.expm1(x.real) + 0.0, where=real)  # 0 for -0, too
-        np.copyto(result.imag, x.imag, where=real)
-    return result
+    if x.dtype.kind != "c":
+        return np.expm1(x, out=out)
+    result = np.asarray(np.expm1(x))
+    real = x.imag == 0
+    np.copyto(result, np.exp(x) - 1, where=~np.isfinite(x))
+    np.copyto(result.real, np.expm1(x.real) + 0.0, where=real)  # 0 for -0, too
+    np.copyto(result.imag, x.imag, where=real)
+    return filled(out, result)
 
 
 EXP = Elementwise("exp", np.exp, (lambda g, y: g * y,), kinds="fc")

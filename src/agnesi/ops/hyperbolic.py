@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from agnesi.ops.arith import safe_divide, sqrt
-from agnesi.ops.elementwise import Elementwise, Function, unary
+from agnesi.ops.elementwise import Elementwise, Function, filled, unary
 
 SINH = Elementwise("sinh", np.sinh, (lambda g, x: g * cosh(x),), kinds="fc")
 COSH = Elementwise("cosh", np.cosh, (lambda g, x: g * sinh(x),), kinds="fc")
 
 def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """As NumPy; at a complex infinity the sign of zero is that of ``x``, as the array API says."""
-    result: Any = np.tanh(x, out=out)
-    if x.dtype.kind == "c":
-        result = np.asarray(result)
-        beyond = np.isinf(x.real) & np.isfinite(x.imag)
-        np.copyto(result.imag, np.copysign(result.imag, x.imag), where=beyond)
-    return result
+    if x.dtype.kind != "c":
+        return np.tanh(x, out=out)
+    result = np.asarray(np.tanh(x))
+    beyond = np.isinf(x.real) & np.isfinite(x.imag)
+    np.copyto(result.imag, np.copysign(result.imag, x.imag), where=beyond)
+    return filled(out, result)
 
 
 TANH = Elementwise(
