@@ -40,6 +40,7 @@ peers: $(BENCH)/.ready
 conformance: $(VENV)/.ready
 	$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[conformance]'
 	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES)
+	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES) --jit
 
 $(VENV)/.ready: pyproject.toml
 	@$(call make_venv,$(VENV))

@@ -1,7 +1,7 @@
 """Runs the public tests of the array API standard, data-apis/array-api-tests, on agnesi.
 
 They are on no package index, so git fetches them, at a fixed commit, into ``build/``.
-``make conformance`` calls this; arguments go to pytest.
+``make conformance`` calls this; arguments go to pytest.  ``--jit`` compiles every call.
 """
 
 from __future__ import annotations
@@ -39,11 +39,15 @@ def fetch() -> None:
 def main(arguments: list[str]) -> int:
     """Fetch what is missing, and run the tests."""
     fetch()
+    jit = "--jit" in arguments
     command = [
         sys.executable, "-m", "pytest", "array_api_tests", "-q", "-p", "no:cacheprovider",
-        "--disable-deadline", *arguments,
+        "--disable-deadline", *(a for a in arguments if a != "--jit"),
     ]
-    environment = {**os.environ, "ARRAY_API_TESTS_MODULE": "agnesi"}
+    environment = {
+        **os.environ, "ARRAY_API_TESTS_MODULE": "jitted" if jit else "agnesi",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "tools"), *sys.path]),
+    }
     return subprocess.run(command, cwd=SUITE, env=environment, check=False).returncode
 
 
