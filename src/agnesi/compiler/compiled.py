@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
@@ -62,6 +63,12 @@ def _can_compile() -> bool:
         stacklevel=2,
     )
     return False
+
+
+def _own_rules() -> bool:
+    """Whether the user has rewrite rules; where nobody loaded the room of rules there are none."""
+    custom_rules = getattr(sys.modules.get("agnesi.rewrite"), "custom_rules", None)
+    return custom_rules is not None and custom_rules()
 
 
 @struct
@@ -182,10 +189,9 @@ class Compiled:
 
     def _cache_name(self) -> str:
         """The recipe's name in the disk cache; empty where it cannot be kept."""
-        from agnesi.rewrite import custom_rules
         from agnesi.runtime import diskcache, machine
 
-        text = fingerprint(self.graph, self.live) if config.cache and not custom_rules() else None
+        text = fingerprint(self.graph, self.live) if config.cache and not _own_rules() else None
         if text is None:
             return ""
         places = {id(t): i for i, t in enumerate(self.live)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import math
 import zlib
 from typing import Any
 
@@ -52,21 +52,28 @@ class Recipe:
     callbacks: list[Any] = field(default_factory=list)
 
     def packed(self) -> bytes:
-        """The recipe as bytes."""
-        arrays = io.BytesIO()
-        np.savez(arrays, *self.constants)
+        """The recipe as bytes.
+
+        NumPy's own files of several arrays are archives, whose modules take longer to load than
+        all else that a second process does.
+        """
         head = {k: v for k, v in vars(self).items() if k not in ("constants", "callbacks")}
         head["reused"] = sorted(self.reused.items())
+        head["arrays"] = [(a.dtype.str, a.shape) for a in self.constants]
         text = json.dumps(head).encode()
-        return zlib.compress(len(text).to_bytes(8, "little") + text + arrays.getvalue(), 1)
+        parts = [len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in self.constants)]
+        return zlib.compress(b"".join(parts), 1)
 
     @classmethod
     def unpacked(cls, data: bytes) -> Recipe:
         """The recipe that :meth:`packed` wrote."""
         raw = zlib.decompress(data)
-        size = int.from_bytes(raw[:8], "little")
-        head = json.loads(raw[8 : 8 + size])
+        at = 8 + int.from_bytes(raw[:8], "little")
+        head = json.loads(raw[8:at])
         head["reused"] = dict(map(tuple, head["reused"]))
-        with np.load(io.BytesIO(raw[8 + size :]), allow_pickle=False) as arrays:
-            constants = [arrays[name] for name in arrays.files]
+        constants = []
+        for kind, shape in head.pop("arrays"):
+            array = np.frombuffer(raw, kind, math.prod(shape), at).reshape(shape).copy()
+            constants.append(array)
+            at += array.nbytes
         return cls(constants=constants, **head)
