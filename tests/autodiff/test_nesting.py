@@ -180,3 +180,54 @@ def test_one_namespace_has_all() -> None:
                  "hvp", "linearize", "vmap", "custom_vjp", "custom_jvp", "checkpoint", "jit",
                  "stop_gradient"):
         assert getattr(ag.func, name) is getattr(ag, name)
+
+
+# -- modules ------------------------------------------------------------------------------------
+def make_net() -> Any:
+    ag.manual_seed(0)
+    nn = ag.nn
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.BatchNorm1d(4), nn.Linear(4, 1))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_modules(compiled: bool) -> None:
+    jit = ag.jit if compiled else lambda f: f
+    net, x = make_net(), ag.tensor(np.random.default_rng(0).normal(size=(5, 3)), dtype="float32")
+
+    def loss(net: Any, x: Any) -> Any:
+        return (net(x) ** 2).sum()
+
+    found = jit(lambda x: ag.grad(loss)(net, x))(x)
+    assert list(found) == [n for n, _ in net.named_parameters()]
+    net.zero_grad()
+    loss(net, x).backward()
+    for name, p in net.named_parameters():
+        np.testing.assert_allclose(found[name].detach().numpy(), p.grad.numpy(), 1e-4, 1e-5)
+    nested = ag.grad(lambda both, x: loss(both["net"], x) * both["scale"])(
+        {"net": net, "scale": 2.0}, x)
+    np.testing.assert_allclose(nested["net"]["0.weight"].detach().numpy(),
+                               2 * found["0.weight"].detach().numpy(), 1e-4, 1e-5)
+    _, moved = ag.jvp(lambda net: loss(net, x), (net,), (dict(net.named_parameters()),))
+    expected = sum(float((g.detach() * p.detach()).sum())
+                   for g, (_, p) in zip(found.values(), net.named_parameters(), strict=True))
+    np.testing.assert_allclose(moved.item(), expected, 1e-4)
+
+
+def test_running_statistics_move_on_and_modes_count() -> None:
+    net, x = make_net(), ag.ones((5, 3))
+    before = net[2].running_mean.numpy().copy()
+    gradient = ag.jit(lambda x: ag.grad(lambda net: (net(x) ** 2).sum())(net)["0.weight"])
+    gradient(x)
+    assert (net[2].running_mean.numpy() != before).any()
+    first = gradient(x).detach().numpy()
+    net.eval()
+    assert not np.allclose(gradient(x).detach().numpy(), first)
+
+
+def test_an_ensemble_of_modules() -> None:
+    net, x = ag.nn.Linear(3, 2), ag.ones((5, 3))
+    many = {n: ag.stack([p.detach(), 2 * p.detach()]) for n, p in net.named_parameters()}
+    found = ag.vmap(lambda p: net.with_parameters(p)(x))(many)
+    np.testing.assert_allclose(found[1].detach().numpy(), 2 * net(x).detach().numpy(), 1e-5)
+    with pytest.raises(KeyError, match="no parameters"):
+        net.with_parameters({"wrong": x})

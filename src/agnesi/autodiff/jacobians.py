@@ -8,7 +8,16 @@ from typing import Any
 
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.reverse import backprop
-from agnesi.autodiff.transforms import Function, Inputs, free, grad, jvp, recording, tensors_of
+from agnesi.autodiff.transforms import (
+    Function,
+    Inputs,
+    free,
+    grad,
+    jvp,
+    opened,
+    recording,
+    tensors_of,
+)
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import tree
 from agnesi.core.dims import is_static, product
@@ -201,7 +210,7 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     nodes = [current(y) for y in ys]
 
     def derivative(*tangents: Any) -> Any:
-        directions, its_shape = tree.flatten(tangents)
+        directions, its_shape = tree.flatten(opened(tangents)[0])
         if its_shape != inputs.shape:
             raise ValueError(at(f"tangents are a {its_shape}, but primals are a {inputs.shape}"))
         again = keep or any(isinstance(t, Tensor) and t.requires_grad for t in directions)

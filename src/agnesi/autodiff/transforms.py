@@ -153,7 +153,8 @@ def value_and_grad(
     Parameters
     ----------
     f : callable
-        A function of tensors (or nested containers of them) whose result is a scalar tensor.
+        A function of tensors, modules, or nested containers of them, whose result is a scalar
+        tensor.  The gradient to a module is a dict with those to its parameters, by name.
     argnums : int or sequence of int
         Which arguments to differentiate.
     has_aux : bool
@@ -201,6 +202,23 @@ def free(nest: Any) -> Any:
     )
 
 
+def opened(nest: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """A nest with dicts of their parameters in the place of modules, and what leads back."""
+    leaves, shape = tree.flatten(nest)
+    parts = [dict(x.named_parameters()) if hasattr(x, "with_parameters") else x for x in leaves]
+    if all(p is x for p, x in zip(parts, leaves, strict=True)):
+        return nest, lambda nest: nest
+
+    def closed(nest: Any) -> Any:
+        tensors = iter(tree.flatten(nest)[0])
+        return shape.build([
+            x.with_parameters({name: next(tensors) for name in p}) if p is not x else next(tensors)
+            for p, x in zip(parts, leaves, strict=True)
+        ])
+
+    return shape.build(parts), closed
+
+
 class Inputs:
     """Arguments of a transformed function: fresh tensors stand in for those differentiated."""
 
@@ -211,11 +229,12 @@ class Inputs:
         numbers = range(len(args)) if argnums is None else argnums
         chosen = [numbers] if isinstance(numbers, int) else numbers
         self.numbers = [self._number(i) for i in chosen]
-        leaves, self.shape = tree.flatten(tuple(args[i] for i in self.numbers))
+        given, closed = opened(tuple(args[i] for i in self.numbers))
+        leaves, self.shape = tree.flatten(given)
         self.originals = [self._float(x) for x in leaves]
         self.fresh = [alias(x) for x in self.originals]
         self.nodes: list[Node] = [current(x) for x in self.fresh]
-        for i, arg in zip(self.numbers, self.shape.build(self.fresh), strict=True):
+        for i, arg in zip(self.numbers, closed(self.shape.build(self.fresh)), strict=True):
             self.args[i] = arg
 
     def _number(self, i: int) -> int:
@@ -339,7 +358,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     (tensor(8.), tensor(12.))
     """
     inputs = Inputs(tuple(primals), None)
-    directions, its_shape = tree.flatten(tuple(tangents))
+    directions, its_shape = tree.flatten(opened(tuple(tangents))[0])
     if its_shape != inputs.shape:
         raise ValueError(at(f"tangents are a {its_shape}, but primals are a {inputs.shape}"))
     value = inputs.call(f, {})

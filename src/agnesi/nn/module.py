@@ -13,7 +13,7 @@ from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import TraceError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.nn.tree import entries, table
+from agnesi.nn.tree import entries, replaced, table
 from agnesi.ops.convert import cast
 
 P = ParamSpec("P")
@@ -151,6 +151,38 @@ class Module:
         [(2, 3), (2,)]
         """
         return (t for _, t in self.named_parameters())
+
+    def with_parameters(self, values: Mapping[str, Tensor]) -> Self:
+        """The same module with other tensors as parameters; buffers and all else are shared.
+
+        Parameters
+        ----------
+        values : mapping of str to Tensor
+            Tensors by the names of :meth:`named_parameters`; parameters not named stay.
+
+        Raises
+        ------
+        KeyError
+            If a name is that of no parameter.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net = ag.nn.Linear(2, 1, bias=False)
+        >>> net.with_parameters({"weight": ag.ones((1, 2))})(ag.ones(2))
+        tensor([2.])
+        """
+        mine = dict(self.named_parameters())
+        unknown = sorted(values.keys() - mine.keys())
+        if unknown:
+            raise KeyError(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
+        if STATE.trace is not None:  # the copy is what runs, this is what may change
+            for module in self.modules():
+                STATE.trace.watch(module, "_training")
+                STATE.trace.watch(module, "_binding")
+        tensors = {id(mine[name]): value for name, value in values.items()}
+        found: Self = replaced(self, tensors, {}, Module)
+        return found
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
         """Tensors that do not require grad, with dotted names."""

@@ -21,6 +21,27 @@ def entries(name: str, value: Any, module: type) -> Iterator[tuple[str, Any]]:
             yield from entries(f"{name}.{key}", inner, module)
 
 
+def replaced(value: Any, tensors: dict[int, Tensor], done: dict[int, Any], module: type) -> Any:
+    """A module, or what its attributes hold, with other tensors; what needs no copy is shared."""
+    if isinstance(value, Tensor):
+        return tensors.get(id(value), value)
+    if isinstance(value, module):
+        if id(value) not in done:
+            inside: Any = value
+            copy: Any = type(inside).__new__(type(inside))
+            done[id(value)] = copy
+            copy._training, copy._binding = inside._training, inside._binding
+            copy.__dict__.update(
+                {n: replaced(v, tensors, done, module) for n, v in vars(value).items()}
+            )
+        return done[id(value)]
+    if type(value) in (list, tuple):
+        return type(value)(replaced(v, tensors, done, module) for v in value)
+    if type(value) is dict:
+        return {key: replaced(v, tensors, done, module) for key, v in value.items()}
+    return value
+
+
 def table(module: Any) -> str:
     """The tree with the number of parameters of each module at the right."""
     lines = list(_lines(module, "", ""))
