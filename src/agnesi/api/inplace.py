@@ -24,7 +24,7 @@ def update(name: str, function: Method, shown: str) -> Method:
     """The method that writes ``function(self, ...)`` into self; ``shown`` names it in errors."""
     row = TABLE.get(function.__name__)
     writer = row.writer if row is not None and row.result == "same" else None
-    kinds = row.kinds if row is not None else ""
+    kinds = row.direct if row is not None else ""
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
         if writer is not None and not keywords and self.dtype.kind in kinds:

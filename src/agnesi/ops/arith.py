@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,7 @@ def _floor_divide(a: np.ndarray, b: Any, out: np.ndarray | None = None) -> np.nd
 
 def _is_finite(x: np.ndarray) -> bool:
     """Whether no element is infinite or NaN; memory of the size of ``x`` is not taken."""
-    return bool(np.isfinite(x.sum(dtype=dtypes.float64)))
+    return math.isfinite(np.add.reduce(x, None, dtypes.float64) if x.ndim else x)
 
 
 def _mixed(out: np.ndarray, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:

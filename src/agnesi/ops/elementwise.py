@@ -87,14 +87,6 @@ def silently(function: Any, *xs: Any, **keywords: Any) -> Any:
         return _run_silently(function, *xs, **keywords)
 
 
-def filled(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:
-    """A result, in ``out`` where that is given."""
-    if out is None:
-        return result
-    np.copyto(out, result)
-    return out
-
-
 def flat() -> None:
     """The rule of an operand along which the result is piecewise constant."""
 
@@ -142,6 +134,8 @@ class Elementwise(Op):
         False leaves the row to NumPy in compiled functions too.
     writer : callable, optional
         The function with ``out=``, as ufuncs have it.
+    of_complex : callable, optional
+        Stands for the function where operands are complex.
     """
 
     pointwise = True
@@ -149,7 +143,8 @@ class Elementwise(Op):
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
                  expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
-                 writer: Callable[..., Any] | None = None) -> None:
+                 writer: Callable[..., Any] | None = None,
+                 of_complex: Callable[..., Any] | None = None) -> None:
         self.name = name  # type: ignore[misc]
         self.function = function
         self.rules = rules
@@ -159,6 +154,9 @@ class Elementwise(Op):
         self.differentiable = any(rules) and result != "bool"  # type: ignore[misc]
         if not lowered:
             self.lower = None  # type: ignore[assignment, method-assign]
+        self.of_complex = of_complex
+        #: Kinds for which ``function`` and ``writer`` stand.
+        self.direct = kinds if of_complex is None else kinds.replace("c", "")
         self.writer = function if isinstance(function, np.ufunc) else writer
         self.arity = len(rules)
         self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
@@ -188,7 +186,8 @@ class Elementwise(Op):
         return dtypes.real_of(dtype) if self.result == "real" else dtype
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
-        return silently(self.function, *xs)
+        function = self.function if xs[-1].dtype.kind in self.direct else self.of_complex
+        return silently(function, *xs)
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
@@ -199,7 +198,7 @@ class Elementwise(Op):
         return self.writer(*xs, out=result)
 
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
-        if self.writer is None:
+        if self.writer is None or xs[-1].dtype.kind not in self.direct:
             return False
         silently(self.writer, *xs, out=out)
         return True
@@ -278,7 +277,7 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
     """The public function of a row with one operand; the texts make its docstring."""
-    kinds, compute, flows = op.kinds, op.function, op.differentiable
+    kinds, compute, flows = op.direct, op.function, op.differentiable
 
     def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
         if out is None and type(x) is Tensor and STATE.trace is None:
@@ -299,7 +298,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
     """The public function of a row with two operands; the texts make its docstring."""
-    kinds, compute, flows = op.kinds, op.function, op.differentiable
+    kinds, compute, flows = op.direct, op.function, op.differentiable
 
     def function(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
         a, b = x1, x2

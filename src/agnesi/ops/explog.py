@@ -10,27 +10,25 @@ import numpy as np
 from agnesi.core import loops
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide
-from agnesi.ops.elementwise import Elementwise, Function, binary, filled, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, unary
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
-def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """As NumPy; of complex numbers that are real or not finite, as the array API says."""
-    if x.dtype.kind != "c":
-        return np.expm1(x, out=out)
+def _complex_expm1(x: np.ndarray) -> np.ndarray:
+    """As NumPy; of numbers that are real or not finite, as the array API says."""
     result = np.asarray(np.expm1(x))
     real = x.imag == 0
     np.copyto(result, np.exp(x) - 1, where=~np.isfinite(x))
     np.copyto(result.real, np.expm1(x.real) + 0.0, where=real)  # 0 for -0, too
     np.copyto(result.imag, x.imag, where=real)
-    return filled(out, result)
+    return result
 
 
 EXP = Elementwise("exp", np.exp, (lambda g, y: g * y,), kinds="fc")
 EXP2 = Elementwise("exp2", np.exp2, (lambda g, y: g * y * _LN2,), kinds="fc")
 EXPM1 = Elementwise(
-    "expm1", _expm1, (lambda g, y: g * (y + 1),), kinds="fc", writer=_expm1
+    "expm1", np.expm1, (lambda g, y: g * (y + 1),), kinds="fc", of_complex=_complex_expm1
 )
 LOG = Elementwise("log", np.log, (lambda g, x: safe_divide(g, x),), kinds="fc")
 LOG2 = Elementwise("log2", np.log2, (lambda g, x: safe_divide(g, x) * (1 / _LN2),), kinds="fc")

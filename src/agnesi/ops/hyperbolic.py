@@ -5,23 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.ops.arith import safe_divide, sqrt
-from agnesi.ops.elementwise import Elementwise, Function, filled, unary
+from agnesi.ops.elementwise import Elementwise, Function, unary
 
 SINH = Elementwise("sinh", np.sinh, (lambda g, x: g * cosh(x),), kinds="fc")
 COSH = Elementwise("cosh", np.cosh, (lambda g, x: g * sinh(x),), kinds="fc")
 
-def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """As NumPy; at a complex infinity the sign of zero is that of ``x``, as the array API says."""
-    if x.dtype.kind != "c":
-        return np.tanh(x, out=out)
+def _complex_tanh(x: np.ndarray) -> np.ndarray:
+    """As NumPy; at infinity the sign of zero is that of ``x``, as the array API says."""
     result = np.asarray(np.tanh(x))
     beyond = np.isinf(x.real) & np.isfinite(x.imag)
     np.copyto(result.imag, np.copysign(result.imag, x.imag), where=beyond)
-    return filled(out, result)
+    return result
 
 
 TANH = Elementwise(
-    "tanh", _tanh, (lambda g, y: g * (1 - y * y),), kinds="fc", writer=_tanh
+    "tanh", np.tanh, (lambda g, y: g * (1 - y * y),), kinds="fc", of_complex=_complex_tanh
 )
 ASINH = Elementwise("asinh", np.arcsinh, (lambda g, x: g / sqrt(x * x + 1),), kinds="fc")
 ACOSH = Elementwise(
