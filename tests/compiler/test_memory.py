@@ -253,3 +253,21 @@ def test_updates_are_in_place_only_where_that_is_safe():
         checked(f)
         if not in_place:
             assert f.plan().layout.kernels[-1].nodes == []  # it ends in a copy
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_what_ends_in_another_order_is_made_there(last):
+    """A convolution's result in the order of its memory is the result; in another it is copied."""
+    order = (0, 2, 3, 1) if last else (0, 3, 2, 1)
+
+    @ag.jit
+    def turned(x, w):
+        return ag.permute_dims(ag.conv2d(ag.permute_dims(x, (0, 3, 1, 2)), w, padding=1), order)
+
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(s).astype("f") for s in ((2, 6, 6, 32), (32, 32, 3, 3)))
+    found = turned(ag.tensor(x), ag.tensor(w)).numpy()
+    exact = ag.conv2d(x.transpose(0, 3, 1, 2), w, padding=1).numpy().transpose(order)
+    np.testing.assert_allclose(found, exact, atol=1e-3)
+    assert turned.plan().arena_bytes == (0 if last else exact.nbytes)
+    checked(turned)

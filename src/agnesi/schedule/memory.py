@@ -87,6 +87,7 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     lifetimes = _lifetimes(kernels)
     for result in program.outputs:
         _reuse_donated(kernels, result, donated, shared, lifetimes)
+    _make_in_place(kernels, shared, lifetimes)
     table = _table(program, kernels, shared)
     for slot, buffer in enumerate(table):
         buffer.slot = slot
@@ -234,6 +235,26 @@ def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: Sequence[
         if safe:
             shared[result] = argument
             return
+
+
+def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
+                   spans: dict[Buffer, tuple[int, int]]) -> None:
+    """Let what is only copied into a result, in the same order, be made where the result lies."""
+    last: dict[Buffer, int] = {b: k for k, kernel in enumerate(kernels) for b in kernel.writes()}
+    for k, kernel in enumerate(kernels):
+        if not isinstance(kernel, Nest) or len(kernel.body) != 1:
+            continue
+        store, = kernel.body
+        value, result = store.value, store.buffer
+        if value.op != "load" or value.param[1] != store.offset or result.role != "output":
+            continue
+        made = value.param[0]
+        if made.role != "temporary" or {made, result} & {*shared, *shared.values()}:
+            continue
+        whole = made.size == result.size and made.dtype == result.dtype
+        if whole and spans[result][0] == last[result] == k > last.get(made, k):
+            made.role = "output"
+            shared[made] = result
 
 
 def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
