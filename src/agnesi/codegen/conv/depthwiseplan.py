@@ -15,12 +15,12 @@ from agnesi.core.record import record, replace
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 _WRITTEN_OUT = 16  # taps up to which they are all written out in a tile
-_CODE = 0.00005  # each instruction of a tile counts as this share of the run time
-_CROWDED = 3  # loads that each position costs that pushes others out of the first cache
+_CODE = 0.0001  # each instruction of a tile counts as this share of the run time
 _EDGE = 0.4  # cycles to find where a position of a window lies
 _TILE = 25.0  # cycles around each tile
 _SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
 _WAYS = 3  # lines in one set that may be counted on
+_FEW = 20  # lines that crowd no cache
 _ADDRESS = 8  # bytes of an entry of a table
 
 
@@ -173,7 +173,7 @@ class DepthwisePlan:
     def apart(self) -> int:
         """Positions whose lines may be in the first cache at once."""
         step = abs(self.dense.source.strides[4]) * self.itemsize
-        return _WAYS * _SETS_SPAN // math.gcd(step, _SETS_SPAN)
+        return max(_FEW, _WAYS * _SETS_SPAN // math.gcd(step, _SETS_SPAN))
 
     @property
     def table_bytes(self) -> int:
@@ -232,7 +232,7 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
 
 def _runs(vectors: int) -> int:
     """Runs of vectors of channels, each of some length in memory, for several threads."""
-    return vectors if vectors <= 4 else max(4, min(_UNITS, vectors // 4))
+    return max(min(vectors, 2), min(_UNITS, vectors // 8))
 
 
 def _tiles(dense: Dense, machine: Machine) -> Iterator[tuple[Rows, Rows]]:
@@ -259,7 +259,8 @@ def _cost(plan: DepthwisePlan) -> float:
             met = _met(plan, 1, tall) * _met(plan, 2, wide)
             kept = sums + taps + 2 <= plan.registers
             loads = met + (sums if plan.weight else taps) if kept else met + products
-            loads += _CROWDED * max(0, met + sums - plan.apart)
+            crowd = (met + sums) / plan.apart
+            loads += round(met * crowd * max(0.0, crowd - 1))
             ends = 2 * taps if plan.weight else 0
             cycles = plan.outer * _beside(products, loads + ends) + (not plan.weight) * 2 * sums
             tile = len(plan.pieces) * (cycles * unit + 5) + _TILE + _EDGE * met * plan.outer
