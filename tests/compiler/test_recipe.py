@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import agnesi as ag
 f = ag.jit(lambda x: (x @ ag.tensor([[1.0, 2.0], [3.0, 4.0]])).tanh().sum())
-np.testing.assert_allclose(f(ag.ones((3, 2))).numpy(), 3 * np.tanh([4.0, 6.0]).sum(), rtol=1e-6)
+assert abs(float(f(ag.ones((3, 2)))) - 3 * np.tanh([4.0, 6.0]).sum()) < 1e-5
 print(*(m for m in sys.argv[1:] if m in sys.modules))
 """
 
