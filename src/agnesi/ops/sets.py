@@ -14,12 +14,10 @@ from agnesi.core.config import STATE
 from agnesi.core.errors import TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.compare import equal, logical_not
+from agnesi.ops.compare import equal, greater, logical_and, logical_not
 from agnesi.ops.convert import as_tensor, pair
-from agnesi.ops.creation import filled
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
-from agnesi.ops.select import minimum
 from agnesi.ops.sort import searchsorted, sort
 
 
@@ -216,10 +214,8 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False, out: Tensor | None = None
     tensor([ True, False,  True])
     """
     x, among = pair(x1, x2)
-    among = reshape(among, (among.size,))
-    if among.size == 0:
-        return filled(x.shape, invert, np.dtype("bool"))
-    row = sort(among)
-    place = minimum(searchsorted(row, x), among.size - 1)
-    found = equal(take(row, place), x)
+    row = sort(reshape(among, (among.size,)))
+    found = greater(searchsorted(row, x, "right"), searchsorted(row, x, "left"))
+    if x.dtype.kind in "fc":
+        found = logical_and(found, equal(x, x))
     return logical_not(found) if invert else found
