@@ -92,6 +92,12 @@ CASES = {
     "depthwise": conv_sizes(2, 37, 1, 1, (9, 18), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
     "depthwise strided": conv_sizes(1, 64, 1, 1, (9, 11), (3, 5), (2, 2), (1, 2), ((1, 0), (3, 2))),
     "depthwise inside": conv_sizes(1, 32, 1, 1, (8, 9), (3, 3), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    "depthwise wide taps": conv_sizes(1, 18, 1, 1, (15, 16), (7, 7), (2, 1), (1, 2),
+                                      ((3, 3), (6, 5))),
+    "depthwise line": conv_sizes(2, 33, 1, 1, (70,), (21,), (2,), (3,), ((9, 4),)),
+    "depthwise volume": conv_sizes(2, 20, 1, 1, (5, 6, 7), (3, 2, 4), (2, 1, 2), (1, 3, 1),
+                                   ((1, 1), (2, 0), (0, 3))),
+    "depthwise point": conv_sizes(2, 35, 1, 1, (6, 5), (1, 1), (2, 3), (1, 1), ((1, 0), (0, 1))),
     "multiplied": conv_sizes(2, 6, 1, 3, (8, 9), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
     "few maps": conv_sizes(2, 1, 1, 6, (16, 40), (5, 5), (1, 1), (1, 1), ((0, 0), (0, 0))),
     "first layer": conv_sizes(1, 1, 3, 32, (23, 22), (7, 7), (2, 2), (1, 1), ((3, 3), (3, 3))),
@@ -155,6 +161,22 @@ def _some_sizes(draw: st.DrawFn) -> ConvSizes:
        st.sampled_from(["float32", "float64"]))
 def test_any_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: str) -> None:
     _check(kind, sizes, layout, dtype)
+
+
+@st.composite
+def _depthwise_sizes(draw: st.DrawFn) -> ConvSizes:
+    sizes = draw(_some_sizes())
+    groups, filters = draw(st.integers(1, 70)), draw(st.sampled_from([1, 1, 1, 2, 3]))
+    return conv_sizes(sizes.batch, groups, 1, filters, sizes.image, sizes.kernel, sizes.stride,
+                      sizes.dilation, sizes.padding)
+
+
+@settings(deadline=None, max_examples=40)
+@given(_depthwise_sizes(), st.sampled_from(KINDS), st.sampled_from(["last", "last", "mixed"]),
+       st.sampled_from(["float32", "float64"]), st.sampled_from([128, 256, 512]))
+def test_any_depthwise_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: str,
+                             vector_bits: int) -> None:
+    _check(kind, sizes, layout, dtype, host(vector_bits))
 
 
 @pytest.mark.parametrize("case", ["same", "strided", "depthwise", "few maps", "point", "groups"])
