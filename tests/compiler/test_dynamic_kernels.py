@@ -11,6 +11,8 @@ import agnesi as ag
 from tests.compiler.bodies import kinds
 from tests.compiler.sizes import agree, check, dynamic, rows
 
+F = ag.nn.functional
+
 
 # -- convolutions ---------------------------------------------------------------------------
 @pytest.mark.parametrize(("image", "filters", "options"), [
@@ -120,6 +122,30 @@ def test_all_axes():
     for shape in [(2, 3, 4), (3, 5, 8), (4, 7, 9), (9, 6, 30), (12, 40, 3), (30, 9, 9)]:
         agree(f, function, rows(*shape), rows(*shape, seed=1))
     assert len(f.specialisations) == 3, f.explain()
+
+
+@pytest.mark.parametrize("pool", [
+    lambda x: F.max_pool2d(x, 2), lambda x: F.avg_pool2d(x, 3, 2), lambda x: F.max_pool2d(x, 3, 1),
+])
+def test_sizes_of_images_that_are_pooled(pool):
+    def function(x):
+        return pool(ag.tanh(x)) * 2
+
+    f = ag.jit(function)
+    for n in (12, 16, 15, 31, 9, 40, 8, 33):
+        agree(f, function, rows(2, 3, n, n, dtype="float64"), tolerance=1e-9)
+    assert len(f.specialisations) <= 3, f.explain()
+
+
+def test_sizes_of_images_that_are_convolved_are_told():
+    w = rows(4, 3, 3, 3, seed=1)
+    f = ag.jit(lambda x: ag.conv2d(x, w))
+    for n in (8, 9, 12, 10):
+        agree(f, f.function, rows(2, 3, n, n))
+    assert len(f.specialisations) == 4
+    told = f.explain()
+    assert "no version for all sizes: convolutions have code for one size of image" in told
+    assert "n0 x n0" in told
 
 
 def test_lengths_of_sequences_after_the_batch():

@@ -270,6 +270,8 @@ def test_bounds_hold():
         second = any_size(depth - 1) if op != "//" else int(rng.integers(1, 6))
         return combined(op, any_size(depth - 1), second)
 
+    k = Extent.named("k", 4, 40, 16)
+    assert (3 * k * k - 12 * k + 12).least == 12 and (n * n - 2 * n).most == 1520
     for _ in range(800):
         size = any_size(rng.integers(1, 4))
         for a, b in [(2, 3), (2, 30), (40, 3), (40, 30), (11, 12), (9, 25)]:

@@ -319,6 +319,10 @@ def _bounds(terms: Terms) -> tuple[int | None, int | None]:
         if len(monomial) == 1 and monomial[0].op == "max":
             return _either(terms, monomial[0], factor)
     low, high = _sums(terms)
+    exact = _without_quotients(terms)
+    if exact is not None:
+        low, high = _meet((low, high), _span(exact))
+    low, high = _meet((low, high), _powers(terms))
     common = list(terms[0][0])
     for monomial, _ in terms[1:]:
         common = [a for a in dict.fromkeys(common) if a in monomial]
@@ -332,6 +336,50 @@ def _bounds(terms: Terms) -> tuple[int | None, int | None]:
     if over is not None and over <= 0:
         high = min(0 if high is None else high, over * _product(a.least for a in common))  # type: ignore[misc]
     return low, high
+
+
+def _meet(a: tuple[int | None, int | None], b: tuple[int | None, int | None]
+          ) -> tuple[int | None, int | None]:
+    """Bounds where both hold."""
+    lows, highs = ([n for n in ends if n is not None] for ends in zip(a, b, strict=True))
+    return max(lows, default=None), min(highs, default=None)
+
+
+def _powers(terms: Terms) -> tuple[int | None, int | None]:
+    """Bounds of a polynomial of one size, as ``a + n * (b + n * c)``."""
+    atoms = {a for m, _ in terms for a in m}
+    least = min((a.least or 0 for a in atoms), default=0)
+    if len(atoms) != 1 or least < 0 or max(len(m) for m, _ in terms) < 2:
+        return None, None
+    (atom,) = atoms
+    factors = {len(m): c for m, c in terms}
+    low: int | None = 0
+    high: int | None = 0
+    for power in range(max(factors), -1, -1):
+        ends = least, atom.most
+        under = None if low is None else _scaled(low, ends[low < 0])
+        over = None if high is None else _scaled(high, ends[high > 0])
+        c = factors.get(power, 0)
+        low, high = None if under is None else under + c, None if over is None else over + c
+    return low, high
+
+
+def _scaled(bound: int, by: int | None) -> int | None:
+    return 0 if bound == 0 else None if by is None else bound * by
+
+
+def _without_quotients(terms: Terms) -> Size | None:
+    """The same with ``n - n % 2`` for ``2 * (n // 2)``; None if there is nothing like it."""
+    rest = dict(terms)
+    total: Any = 0
+    for monomial, factor in terms:
+        atom = monomial[0] if len(monomial) == 1 else None
+        by = atom.args[1] if atom is not None and atom.op == "//" else None
+        if atom is not None and isinstance(by, int) and by > 1 and factor % by == 0:
+            whole = _minus(atom.args[0], combined("%", atom.args[0], by))
+            total = _plus(total, _times(whole, factor // by))
+            del rest[monomial]
+    return _plus(total, Extent._of(rest)) if len(rest) < len(terms) else None
 
 
 def _either(terms: Terms, larger: Extent, factor: int) -> tuple[int | None, int | None]:
