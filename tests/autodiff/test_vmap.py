@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.dispatch import apply
+from agnesi.core.op import Op
 from agnesi.core.tensor import wrap
 from agnesi.testing.samples import cases
 
@@ -308,6 +310,89 @@ def test_stop_gradient_and_no_grad_inside() -> None:
     expected = [2.0, 6.0]
     assert ag.grad(lambda x: ag.vmap(f)(x).sum())(x).tolist() == expected
     assert ag.vmap(ag.grad(f))(x).tolist() == expected
+
+
+def test_indices_differ() -> None:
+    table, i = ag.arange(12.0).reshape((4, 3)), ag.tensor([2, 0, 1])
+
+    def write(x: Any, i: Any) -> Any:
+        y = x * 1
+        y[i] = 9.0
+        return y
+
+    expected = table.numpy()[:3].copy()
+    expected[[0, 1, 2], [2, 0, 1]] = 9.0
+    for jit in (ag.jit, lambda f: f):
+        assert jit(ag.vmap(lambda i: table[i]))(i).tolist() == table.numpy()[[2, 0, 1]].tolist()
+        assert jit(ag.vmap(lambda r, i: r[i]))(table[:3], i).tolist() == [2.0, 3.0, 7.0]
+        np.testing.assert_array_equal(jit(ag.vmap(write))(table[:3], i).numpy(), expected)
+    counts = ag.vmap(lambda n: ag.fori_loop(0, n, lambda i, c: c + i, n * 0))(ag.tensor([3, 0, 5]))
+    assert counts.tolist() == [3, 0, 10]
+
+
+def test_filters_differ() -> None:
+    rng = np.random.default_rng(0)
+    x, w = wrap(rng.normal(size=(3, 2, 4, 6, 6))), wrap(rng.normal(size=(3, 5, 4, 3, 3)))
+
+    def energy(w: Any, x: Any) -> Any:
+        return (ag.conv2d(x, w, padding=1) ** 2).sum()
+
+    found = ag.vmap(ag.conv2d)(x, w)
+    single = ag.vmap(ag.grad(energy), (None, 0))(w[0], x)
+    both = ag.vmap(ag.grad(energy, argnums=(0, 1)))(w, x)
+    for i in range(3):
+        agree(found[i].numpy(), ag.conv2d(x[i], w[i]).numpy())
+        agree(single[i].numpy(), ag.grad(energy)(w[0], x[i]).numpy())
+        for part, plain in zip(both, ag.grad(energy, argnums=(0, 1))(w[i], x[i]), strict=True):
+            agree(part[i].numpy(), plain.numpy())
+
+
+class Squared(Op):
+    """An operation of a user's, without a batching rule."""
+
+    name = "squared"
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x * x)
+
+    def vjp(self, g: Any, y: Any, x: Any) -> Any:
+        return (2 * g * x,)
+
+
+def test_operations_without_a_rule() -> None:
+    x = ag.arange(3.0)
+    for jit in (ag.jit, lambda f: f):
+        assert jit(ag.vmap(lambda x: apply(Squared(), x)))(x).tolist() == [0.0, 1.0, 4.0]
+        assert jit(ag.vmap(ag.grad(lambda x: apply(Squared(), x))))(x).tolist() == [0.0, 2.0, 4.0]
+
+
+def test_no_examples() -> None:
+    assert ag.vmap(lambda x: ag.tanh(x).sum())(ag.zeros((0, 3))).shape == (0,)
+    assert ag.vmap(lambda x: apply(Squared(), x))(ag.zeros((0, 3))).shape == (0, 3)
+    assert ag.vmap(newton)(ag.zeros(0)).shape == (0,)
+
+
+def test_a_compiled_function_of_what_is_the_same() -> None:
+    drawn = ag.jit(lambda k: k * ag.random.uniform())
+    found = ag.vmap(lambda x, k: x + drawn(k), (0, None))(ag.zeros(3), ag.ones(()))
+    assert len(np.unique(found.numpy())) == 1
+
+
+def test_gradients_of_each_example() -> None:
+    nn = ag.nn
+    net, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)), ag.ones((5, 3)) * 0.5
+
+    def loss(net: Any, x: Any) -> Any:
+        return (net(x) ** 2).sum()
+
+    found = ag.jit(ag.vmap(lambda x: ag.grad(loss)(net, x)))(x)
+    plain = ag.grad(loss)(net, x[0])
+    for name, g in plain.items():
+        assert found[name].shape == (5, *g.shape)
+        np.testing.assert_allclose(found[name][3].detach().numpy(), g.detach().numpy(), 1e-5, 1e-6)
 
 
 def test_symbolic() -> None:

@@ -20,6 +20,7 @@ from agnesi.core.node import Node, toposort
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.expand import broadcast_to
 
 
 @record
@@ -43,6 +44,10 @@ class After(Op):
 
     def lower(self, at: Any, x: Any, *others: Any) -> Any:
         return x(*at)
+
+    def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
+        x = xs[0] if rows[0] else broadcast_to(xs[0], (length, *xs[0].shape))
+        return apply(self, x, *xs[1:])
 
 
 @record

@@ -145,14 +145,14 @@ TRACES = _Traces()
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
     """Operations of this thread go into ``trace`` within this block."""
-    before = STATE.trace
-    STATE.trace = trace
+    before = STATE.trace, STATE.examples
+    STATE.trace, STATE.examples = trace, None
     TRACES.running += 1
     try:
         yield trace
     finally:
         TRACES.running -= 1
-        STATE.trace = before
+        STATE.trace, STATE.examples = before
 
 
 def stand_in(shape: Any, dtype: Any, *, weak: bool = False, name: str | None = None,

@@ -28,7 +28,8 @@ def replaced(value: Any, tensors: dict[int, Tensor], done: dict[int, Any], modul
     if isinstance(value, module):
         if id(value) not in done:
             inside: Any = value
-            copy: Any = type(inside).__new__(type(inside))
+            kind: Any = type(inside)
+            copy = kind.__new__(kind)
             done[id(value)] = copy
             copy._training, copy._binding = inside._training, inside._binding
             copy.__dict__.update(

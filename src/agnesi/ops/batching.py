@@ -49,7 +49,7 @@ from agnesi.ops.softmax import (
     Softmax,
     SoftmaxLessLabel,
 )
-from agnesi.ops.sort import ArgSort, TopIndices
+from agnesi.ops.sort import ArgSort, SearchSorted, TopIndices
 
 
 def aligned(x: Tensor, rank: int) -> Tensor:
@@ -200,7 +200,8 @@ def _index_put(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: 
     return apply(put, base, moveaxis(new, 0, op.at), *places)
 
 
-def _lookup(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:
+def _first_alike(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:
+    """Operations that treat each element of their last operand alike."""
     return None if rows[0] else apply(op, *xs)
 
 
@@ -264,7 +265,8 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),
     _broadcast: (BroadcastTo,), _slice: (Slice,), _slice_put: (SlicePut,), _unslice: (Unslice,),
     _matmul: (MatMul,), _linear: (Linear,), _over_rows: (OverRows,),
-    _index: (Index,), _index_sum: (IndexSum,), _index_put: (IndexPut,), _lookup: (Lookup,),
+    _index: (Index,), _index_sum: (IndexSum,), _index_put: (IndexPut,),
+    _first_alike: (Lookup, SearchSorted),
     _images: (PoolTaps, MaxPool, TapPick, TapSpread, WindowSum, WindowSpread),
     _conv: (Conv, ConvGradX, ConvGradW), _loss: (LabelLoss,),
 }
