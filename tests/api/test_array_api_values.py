@@ -226,6 +226,16 @@ def test_results_have_the_dtypes_of_the_standard():
     assert ag.where(ag.asarray([True, False]), narrow, 3).dtype == ag.uint8
 
 
+def test_what_numpy_has_beyond_the_standard():
+    x = ag.tensor([[0, 3], [4, 0]])
+    for found in (ag.where(x != 0), ag.nonzero(x)):
+        assert [i.tolist() for i in found] == [[0, 1], [1, 0]]
+    assert x.astype(dtype="float32").dtype == ag.float32
+    assert ag.diff(ag.asarray([True, False, False])).tolist() == [True, False]
+    with pytest.raises(ag.ShapeError, match=r"a number has no axes"):
+        ag.nonzero(ag.tensor(3))
+
+
 def test_keys_of_a_single_bool():
     x = ag.asarray(np.arange(6.0).reshape(2, 3), copy=True)
     for key in (True, False, ag.asarray(True), (ag.asarray(False), 0), (0, True), (..., True),

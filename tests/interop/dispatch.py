@@ -23,7 +23,9 @@ import scipy.stats
 import sklearn
 from sklearn import decomposition, linear_model, metrics, model_selection, preprocessing
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import pairwise
+from sklearn.naive_bayes import GaussianNB
 
 import agnesi as ag
 
@@ -104,10 +106,15 @@ SKLEARN: dict[str, Case] = {
         "PolynomialFeatures",
     )},
     "train_test_split": folded,
+    "confusion_matrix": lambda a: metrics.confusion_matrix(a(LABELS), a(LABELS[::-1].copy())),
+    "GaussianNB": fitted(GaussianNB, "theta_", "var_", supervised=LABELS),
 }
 SCORES: dict[str, Case] = {
     "accuracy_score": lambda a: metrics.accuracy_score(a(LABELS), a(LABELS[::-1])),
     "f1_score": lambda a: metrics.f1_score(a(LABELS), a(LABELS[::-1])),
+    "roc_auc_score": lambda a: metrics.roc_auc_score(a(LABELS), a(TARGETS)),
+    "log_loss": lambda a: metrics.log_loss(a(LABELS), a(1 / (1 + np.exp(-WAVE)))),
+    "average_precision_score": lambda a: metrics.average_precision_score(a(LABELS), a(TARGETS)),
     "r2_score": lambda a: metrics.r2_score(a(TARGETS), a(TARGETS * 0.9)),
     "mean_squared_error": lambda a: metrics.mean_squared_error(a(TARGETS), a(TARGETS * 2)),
 }
@@ -122,6 +129,7 @@ FITTED: dict[str, Case] = {
     "PCA by eigenvectors": fitted(
         lambda: decomposition.PCA(2, svd_solver="covariance_eigh"), "components_"
     ),
+    "Nystroem": fitted(lambda: Nystroem(n_components=5, random_state=0)),
     "LinearDiscriminantAnalysis": fitted(
         LinearDiscriminantAnalysis, "coef_", "intercept_", supervised=LABELS
     ),

@@ -96,7 +96,6 @@ from agnesi.ops.hyperbolic import sinh as sinh
 from agnesi.ops.hyperbolic import tanh as tanh
 from agnesi.ops.index import gather as gather
 from agnesi.ops.index import narrow as narrow
-from agnesi.ops.index import nonzero as nonzero
 from agnesi.ops.index import select as select
 from agnesi.ops.index import take as take
 from agnesi.ops.index import take_along_axis as take_along_axis
@@ -181,6 +180,7 @@ from agnesi.ops.select import fmin as fmin
 from agnesi.ops.select import maximum as maximum
 from agnesi.ops.select import minimum as minimum
 from agnesi.ops.select import nextafter as nextafter
+from agnesi.ops.select import nonzero as nonzero
 from agnesi.ops.select import relu as relu
 from agnesi.ops.select import round as round
 from agnesi.ops.select import trunc as trunc

@@ -13,14 +13,14 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError, TraceError
+from agnesi.core.errors import DTypeError
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import made, spread_constant
-from agnesi.ops.keys import is_fixed, parse, plain, view_of
+from agnesi.ops.keys import parse, plain, view_of
 from agnesi.ops.movement import reshape
 from agnesi.ops.places import ScatterAdd, add_at, gathered, selected, spread, taken
 from agnesi.ops.ranges import Arange
@@ -223,27 +223,6 @@ def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tenso
         for a, n in enumerate(index.shape)
     ]
     return apply(Index(tuple(range(x.ndim)), 0), x, *every)
-
-
-@public
-def nonzero(x: Any, /) -> tuple[Tensor, ...]:
-    """Indices of the elements that are not zero, a tensor for each axis.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nonzero(ag.tensor([0, 3, 4]))
-    (tensor([1, 2]),)
-    """
-    x = as_tensor(x)
-    if not is_fixed(x):
-        raise TraceError(
-            "how many elements are not zero is unknown when the graph is written; keep the mask "
-            "(x != 0) and use where, or sum it"
-        )
-    if x.ndim == 0:
-        raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
-    return tuple(as_tensor(i) for i in x.data.nonzero())
 
 
 @public

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from agnesi.core import loops
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
-from agnesi.core.errors import DTypeError
+from agnesi.core.errors import DTypeError, ShapeError, TraceError
 from agnesi.core.op import explain, typed
-from agnesi.core.public import apply_to, into
+from agnesi.core.public import apply_to, into, public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.compare import isnan
 from agnesi.ops.convert import as_tensor, cast, common, constant
 from agnesi.ops.elementwise import Elementwise, Function, Rule, binary, call, flat, unary
+from agnesi.ops.keys import is_fixed
 
 # -- where --------------------------------------------------------------------------------------
 WHERE = Elementwise(
@@ -25,10 +26,40 @@ WHERE = Elementwise(
 )
 
 
-def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+@public
+def nonzero(x: Any, /) -> tuple[Tensor, ...]:
+    """Indices of the elements that are not zero, a tensor for each axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nonzero(ag.tensor([0, 3, 4]))
+    (tensor([1, 2]),)
+    """
+    x = as_tensor(x)
+    if not is_fixed(x):
+        raise TraceError(
+            "how many elements are not zero is unknown when the graph is written; keep the mask "
+            "(x != 0) and use where, or sum it"
+        )
+    if x.ndim == 0:
+        raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
+    return tuple(as_tensor(i) for i in x.data.nonzero())
+
+
+@overload
+def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def where(condition: Any, /) -> tuple[Tensor, ...]: ...
+
+
+def where(condition: Any, x1: Any = None, x2: Any = None, /, *, out: Tensor | None = None) -> Any:
     """Elements of ``x1`` where the condition holds, else of ``x2``.
 
-    The branch that is not chosen gets gradient zero, whatever its value.
+    The branch that is not chosen gets gradient zero, whatever its value.  With a condition alone,
+    the indices where it holds, as :func:`nonzero` gives them.
 
     Examples
     --------
@@ -36,6 +67,8 @@ def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> 
     >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
     tensor([1., 2.])
     """
+    if x1 is None and x2 is None:
+        return nonzero(condition)
     if out is None and type(condition) is Tensor and STATE.trace is None:
         a = x1 if type(x1) is Tensor else constant(x1, x2)
         b = x2 if type(x2) is Tensor else constant(x2, x1)

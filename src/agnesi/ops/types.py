@@ -50,7 +50,7 @@ def _dtype_of(x: Any) -> np.dtype:
 
 
 @public
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None,
+def astype(x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None,
            out: Tensor | None = None) -> Tensor:
     """The values as another dtype.
 
