@@ -255,7 +255,26 @@ def test_loops(name: str) -> None:
         agree(ag.vmap(f, first)(xs[0], *rest).numpy(), loop)
 
 
-@pytest.mark.parametrize("name", ["filtered", "sided"])
+def test_loops_that_count_or_stop_for_each_example() -> None:
+    def counted(x: Any, n: Any) -> Any:
+        return ag.scan(lambda c, r: (c * r, c + r), x, ag.arange(5.0) + 1, length=n)
+
+    def last(x: Any, n: Any) -> Any:
+        return ag.scan(lambda c, r: (c * r, c), x, ag.arange(5.0) + 1, length=n, reverse=True)
+
+    x, n = ag.tensor([1.0, 2.0, 0.5]), ag.tensor([2, 0, 5])
+    for f in (counted, last):
+        for run in (ag.vmap(f), ag.jit(ag.vmap(f))):
+            found = run(x, n)
+            for i in range(3):
+                for part, plain in zip(found, ag.jit(f)(x[i], n[i]), strict=True):
+                    agree(part[i].numpy(), plain.numpy())
+    gradient = ag.vmap(ag.grad(lambda x, n: counted(x, n)[0]))
+    assert gradient(x, n).tolist() == [2.0, 1.0, 120.0]
+    assert gradient(ag.zeros(0), ag.zeros(0, dtype="int64")).shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["filtered", "sided", "newton"])
 def test_gradients_through_loops(name: str) -> None:
     f, arrays = LOOPS[name]
     xs = [wrap(a) for a in arrays]

@@ -22,11 +22,15 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.batching import pointwise
 from agnesi.ops.body import Body
 from agnesi.ops.branch import Cond
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import zeros_like
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.loop import Scan, While, applied
 from agnesi.ops.movement import moveaxis, reshape
 from agnesi.ops.philox import Advance
+from agnesi.ops.ranges import arange
 from agnesi.ops.reduce import any as any_of
+from agnesi.ops.reduce import max as greatest
 from agnesi.ops.select import where
 
 #: A value, and whether it has an axis for the examples in front.
@@ -203,10 +207,12 @@ def _nodes_of(batch: Batch, values: Sequence[Value], flags: Sequence[bool]) -> l
 # -- loops ------------------------------------------------------------------------------------
 def _scan(batch: Batch, op: Scan, xs: list[Tensor], rows: list[bool]) -> list[Value] | None:
     count, sequences, carries, constants = op.split(list(zip(xs, rows, strict=True)))
-    if count is not None and count[1]:
-        return None
     flags = [r for _, r in (*sequences, *carries, *constants)]
     first = op.sequences
+    counts = count[0] if count is not None and count[1] else None
+    own = range(first, first + op.carries)
+    if counts is not None:  # every carry may stop at another step
+        flags = [f or i in own for i, f in enumerate(flags)]
     while True:
         with body_trace() as trace:
             variables, found = batch.inside(trace, op.body, flags)
@@ -214,24 +220,44 @@ def _scan(batch: Batch, op: Scan, xs: list[Tensor], rows: list[bool]) -> list[Va
             if not late:
                 if op.until and found[-1][1]:
                     return None
+                more = []
+                if counts is not None:
+                    more, found = _while_counted(batch, op, trace, variables, found, counts)
                 its = [*flags[first: first + op.carries], *(f for _, f in found[op.carries:])]
                 ends = _nodes_of(batch, found, its)
                 break
         for i in late:
             flags[first + i] = True
-    body, captured = close(trace, variables, ends)
-    operands = [moveaxis(x, 0, 1) if r else x for x, r in sequences]
+    body, captured = close(trace, [*more, *variables], ends)
+    operands = [] if counts is None else [arange(op.length)]
+    operands += [moveaxis(x, 0, 1) if r else x for x, r in sequences]
     operands += [batch.filled(v)[0] if f else v[0]
                  for v, f in zip(carries, flags[first:], strict=False)]
-    loop = Scan(body, op.length, op.sequences, op.carries, op.stacked, op.reverse, op.until,
-                op.counted)
-    made = applied(loop, *([] if count is None else [count[0]]), *operands,
-                   *(x for x, _ in constants), *captured)
-    results: list[Value] = []
-    for i, y in enumerate(made):
-        has = its[i]
-        results.append((moveaxis(y, 1, 0) if has and i >= op.carries else y, has))
-    return results
+    loop = Scan(body, op.length, op.sequences + len(more), op.carries, op.stacked, op.reverse,
+                op.until, op.counted)
+    steps = [] if count is None else [count[0] if counts is None else _most(counts)]
+    made = applied(loop, *steps, *operands, *(x for x, _ in constants), *captured)
+    return [
+        (moveaxis(y, 1, 0) if has and i >= op.carries else y, has)
+        for i, (y, has) in enumerate(zip(made, its, strict=True))
+    ]
+
+
+def _most(counts: Tensor) -> Tensor:
+    return greatest(counts) if counts.shape[0] != 0 else as_tensor(0, counts.dtype)
+
+
+def _while_counted(batch: Batch, op: Scan, trace: BodyTrace, variables: Sequence[Node],
+                   found: Sequence[Value], counts: Tensor) -> tuple[list[Node], list[Value]]:
+    """A step for the examples that count so many, and the number of the step that it takes."""
+    number = trace.variable(_Type((), counts.dtype))
+    active = number < counts
+    values: list[Value] = []
+    for i, v in enumerate(found):
+        new = batch.filled(v)[0]
+        old = symbol(variables[op.sequences + i]) if i < op.carries else zeros_like(new)
+        values.append((where(_beside(active, new), new, old), True))
+    return [current(number)], values
 
 
 def _while(batch: Batch, op: While, xs: list[Tensor], rows: list[bool]) -> list[Value]:
