@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.index import take, take_along_axis
 from agnesi.ops.movement import expand_dims, reshape
+from agnesi.ops.order import first_places, sorted_rows, stable_order
 
 
 class Ordered(NamedTuple):
@@ -26,6 +28,13 @@ class Ordered(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+
+def _along(x: np.ndarray, axis: int, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """A function of rows, along another axis."""
+    if axis in (-1, x.ndim - 1):
+        return function(x)
+    return np.moveaxis(function(np.moveaxis(x, axis, -1)), -1, axis)
 
 
 # -- operations -------------------------------------------------------------------------------
@@ -42,16 +51,7 @@ class ArgSort(Op):
         return x.shape, dtypes.int64
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        if not self.descending:
-            return np.argsort(x, axis=self.axis, kind="stable")
-        if x.dtype.kind == "f":
-            return np.argsort(-x, axis=self.axis, kind="stable")
-        if x.dtype.kind in "bu":
-            return np.argsort(~x, axis=self.axis, kind="stable")
-        if x.dtype.kind == "i":
-            return np.argsort(-1 - x, axis=self.axis, kind="stable")
-        back = np.argsort(np.flip(x, self.axis), axis=self.axis, kind="stable")
-        return x.shape[self.axis] - 1 - np.flip(back, self.axis)
+        return _along(x, self.axis, lambda x: stable_order(x, self.descending))
 
 
 @record
@@ -73,6 +73,9 @@ class TopIndices(Op):
     def perform(self, x: np.ndarray) -> np.ndarray:
         x = np.moveaxis(x, self.axis, -1)
         n = x.shape[-1]
+        first = first_places(x, self.k, self.largest)
+        if first is not None:
+            return np.moveaxis(first, -1, self.axis)
         last = ArgSort(x.ndim - 1, self.largest).perform
         if self.k * 8 >= n or x.dtype.kind not in "iuf" or not np.isfinite(x).all():
             return np.moveaxis(last(x)[..., : self.k], -1, self.axis)
@@ -191,7 +194,7 @@ def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: 
     """
     x, axis = _axis(x, axis)
     if x.data is not None and not x.requires_grad and STATE.trace is None and not descending:
-        return wrap(np.sort(x.data, axis=axis))
+        return wrap(_along(x.data, axis, sorted_rows))
     return take_along_axis(x, apply(ArgSort(axis, descending), x), axis)
 
 
