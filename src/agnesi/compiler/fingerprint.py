@@ -88,17 +88,22 @@ def _leaf(node: Node, live: Sequence[Tensor]) -> str:
 def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
     """The text of a graph whose live leaves are ``live``; None if it holds foreign operations."""
     numbers: dict[Node, int] = {}
+    told: dict[Any, str | None] = {}
+    kinds: dict[np.dtype, str] = {}
     lines = []
     for node in toposort((*graph.inputs, *graph.outputs)):
         numbers[node] = len(numbers)
         if node.op is None:
             what: str | None = _leaf(node, live)
+        elif node.op in told:  # equal operations are the same computation
+            what = told[node.op]
         else:
-            what = operation(node.op)
+            what = told[node.op] = operation(node.op)
         if what is None:
             return None
         inputs = [numbers[n] for n in node.inputs]
-        lines.append(f"{what} {inputs} {node.dtype} {node.shape} {node.outputs}")
+        kind = kinds.get(node.dtype) or kinds.setdefault(node.dtype, str(node.dtype))
+        lines.append(f"{what} {inputs} {kind} {node.shape} {node.outputs}")
     ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
     sizes = [n.key for n in graph.extents]
     return "\n".join([*lines, repr(ends), repr(sizes)])

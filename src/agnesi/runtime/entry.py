@@ -8,6 +8,7 @@ per array or number argument, per state, per constant, per output, and the scrat
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -284,6 +285,7 @@ def call_body(code: Code, bufs: Sequence[Any], *, callback: Any = None, body: st
     return int(run(ctypes.addressof(array), ctypes.addressof(table)))
 
 
+@functools.lru_cache(maxsize=64)
 def slot_offset(owner: type, slot: str) -> int:
     """Where instances hold a slot of their class, in bytes from the start of the object."""
     for base in owner.__mro__:
