@@ -57,6 +57,22 @@ def test_products(n, dtype):
     check(lambda x, y: x.T @ y, (None, 12), (None, n), sizes=sizes, dtype=dtype)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(40, 70), (70, 40), (300, 17), (130, 200)])
+def test_every_number_of_rows(shape, threads):
+    before = ag.get_num_threads()
+    ag.set_num_threads(threads)
+    try:
+        k, m = shape
+        f = ag.jit(lambda x, w, v: (x @ w.T + 1, x @ v))
+        w, v = rows(m, k, dtype="float64"), rows(k, m, dtype="float64", seed=1)
+        for n in range(2, 60):
+            agree(f, f.function, rows(n, k, dtype="float64"), w, v, tolerance=1e-10)
+        assert len(f.specialisations) == 2
+    finally:
+        ag.set_num_threads(before)
+
+
 def test_products_with_vectors_and_batches():
     sizes = (5, 2, 3, 17, 64, 100)
     check(lambda x, w: x @ w, (None, 20), (20,), sizes=sizes)

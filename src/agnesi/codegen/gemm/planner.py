@@ -14,7 +14,16 @@ from agnesi.codegen.gemm.costs import (
     pack_cost,
 )
 from agnesi.codegen.gemm.spec import GemmSpec
-from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled, Piece, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import (
+    EvenRows,
+    OpenPanel,
+    OpenRows,
+    Panel,
+    Paneled,
+    Piece,
+    Rows,
+    pieces_of,
+)
 from agnesi.core.dims import Size, is_static
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.record import record, replace
@@ -28,6 +37,7 @@ _AHEAD = 12  # lines of B to prefetch
 _RUN, _RUN_LINES, _RUN_AHEAD = 8192, 16, 4
 # A block of a large A in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
+_LOW = 8  # rows of tiles so low that there is code for every height
 _WHOLE = 1 << 60  # a block that no k is larger than
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _UNITS = 32  # work units to aim for, so that shares among threads are even
@@ -275,9 +285,9 @@ def _opened(panels: tuple[Panel, ...], spec: GemmSpec) -> tuple[Panel, ...]:
     m = spec.sizes[1]
     if not isinstance(m, Extent):
         return panels
-    return tuple(
-        replace(p, rows=OpenRows(p.rows.total, p.rows.tiles, m)) for p in panels
-    )
+    low = all(p.rows.largest <= _LOW for p in panels)
+    kind = EvenRows if low else OpenRows
+    return tuple(replace(p, rows=kind(p.rows.total, p.rows.tiles, m)) for p in panels)
 
 
 def _open_dots(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan | None:

@@ -92,6 +92,25 @@ class OpenRows(Rows):
 
 
 @record
+class EvenRows(OpenRows):
+    """The same in tiles of any height up to one, as even as can be."""
+
+    @property
+    def least(self) -> Any:
+        """Rows of the lower tiles."""
+        return self.actual // self.count
+
+    @property
+    def higher(self) -> Any:
+        """How many tiles, the first ones, have a row more."""
+        return self.actual % self.count
+
+    def start(self, b: Builder, tile: Value) -> Value:
+        extra = b.intrinsic("smin", tile, b.size(self.higher))
+        return b.add(b.mul(tile, b.size(self.least)), extra)
+
+
+@record
 class Panel:
     """A kind of column panel: ``count`` of them from panel ``first`` on, each cut like this."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.operands import Operands
 from agnesi.codegen.gemm.planner import GemmPlan
-from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Rows
+from agnesi.codegen.gemm.tiling import EvenRows, OpenPanel, OpenRows, Panel, Rows
 from agnesi.core.dims import Size
 
 
@@ -100,6 +100,9 @@ class Unit:
     def _row_tiles(self, kind: int, panel: Panel, index: Value, k: Value, count: Value) -> None:
         b, rows = self.b, panel.rows
         low, high = self.tiles[kind]
+        if isinstance(rows, EvenRows):
+            self._even_tiles(kind, panel, rows, index, k, count)
+            return
         if isinstance(rows, OpenRows):
             self._open_tiles(kind, panel, rows, index, k, count)
             return
@@ -130,6 +133,19 @@ class Unit:
                 with b.when(b.op("and", above, within)):
                     self._tile(panel, size, index, first, k, count)
             self.rest = None
+
+    def _even_tiles(self, kind: int, panel: Panel, rows: EvenRows, index: Value, k: Value,
+                    count: Value) -> None:
+        """Each height's tiles: all that are low, or all that have a row more, or none."""
+        b = self.b
+        low, high = self.tiles[kind]
+        least, higher = b.size(rows.least), b.size(rows.higher)
+        for size in range(rows.height, 0, -1):
+            lower, taller = b.icmp("eq", least, i64(size)), b.icmp("eq", least, i64(size - 1))
+            start = b.select(lower, b.intrinsic("smax", low, higher), low)
+            end = b.select(taller, b.intrinsic("smin", high, higher), low)
+            with b.loop(start, b.select(lower, high, end)) as tile:
+                self._tile(panel, size, index, rows.start(b, tile.index), k, count)
 
     def _row_offsets(self, size: int, stride: Any) -> list[Value] | None:
         """How far rows of a tile are from its first one, where some may not be there."""
