@@ -13,7 +13,6 @@ from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import graph_node, symbolic
-from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
@@ -160,7 +159,7 @@ class _Call:
         return moveaxis(t, axis, 0) if axis else t
 
     def _example(self, whole: Tensor) -> Tensor:
-        node = Node(None, (), whole.shape[1:], whole.dtype, requires_grad=is_inexact(whole.dtype),
+        node = Node(None, (), whole.shape[1:], whole.dtype, requires_grad=whole.requires_grad,
                     name="one example of vmap")
         self.batch.known[node] = whole, True
         x = symbol(node)
