@@ -13,7 +13,7 @@ from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, Window
 from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.tiles import Column, Tile
 from agnesi.codegen.conv.wide import Finish, tiles
-from agnesi.codegen.conv.windows import TRUE, Corner, Way, Windows
+from agnesi.codegen.conv.windows import Corner, Way, Windows
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
@@ -33,7 +33,7 @@ class _Channels:
         self.windows = Windows(b, plan, source, scratch)
         self.taps = b.gep("i8", scratch, i64(plan.table_bytes + plan.zero_bytes))
         self.sums = b.gep("i8", self.taps, i64(plan.tap_bytes))
-        self.low, self.high, self.rest = i64(0), i64(plan.vectors), TRUE
+        self.low, self.high, self.rest = i64(0), i64(plan.vectors), Value("true", "i1")
 
     def _pieces(self) -> Iterator[tuple[Piece, Value]]:
         """Vectors of channels: a loop over the whole ones, and what is left."""
@@ -82,9 +82,9 @@ class Depthwise(_Channels):
         with b.loop(begin, end) as loop:
             low, high = share(b, self.dense.blocks(plan.lines.tiles), plan.units, loop.index)
             for window, corner in self._tiles(low, high):
-                for way in self.windows.ways(window, corner):
-                    for piece, channel in self._pieces():
-                        self._tile(window, corner, way, piece, channel)
+                way = self.windows.way(window, corner)
+                for piece, channel in self._pieces():
+                    self._tile(window, corner, way, piece, channel)
 
     def _pack_filters(self) -> None:
         b, plan, view = self.b, self.plan, self.dense.filters
@@ -101,8 +101,7 @@ class Depthwise(_Channels):
         def inner(row: Value, column: Value, sums: list[Value]) -> list[Value]:
             sums, taps = list(sums), {}
             for at, pairs in uses.items():
-                value = way.load(b, self.type, row, at, channel, piece)
-                self.windows.call(window, way, row, at)
+                value = self.windows.load(window, way, row, at, channel, piece)
                 for tap, place in pairs:
                     if tap not in taps:
                         taps[tap] = self._vector(column, self._tap(tap), piece)
@@ -159,9 +158,9 @@ class DepthwiseWeight(_Channels):
             self._own(loop.index)
             self._clear()
             for window, corner in self._tiles(i64(0), b.size(self.dense.blocks(plan.lines.tiles))):
-                for way in self.windows.ways(window, corner):
-                    for piece, channel in self._pieces():
-                        self._tile(window, corner, way, piece, channel)
+                way = self.windows.way(window, corner)
+                for piece, channel in self._pieces():
+                    self._tile(window, corner, way, piece, channel)
             self._finish_taps()
 
     def _own(self, unit: Value) -> None:
@@ -202,8 +201,7 @@ class DepthwiseWeight(_Channels):
             ]
             found = [b.load(vector(self.type, piece.lanes), cell, self.align) for cell in cells]
             for at, pairs in uses.items():
-                value = way.load(b, self.type, row, at, channel, piece)
-                self.windows.call(window, way, row, at)
+                value = self.windows.load(window, way, row, at, channel, piece)
                 for tap, place in pairs:
                     found[tap] = multiply_add(b, value, cotangent[place], found[tap])
             for value, cell in zip(found, cells, strict=True):

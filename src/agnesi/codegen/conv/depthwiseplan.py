@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.plan import ROOM, sizes_of, whole_lines
@@ -24,8 +25,7 @@ _FEW = 20  # lines that crowd no cache
 _ADDRESS = 8  # bytes of an entry of a table
 
 
-@record
-class Steps:
+class Steps(NamedTuple):
     """Elements from one plane, line or pixel of a window to the next."""
 
     plane: int
@@ -266,7 +266,7 @@ def _cost(plan: DepthwisePlan) -> float:
             tile = len(plan.pieces) * (cycles * unit + 5) + _TILE + _EDGE * met * plan.outer
             total += downs * acrosses * tile
             code += products + loads + ends + sums
-    return total * (1 + _CODE * code)
+    return total * (1 + _CODE * code * len({p[1:] for p in plan.pieces}))
 
 
 def _met(plan: DepthwisePlan, axis: int, count: int) -> int:

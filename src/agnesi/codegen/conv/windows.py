@@ -1,24 +1,20 @@
 """What tiles of depthwise convolutions read: in place, or by a table of addresses.
 
-Where a window reaches beyond the source, a table leads to its positions, and those outside to
-zeros: borders cost neither copies nor other loops.
+Where windows may reach beyond the source, a table leads to their positions, and those outside to
+zeros: borders cost neither copies nor code of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from agnesi.codegen.builder import Builder, Value, i64, lanes, vector
-from agnesi.codegen.conv.dense import Span
 from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, Steps, Window
 from agnesi.codegen.conv.pack import clear
 from agnesi.codegen.conv.source import inside
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
 from agnesi.codegen.gemm.tiling import Piece
-
-TRUE, FALSE = Value("true", "i1"), Value("false", "i1")
 
 
 class Corner(NamedTuple):
@@ -41,14 +37,12 @@ class Way(NamedTuple):
         """Where to start for a channel."""
         return self.first if self.by_table else b.gep(type_, self.first, channel)
 
-    def load(self, b: Builder, type_: str, start: Value, place: tuple[int, int], channel: Value,
-             piece: Piece) -> Value:
-        """The vector of a (line, pixel)."""
+    def address(self, b: Builder, type_: str, start: Value, place: tuple[int, int],
+                channel: Value) -> Value:
+        """Where a (line, pixel) is."""
         offset = place[0] * self.steps.line + place[1] * self.steps.pixel
         at = b.gep(type_, start, i64(offset))
-        if self.by_table:
-            at = b.gep(type_, b.load("ptr", at), channel)
-        return load_strided(b, at, type_, 1, piece.lanes, piece.mask)
+        return b.gep(type_, b.load("ptr", at), channel) if self.by_table else at
 
 
 class Windows:
@@ -64,8 +58,8 @@ class Windows:
         """What positions outside of the source lead to."""
         clear(self.b, self.type, self.zeros, i64(self.plan.pitch), self.plan.lanes)
 
-    def ways(self, window: Window, corner: Corner) -> Iterator[Way]:
-        """Ways to read a window, each where it is the one to take."""
+    def way(self, window: Window, corner: Corner) -> Way:
+        """How to read a window: in place only where none reaches beyond the source."""
         b, spans = self.b, self.dense.spans
         places = (corner.depth, corner.y, corner.x)
         first = [
@@ -73,32 +67,23 @@ class Windows:
             for place, span in zip(places, spans, strict=True)
         ]
         here = self._place(corner.image, first)
-        direct = Way(b.gep(self.type, self.source, here), window.source, False)
         if all(span.inside for span in spans):
-            yield direct
-            return
-        within = TRUE
-        for span, start, count in zip(spans, first, (1, window.lines, window.places), strict=True):
-            within = b.op("and", within, _within(b, span, start, count))
-        with b.when(within):
-            yield direct
-        with b.when(b.op("xor", within, TRUE)):
-            self._fill(window, here, first)
-            table, entry = window.table, 8 // element_bytes(self.type)
-            steps = Steps(table.plane * entry, table.line * entry, table.pixel * entry)
-            yield Way(self.table, steps, True)
+            return Way(b.gep(self.type, self.source, here), window.source, False)
+        self._fill(window, here, first)
+        entry = 8 // element_bytes(self.type)
+        return Way(self.table, Steps(*(step * entry for step in window.table)), True)
 
-    def call(self, window: Window, way: Way, row: Value, at: tuple[int, int]) -> None:
-        """Call what the tile below reads first at a (line, pixel) into the second cache."""
+    def load(self, window: Window, way: Way, start: Value, place: tuple[int, int],
+             channel: Value, piece: Piece) -> Value:
+        """The vector of a (line, pixel); what the tile below reads first there is called for."""
+        at = way.address(self.b, self.type, start, place, channel)
         h, w = self.dense.spans[1:]
         lines, pixels = window.lines * h.stride, window.places * w.stride
-        beside = at[1] * window.right < pixels
-        if self.plan.ahead and not way.by_table and beside:
-            new = (at[0] - window.rows) * window.down + lines >= 0
-            if new and lines % window.down == 0:
-                offset = at[0] * way.steps.line + at[1] * way.steps.pixel
-                offset += lines // window.down * way.steps.line
-                prefetch(self.b, self.b.gep(self.type, row, i64(offset)), near=False)
+        new = (place[0] - window.rows) * window.down + lines >= 0
+        if self.plan.ahead and new and place[1] * window.right < pixels:
+            below = lines * self.dense.source.strides[3]
+            prefetch(self.b, self.b.gep(self.type, at, i64(below)), near=False)
+        return load_strided(self.b, at, self.type, 1, piece.lanes, piece.mask)
 
     def _place(self, image: Value, first: list[Value]) -> Value:
         """How far a position is from the start of the source."""
@@ -133,13 +118,3 @@ class Windows:
                           b.mul(line.index, i64(window.table.line)))
             b.store(b.select(b.op("and", valid, reached), there, zeros),
                     b.gep("i64", self.table, entry), 8)
-
-
-def _within(b: Builder, span: Span, start: Value, count: int) -> Value:
-    """Whether so many places, of which the first reads from ``start`` on, stay inside."""
-    last = (count - 1) * span.stride + span.reach - 1
-    if span.inside:
-        return TRUE
-    if last >= span.size:
-        return FALSE
-    return b.icmp("ult", start, i64(span.size - last))
