@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.compiler.fingerprint import fingerprint
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node
+from agnesi.core.tensor import symbol
 
 X, Y = ag.tensor([0.3, 0.7], dtype="float64"), ag.tensor([2.0, 3.0], dtype="float64")
 COS, SIN = np.cos(X.numpy()), np.sin(X.numpy())
@@ -116,6 +120,13 @@ def test_rules_by_argument() -> None:
     gradients = ag.grad(lambda x, y: times(x, y).sum(), argnums=(0, 1))(X, Y)
     np.testing.assert_allclose(gradients[0].numpy(), [0, 0])
     np.testing.assert_allclose(gradients[1].numpy(), 5 * X.numpy())
+
+
+def test_compiled_code_is_kept() -> None:
+    for f in (waved, grown):
+        x = symbol(Node(None, (), (2,), X.dtype, requires_grad=True))
+        graph = FunctionGraph([x.node], [f(x, x).node])
+        assert "custom" in str(graph) and fingerprint(graph, ()) is not None
 
 
 def test_errors() -> None:

@@ -217,6 +217,9 @@ class _Place:
 class _Pullback(Op):
     """Results of a function, with a pullback.  Operands: arguments, results, residuals."""
 
+    #: What compiled code depends on, which knows nothing of derivatives.
+    _fields = ("arguments", "outputs")
+
     def __init__(self, name: str, pullback: Function, arguments: int, results: int) -> None:
         self.name = name  # type: ignore[misc]
         self.pullback = pullback
@@ -341,6 +344,9 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
 
 class _Push(Op):
     """Results of a function, with a rule for tangents.  Operands: arguments, results."""
+
+    #: What compiled code depends on, which knows nothing of derivatives.
+    _fields = ("arguments", "outputs")
 
     def __init__(self, name: str, push: Function, arguments: int, results: int) -> None:
         self.name = name  # type: ignore[misc]
