@@ -36,3 +36,16 @@ def test_batches(name):
     f = ag.jit(CASES[name])
     np.testing.assert_allclose(f(x, w).numpy(), CASES[name](x, w).numpy(), rtol=1e-12, atol=1e-12)
     assert any(isinstance(k, Product) for k in f.plan().layout.kernels)
+
+
+def test_heads_are_read_where_they_lie():
+    """Batch axes that are no single one cost no copies: each operand is found along all of them."""
+    x = ag.asarray(np.random.default_rng(2).normal(size=(3, 6, 2 * 4 * 5)))
+
+    def scores(x):
+        q, k = (x.reshape(3, 6, 2, 4, 5)[:, :, i].swapaxes(1, 2) for i in range(2))
+        return q @ k.swapaxes(-1, -2)
+
+    f = ag.jit(scores)
+    np.testing.assert_allclose(f(x).numpy(), scores(x).numpy(), rtol=1e-12)
+    assert [type(k) for k in f.plan().layout.kernels] == [Product]

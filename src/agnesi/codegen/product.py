@@ -9,6 +9,7 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.evaluate import Scope, memory_type, streams
 from agnesi.codegen.gemm import GemmPlan, GemmSpec, Operand, Operands, direct, emit_gemm, plan
+from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
@@ -22,11 +23,11 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
                  hasty: bool = False) -> GemmPlan:
     """How the product is cut into tiles and work units."""
     batch, m, n, k = map(guess, product.sizes)
-    _, i, j = product.axes
+    i, j = product.axes[-2:]
     store = product.body[0]
     strides = (store.offset.terms.get(i, 0) or n, store.offset.terms.get(j, 0) or 1)
     strides = _typical(_steps(strides, (m, n)))
-    steps = _steps(product.a.strides[1:], (m, k)), _steps(product.b.strides[1:], (k, n))
+    steps = _steps(product.a.strides[-2:], (m, k)), _steps(product.b.strides[-2:], (k, n))
     spec = GemmSpec(
         m, n, k, batch, product.total.dtype.name,
         a_strides=_typical(steps[0]), b_strides=_typical(steps[1]),
@@ -54,8 +55,8 @@ def _typical(strides: tuple[Any, Any]) -> tuple[int, int]:
 def emit_product(b: Builder, product: Product, cut: GemmPlan,
                  pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
     """Emit work units [begin, end) of a product into the current function."""
-    at_batch, at_i, at_j = product.axes
-    axes = {a for a in product.axes if a is not None}
+    *batches, at_i, at_j = product.axes
+    axes = set(product.axes)
     root = Scope(b, pointer, {})
     key = load(product.total, product.total.dtype.name, product.total.place(_at(product)))
     if key.free:  # else nothing tells what waits for the sum from what does not
@@ -63,10 +64,8 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
 
     def epilogue(b: Builder, total: Value, batch: Value, i: Value, j: Value, lanes: int,
                  mask: Value | None, along: str) -> None:
-        index = {at_i: i, at_j: j}
-        if at_batch is not None:
-            index[at_batch] = batch
-        scope = root.inside(index, along=at_j if along == "n" else at_i, lanes=lanes, mask=mask)  # type: ignore[arg-type]
+        index = {**_places(b, batches, batch), at_i: i, at_j: j}
+        scope = root.inside(index, along=at_j if along == "n" else at_i, lanes=lanes, mask=mask)
         scope.memo[key] = total
         for s in product.body:
             scope.store(s.buffer, s.offset, s.value)
@@ -74,25 +73,22 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
     swept = _swept(product, at_i if cut.swapped else at_j)
 
     def call(b: Builder, batch: Value, i: Value, j: Value) -> None:
-        index = {at_i: i, at_j: j}
-        if at_batch is not None:
-            index[at_batch] = batch
-        scope = root.inside(index)  # type: ignore[arg-type]
+        scope = root.inside({**_places(b, batches, batch), at_i: i, at_j: j})
         for buffer, place in swept:
             at = b.gep(memory_type(buffer.dtype.name), pointer(buffer), scope.place(place))
             prefetch(b, at, near=True)
 
     operands = Operands(
-        _operand(b, product.a, pointer, "mk"), _operand(b, product.b, pointer, "kn"), epilogue,
-        call,
+        _operand(b, product.a, pointer, "mk", batches),
+        _operand(b, product.b, pointer, "kn", batches), epilogue, call,
     )
     scratch = b.alloca("i8", max(cut.scratch, 64))
     emit_gemm(b, cut, operands, begin, end, scratch)
 
 
-def _swept(product: Product, along: Axis | None) -> list[tuple[Buffer, Affine]]:
+def _swept(product: Product, along: Axis) -> list[tuple[Buffer, Affine]]:
     """What the epilogue reads, or writes through the caches, line by line: buffers, and where."""
-    at = {a for a in product.axes[1:] if a is not None}
+    at = set(product.axes[-2:])
     loads = [e.param for e in walk([s.value for s in product.body]) if e.op == "load"]
     stores = [(s.buffer, s.offset) for s in product.body if not streams(s.buffer)]
     places = dict.fromkeys([*stores, *loads])
@@ -104,12 +100,30 @@ def _swept(product: Product, along: Axis | None) -> list[tuple[Buffer, Affine]]:
 
 
 def _at(product: Product) -> tuple[Affine, ...]:
-    return tuple(Affine(0, {a: 1}) for a in product.axes if a is not None)
+    return tuple(Affine(0, {a: 1}) for a in product.axes)
 
 
-def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axes: str) -> Operand:
+def _places(b: Builder, batches: Sequence[Axis], member: Value) -> dict[Axis, Value]:
+    """The places of a batch member along each of the batch axes."""
+    found = {}
+    for axis in reversed(batches[1:]):
+        member, found[axis] = divide(b, member, axis.extent)
+    return {**found, **dict.fromkeys(batches[:1], member)}
+
+
+def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axes: str,
+             batches: Sequence[Axis]) -> Operand:
     type_ = memory_type(matrix.buffer.dtype.name)
     base = pointer(matrix.buffer)
     if matrix.offset:
         base = b.gep(type_, base, i64(matrix.offset))
-    return direct(base, type_, matrix.strides[1:], axes, matrix.strides[0])
+    steps = dict(zip(batches, matrix.strides[:-2], strict=True))
+
+    def place(b: Builder, member: Value) -> Value:
+        total = i64(0)
+        for axis, at in _places(b, batches, member).items():
+            total = b.add(total, b.mul(at, b.size(steps[axis])))
+        return total
+
+    step = place if len(steps) > 1 else next(iter(steps.values()), 0)
+    return direct(base, type_, matrix.strides[-2:], axes, step)

@@ -128,8 +128,8 @@ class Nest(Kernel):
 class Matrix:
     """An operand of a product: a buffer with a base offset and strides over (batch, row, column).
 
-    A kernel's operands have one batch axis; before they are cut there may be any number.  Those of
-    a convolution have a stride for each axis of the tensor.
+    A kernel's operands have a stride for each of its batch axes, mostly none or one.  Those of a
+    convolution have a stride for each axis of the tensor.
     """
 
     buffer: Buffer
@@ -154,12 +154,15 @@ class Contraction(Kernel):
 
 @struct
 class Product(Contraction):
-    """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over (b, i, j)."""
+    """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over (b, i, j).
+
+    There may be any number of batch axes ``b``, as few as strides allow.
+    """
 
     sizes: tuple[int, int, int, int] = (1, 1, 1, 1)  # batch, m, n, k
     a: Matrix = None  # type: ignore[assignment]
     b: Matrix = None  # type: ignore[assignment]
-    axes: tuple[Axis | None, Axis | None, Axis | None] = (None, None, None)
+    axes: tuple[Axis, ...] = ()  # those of the batch, i, j
     total: Buffer = None  # type: ignore[assignment]
     body: list[Store] = field(default_factory=list)
 

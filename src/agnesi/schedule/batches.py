@@ -1,4 +1,7 @@
-"""Batches of matrix products: any number of leading axes run as one where strides allow it."""
+"""Batches of matrix products: any number of leading axes run as one.
+
+Where strides allow it they are one axis; else code finds the place along each of them.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,44 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from agnesi.core.dims import product
+from agnesi.core.dims import is_static, product
 from agnesi.core.kernels import Buffer, Matrix, Store, row_major, walk
 from agnesi.core.loops import Affine, Axis, Substitution
 
-Cut = tuple[Axis | None, list[Store]]
+Cut = tuple[tuple[Axis, ...], list[Store]]
 
 
-def one_batch(axes: Sequence[Axis], operands: Sequence[Sequence[int]],
+def cut_batch(axes: Sequence[Axis], operands: Sequence[Sequence[int]],
               body: list[Store]) -> Cut | None:
-    """One axis for all batch axes, and the epilogue over it; None where strides forbid it.
+    """One axis for all batch axes, and the epilogue over it; several where strides ask for them.
 
-    ``operands`` holds each operand's strides over the batch axes.
+    ``operands`` holds each operand's strides over the batch axes.  None where there would be
+    several of run-time sizes.
     """
     if len(axes) < 2:
-        return (axes[0] if axes else None), body
-    wide = [a for a in axes if a.extent != 1] or [axes[-1]]
+        return tuple(axes), body
+    wide = _wide(axes)
     terms = [dict(zip(axes, strides, strict=True)) for strides in operands]
     terms += [{a: i.terms.get(a, 0) for a in axes} for i in _indices(body)]
     for outer, inner in pairwise(wide):
         if any(t[outer] != t[inner] * inner.extent for t in terms):
-            return None
+            return _several(axes, wide, body)
     length: Any = product([a.extent for a in wide])
     merged = Axis(wide[-1].slot, length)
     change = Substitution({a: Affine() for a in axes} | {wide[-1]: Affine(0, {merged: 1})})
-    return merged, [Store(s.buffer, change.index(s.offset), change(s.value)) for s in body]
+    return (merged,), [Store(s.buffer, change.index(s.offset), change(s.value)) for s in body]
+
+
+def _wide(axes: Sequence[Axis]) -> list[Axis]:
+    """The axes that count: those longer than 1, or any one."""
+    return [a for a in axes if a.extent != 1] or list(axes[-1:])
+
+
+def _several(axes: Sequence[Axis], wide: Sequence[Axis], body: list[Store]) -> Cut | None:
+    if not is_static([a.extent for a in wide]):
+        return None
+    change = Substitution({a: Affine() for a in axes if a not in wide})
+    return tuple(wide), [Store(s.buffer, change.index(s.offset), change(s.value)) for s in body]
 
 
 def _indices(body: Sequence[Store]) -> list[Affine]:
@@ -43,17 +59,16 @@ def _indices(body: Sequence[Store]) -> list[Affine]:
     return found
 
 
-def along(operand: Matrix, batch: Axis | None, axes: Sequence[Axis]) -> Matrix:
-    """The operand with its stride over the one batch axis."""
+def along(operand: Matrix, batch: Sequence[Axis], axes: Sequence[Axis]) -> Matrix:
+    """The operand with its strides over the batch axes of the kernel."""
     *lead, row, column = operand.strides
-    wide = [s for a, s in zip(axes[:-2], lead, strict=True) if a.extent != 1]
-    step = wide[-1] if batch is not None and wide else 0
-    return Matrix(operand.buffer, operand.offset, (step, row, column))
+    steps = dict(zip(axes[:-2], lead, strict=True))
+    wide = [steps[a] for a in _wide(axes[:-2])]
+    return Matrix(operand.buffer, operand.offset, (*wide[len(wide) - len(batch) :], row, column))
 
 
-def flattened(total: Buffer, batch: Axis | None) -> Buffer:
-    """The running sum, seen over the one batch axis."""
-    if batch is not None:
-        total.shape = (batch.extent, *total.shape[-2:])
-        total.strides = row_major(total.shape)
+def flattened(total: Buffer, batch: Sequence[Axis]) -> Buffer:
+    """The running sum, seen over the batch axes of the kernel."""
+    total.shape = (*(a.extent for a in batch), *total.shape[-2:])
+    total.strides = row_major(total.shape)
     return total

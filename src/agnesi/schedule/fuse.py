@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.dims import product
 from agnesi.core.kernels import (
     Buffer,
     Callback,
@@ -26,7 +27,7 @@ from agnesi.core.kernels import (
 )
 from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
-from agnesi.schedule.batches import along, flattened, one_batch
+from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.loops import Maker, carried
@@ -392,20 +393,21 @@ class _Fuser:
         axes, at, total, body = self._finished(cluster)
         a, b = (self._matrix(node, i, axes) for i in (0, 1))
         strides = [m.strides[:-2] for m in (a, b)]
-        cut = one_batch(axes[:-2], strides, body) if _identity(body, total, at) else None
+        cut = cut_batch(axes[:-2], strides, body) if _identity(body, total, at) else None
         whole = cut is not None
         nodes = [*dict.fromkeys([node, *cluster.roots])]
         if cut is None:
             buffer = self._separate(node, cluster)
             value = loops.load(total, node.dtype.name, total.place(at))
-            cut = one_batch(axes[:-2], strides, [Store(buffer, buffer.place(at), value)])
+            cut = cut_batch(axes[:-2], strides, [Store(buffer, buffer.place(at), value)])
             nodes = [node]
         assert cut is not None
         batch, body = cut
-        sizes = (batch.extent if batch else 1, *node.shape[-2:], node.inputs[0].shape[-1])
+        count: Any = product([a.extent for a in batch])
+        sizes = (count, *node.shape[-2:], node.inputs[0].shape[-1])
         self.program.kernels.append(
             Product(nodes, sizes, along(a, batch, axes), along(b, batch, axes),
-                    (batch, axes[-2], axes[-1]), flattened(total, batch), body)
+                    (*batch, *axes[-2:]), flattened(total, batch), body)
         )
         if not whole:
             self._nest(cluster)
@@ -432,7 +434,8 @@ class _Fuser:
         if value.op == "load" and not value.param[1].atoms:
             buffer, offset = value.param
             strides = tuple(offset.terms.get(a, 0) for a in every)
-            if one_batch(batch, [strides[:-2]], []) is not None:
+            cut = cut_batch(batch, [strides[:-2]], [])
+            if cut is not None and (len(cut[0]) < 2 or 1 in strides[-2:]):
                 return Matrix(buffer, offset.const, strides)
             if strides[-2] < strides[-1]:  # as it lies: columns outside, rows inside
                 every = (*batch, *reversed(pair))

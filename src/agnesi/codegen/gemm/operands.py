@@ -43,13 +43,22 @@ class Operands:
 
 
 def direct(
-    pointer: Value, type_: str, strides: tuple[Any, ...], axes: str, batch_stride: Size = 0
+    pointer: Value,
+    type_: str,
+    strides: tuple[Any, ...],
+    axes: str,
+    batch_stride: Size | Callable[[Builder, Value], Value] = 0,
 ) -> Operand:
-    """An operand in memory; ``axes`` names its two axes, ``"mk"`` for A and ``"kn"`` for B."""
+    """An operand in memory; ``axes`` names its two axes, ``"mk"`` for A and ``"kn"`` for B.
+
+    ``batch_stride`` may be a function that finds the place of a batch member.
+    """
 
     def address(b: Builder, batch: Value, row: Value, column: Value) -> Value:
         at = b.add(b.mul(row, b.size(strides[0])), b.mul(column, b.size(strides[1])))
-        if batch_stride:
+        if callable(batch_stride):
+            at = b.add(at, batch_stride(b, batch))
+        elif batch_stride:
             at = b.add(at, b.mul(batch, b.size(batch_stride)))
         return b.gep(type_, pointer, at)
 
