@@ -392,7 +392,7 @@ def _fill_buffers(
 def _fill_guards(table: Context, guards: Sequence[Guard], keep: list[Any]) -> None:
     records = []
     for guard in guards:
-        offset = slot_offset(type(guard.owner), guard.slot)
+        offset = slot_offset(type(guard.owner), guard.slot)  # type: ignore[arg-type]
         records.append(_Guard(id(guard.owner), offset, id(guard.value)))
         keep.append(guard)
     table.guard_count = len(records)
