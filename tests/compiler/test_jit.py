@@ -339,3 +339,27 @@ def test_a_trace_in_one_thread_does_not_disturb_another():
     finish.set()
     thread.join()
     assert slow(x).tolist() == [2, 2]
+
+
+def test_versions_in_turn_do_without_the_general_way():
+    f = ag.jit(lambda x, scale=None: x * 2 if scale is None else x * scale["by"])
+    calls = [(ag.ones(3),), (ag.ones((2, 2)),), (ag.ones(3), {"by": ag.ones(3) * 3}),
+             (ag.ones(3, dtype="float64"),)]
+    for args in calls:
+        f(*args)
+    f.dispatch = None  # whatever the general way would be asked now is an error
+    for _ in range(3):
+        for args in calls:
+            result = f(*args)
+            assert result.shape == args[0].shape and result.dtype == args[0].dtype
+            assert (result.data == (3 if len(args) == 2 else 2)).all()
+
+
+def test_versions_in_turn_with_and_without_records():
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    f = ag.jit(lambda x: x * w)
+    for n in (1, 2, 1, 2):
+        for size in ((n, 2), (2,)):
+            assert f(ag.ones(size)).requires_grad
+            with ag.no_grad():
+                assert not f(ag.ones(size)).requires_grad

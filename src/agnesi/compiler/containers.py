@@ -19,7 +19,7 @@ MISSED = object()
 _BY_VALUE = (int, str)
 
 
-def missed(*args: Any) -> Any:
+def missed(*args: Any, **keywords: Any) -> Any:
     """The general way of a native function whose caller knows one."""
     return MISSED
 
@@ -97,8 +97,9 @@ class _Text:
 
 
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
-           dispatch: Callable[..., Any], finish: Callable[[_Text, str], str]) -> Any:
-    """A function of arguments with this shape, for calls that record like the present one.
+           dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
+           recording: bool) -> Any:
+    """A function of arguments with this shape.
 
     Parameters
     ----------
@@ -112,6 +113,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         Takes all other calls.
     finish : callable
         ``finish(text, name)`` is an expression for the result, of the name of what was found.
+    recording : bool
+        Whether it is for calls that are recorded.
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)
@@ -122,7 +125,7 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     general_name = text.name(general)
     all_given = "".join(f"{name}, " for name in given)
     text.otherwise = f"return {general_name}(({all_given}), more, named)"
-    text.require(f"not more and {text.name(STATE)}.recording is {STATE.recording}")
+    text.require(f"not more and {text.name(STATE)}.recording is {recording}")
     leaves = [leaf for c, name in zip(positional.children, given, strict=True)
               for leaf in text.leaves(c, name)]
     if keywords.children:

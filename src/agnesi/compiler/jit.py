@@ -13,6 +13,7 @@ import numpy as np
 from agnesi.compiler.cfunction import CFunction, c_function
 from agnesi.compiler.compare import compared
 from agnesi.compiler.compiled import Settings
+from agnesi.compiler.containers import MISSED
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
@@ -56,6 +57,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self._families: dict[Any, Family[Version]] = {}
         self._newest: Any = None
         self._served: dict[Any, Version] = {}
+        self._ready: list[Version] = []
         self.call_directly(self.dispatch)
 
     def __reduce__(self) -> Any:
@@ -91,10 +93,25 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if changes_record or tangled:
             return self.function(*args, **keywords)
         result = version(leaves)
-        direct = version.direct
-        if direct is not None:
-            self.call_directly(self._unless_recording(direct) if version.unrecorded else direct)
+        if version.direct is not None:
+            self._use(version)
+            self._ready = [version, *(v for v in self._ready if v is not version)][:_KEPT]
         return result
+
+    def ask_others(self, *args: Any, **keywords: Any) -> Any:
+        """Run what the version in use does not take: another one's native code may."""
+        for version in self._ready:
+            call = None if version.unrecorded and STATE.recording else version.asked
+            found = MISSED if call is None else call(*args, **keywords)
+            if found is not MISSED:
+                self._use(version)
+                return found
+        return self.dispatch(*args, **keywords)
+
+    def _use(self, version: Version) -> None:
+        """Let calls go to a version's native code at once."""
+        direct = version.direct
+        self.call_directly(self._unless_recording(direct) if version.unrecorded else direct)
 
     def _unless_recording(self, direct: Callable[..., Any]) -> Callable[..., Any]:
         """Native calls where nothing is recorded; elsewhere the results may need a record."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.containers import missed
 from agnesi.compiler.failures import raiser
 from agnesi.compiler.overlap import pairs
 from agnesi.compiler.recipe import Recipe
@@ -211,6 +212,8 @@ class Bound:
         For arguments that Python has made ready; anything else is an error.
     direct : builtin function or None
         For the user's own calls: looks at the guards, and hands what does not fit to ``slow``.
+    asked : builtin function or None
+        The same, which answers ``MISSED`` to what does not fit.
     """
 
     def __init__(self, recipe: Recipe, graph: FunctionGraph, live: Sequence[Tensor],
@@ -250,9 +253,10 @@ class Bound:
         )
         if slow is not None and not recipe.reused and whole:
             guards = [*guards, entry.Guard(config, "compiles", True)]
-            self.direct = entry.bind(
-                self.code, spec, slow=slow, guards=guards, apart=apart, **common
+            self._bind = partial(
+                entry.bind, self.code, spec, guards=guards, apart=apart, **common
             )
+            self.direct = self._bind(slow=slow)
         clock.mark("entry")
 
     def _apart(self, written: Sequence[Tensor | int], arguments: Sequence[Any],
@@ -262,6 +266,10 @@ class Bound:
         states = {id(s.owner): len(sizes) + i for i, s in enumerate(self.states)}
         places = [t if isinstance(t, int) else states[id(t)] for t in written]
         return pairs(places, sizes, arrays)
+
+    @cached_property
+    def asked(self) -> Any:
+        return None if self.direct is None else self._bind(slow=missed)
 
     def present(self) -> bool:
         """Whether all live tensors have the memory that the code knows."""

@@ -46,6 +46,7 @@ class Version:
             shapes = in_shapes(pattern, shapes)
         self.owner = owner
         self.argument_tree = tree
+        self.recording = STATE.recording
         symbols = [_symbol(v, i, n) for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
         self.statics = [None if isinstance(s, Tensor) else v
@@ -84,9 +85,9 @@ class Version:
             graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(trace),
-            slow=None if self.records else owner.dispatch if self.flat else missed,
+            slow=None if self.records else owner.ask_others if self.flat else missed,
         )
-        self._caller: tuple[Any, Any] = (None, None)
+        self._callers: dict[Any, tuple[Any, Any]] = {}
         for x in self.consumed:
             x._grad = CONSUMED
 
@@ -162,12 +163,22 @@ class Version:
     def direct(self) -> Any:
         """What the user's own calls can go to; None where Python has to prepare them."""
         native = self.compiled.direct
-        if self.flat or native is None:
-            return native
-        known, call = self._caller
+        return native if self.flat or native is None else self._call(native, self.owner.ask_others)
+
+    @property
+    def asked(self) -> Any:
+        """The same, which answers ``MISSED`` to what it was not made for."""
+        bound = self.compiled.bound
+        native = None if bound is None or self.compiled.direct is None else bound.asked
+        return native if self.flat or native is None else self._call(native, missed)
+
+    def _call(self, native: Any, otherwise: Any) -> Any:
+        """The native function for calls with containers."""
+        known, call = self._callers.get(otherwise, (None, None))
         if known is not native:
-            call = caller(self.argument_tree, self.statics, native, self.owner.dispatch, self._told)
-            self._caller = native, call
+            call = caller(self.argument_tree, self.statics, native, otherwise, self._told,
+                          self.recording)
+            self._callers[otherwise] = native, call
         return call
 
     def _told(self, text: Any, found: str) -> str:
