@@ -229,5 +229,7 @@ def test_an_ensemble_of_modules() -> None:
     many = {n: ag.stack([p.detach(), 2 * p.detach()]) for n, p in net.named_parameters()}
     found = ag.vmap(lambda p: net.with_parameters(p)(x))(many)
     np.testing.assert_allclose(found[1].detach().numpy(), 2 * net(x).detach().numpy(), 1e-5)
+    with pytest.raises(ag.GradientError, match="no parameters that require grad"):
+        ag.grad(lambda n: n(1.0))(ag.nn.Tanh())
     with pytest.raises(KeyError, match="no parameters"):
         net.with_parameters({"wrong": x})

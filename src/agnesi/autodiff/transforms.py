@@ -208,6 +208,12 @@ def opened(nest: Any) -> tuple[Any, Callable[[Any], Any]]:
     parts = [dict(x.named_parameters()) if hasattr(x, "with_parameters") else x for x in leaves]
     if all(p is x for p, x in zip(parts, leaves, strict=True)):
         return nest, lambda nest: nest
+    for p, x in zip(parts, leaves, strict=True):
+        if p is not x and not p:
+            raise GradientError(
+                at(f"cannot differentiate with respect to {type(x).__name__}: it has no parameters "
+                   "that require grad")
+            )
 
     def closed(nest: Any) -> Any:
         tensors = iter(tree.flatten(nest)[0])
