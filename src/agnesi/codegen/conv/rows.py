@@ -10,7 +10,7 @@ from __future__ import annotations
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.pack import clear, copy_run, copy_spread, pack_filters
 from agnesi.codegen.conv.rowsplan import PackedPlan, RowsPlan
-from agnesi.codegen.conv.source import Box, inside
+from agnesi.codegen.conv.source import Box, inside, taps_inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import Finish, tiles
 from agnesi.codegen.gemm.driver import divide
@@ -149,8 +149,11 @@ class RowLanes:
         tile = Tile(self.type, tuple(range(wide)), columns,
                     kept=plan.spare(wide * len(columns)))
         at = b.add(b.mul(b.sub(top, box.y), i64(down)), x)
-        nest, taps = self._nest()
-        sums = tile.run(b, b.gep(self.type, self.packed_b, o),
+        first, count = self._tap_lines(top, tall)
+        nest, taps = self._nest(count)
+        row = b.add(o, b.mul(first, i64(nest[-1].row_step)))
+        at = b.add(at, b.mul(first, i64(nest[-1].column_step)))
+        sums = tile.run(b, b.gep(self.type, self.packed_b, row),
                         b.gep(self.type, self.packed_a, at), nest, tile.zeros(), taps)
         if plan.spill:
             self._spilled(box, panel, size, (o, top, x), sums)
@@ -159,7 +162,17 @@ class RowLanes:
             line = sums[n * len(columns):(n + 1) * len(columns)]
             self._finish(box, panel, tall, (b.add(o, i64(n)), top, x), line)
 
-    def _nest(self) -> tuple[list[Turn], list[tuple[int, int]]]:
+    def _tap_lines(self, top: Value, tall: int) -> tuple[Value, int | Value]:
+        """The first line of taps that meets the source in a tile, and how many do."""
+        b, h = self.b, self.dense.spans[1]
+        if self.plan.unrolled or h.inside:
+            return i64(0), h.taps
+        first, _ = taps_inside(b, h, b.add(top, i64(tall - 1)))
+        _, last = taps_inside(b, h, top)
+        last = b.intrinsic("smin", last, i64(h.taps))
+        return first, b.intrinsic("smax", b.sub(last, first), i64(0))
+
+    def _nest(self, count: int | Value) -> tuple[list[Turn], list[tuple[int, int]]]:
         """Loops over channels and lines of taps; in them all taps of one line, or of several."""
         plan, (d, h, w) = self.plan, self.dense.spans
         row = self.dense.channels * plan.pitch
@@ -167,7 +180,7 @@ class RowLanes:
                 Turn(d.taps, h.taps * w.taps * row, plan.plane)]
         lines = range(h.taps) if plan.unrolled else range(1)
         if not plan.unrolled:
-            nest.append(Turn(h.taps, w.taps * row, plan.line * h.step))
+            nest.append(Turn(count, w.taps * row, plan.line * h.step, maybe=True))
         taps = [
             ((y * w.taps + x) * row, y * h.step * plan.line + self.lines.tap(x))
             for y in lines for x in range(w.taps)

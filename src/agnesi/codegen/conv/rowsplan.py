@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.plan import panels_of, sizes_of, whole_lines
 from agnesi.codegen.conv.tiles import unit_cycles
 from agnesi.codegen.gemm.costs import Machine
@@ -135,10 +135,28 @@ def _cuts(dense: Dense,
         xs = panels_of(w.count, vectors * machine.lanes, machine.lanes)
         for tall in range(1, min(h.count, 6) + 1):
             lines = Rows.at_most(h.count, tall)
+            met = _met(h, lines)
             for size in range(1, most // (vectors * tall) + 1):
                 outs = Rows.at_most(dense.outputs, size)
                 if outs.largest == size:
-                    yield _cost(dense, machine, outs, lines, xs), outs, lines, xs
+                    unrolled = h.taps * w.taps * size * tall * vectors <= _UNROLL
+                    cost = _cost(dense, machine, outs, lines, xs) * (1 if unrolled else met)
+                    yield cost, outs, lines, xs
+
+
+def _met(span: Span, rows: Rows) -> float:
+    """The share of taps that meet the source, where tiles go from their first such to the last."""
+    total, start = 0, 0
+    for tile in range(rows.tiles):
+        stop = start + rows.small_size + (tile < rows.big)
+        first, last = span.taps, 0
+        for t in range(span.taps):
+            low, high = (span.origin + p * span.stride + t * span.step for p in (start, stop - 1))
+            if high >= 0 and low < span.size:
+                first, last = min(first, t), t + 1
+        total += max(0, last - first)
+        start = stop
+    return total / max(1, span.taps * rows.tiles)
 
 
 def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
