@@ -199,3 +199,18 @@ def test_a_batch_that_changes_takes_one_more_version(name):
         x, y = batch(n, "float64")
         np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-9)
     assert len(compiled.specialisations) == 2
+
+
+def test_few_filters_in_parts_of_a_batch_that_changes():
+    rng = np.random.default_rng(3)
+    w = ag.tensor(rng.standard_normal((6, 1, 5, 5)).astype("f"))
+
+    def update(x, w):
+        return w - 0.1 * ag.grad(lambda w: (ag.tanh(ag.conv2d(x, w, padding=1)) ** 2).mean())(w)
+
+    compiled = ag.jit(update)
+    for n in (30, 41, 23, 36):
+        x = ag.tensor(rng.standard_normal((n, 1, 40, 41)).astype("f"))
+        np.testing.assert_allclose(compiled(x, w).data, update(x, w).data, rtol=1e-4, atol=1e-6)
+    assert len(compiled.specialisations) == 2
+    assert any(step.parallel for step in compiled.plan().steps)
