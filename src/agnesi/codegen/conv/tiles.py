@@ -54,7 +54,7 @@ class Tile:
     columns: tuple[Column, ...]
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
-    kept: int = 0  # elements of the smaller operand that stay in registers through several taps
+    kept: int = 0  # elements of the row operand that stay in registers through several taps
 
     def zeros(self) -> list[Value]:
         """The sums at their start."""
@@ -88,29 +88,23 @@ class Tile:
 
     def _sweep(self, b: Builder, row: Value, column: Value, taps: Taps,
                sums: list[Value]) -> list[Value]:
-        """All taps.  With several, each element of the larger operand is loaded only once."""
+        """All taps.  With several, each vector of the column operand is loaded only once."""
         if len(taps) == 1:
             (down, right), = taps
             return self._step(b, self._moved(b, row, down), self._moved(b, column, right), sums)
         uses: dict[int, list[tuple[int, int, int]]] = {}
-        for t, (down, right) in enumerate(taps):
-            for n, offset in enumerate(self.rows):
+        for t, (_, right) in enumerate(taps):
+            for n in range(len(self.rows)):
                 for m, c in enumerate(self.columns):
-                    place = offset + down if self.vectors else c.offset + right
-                    uses.setdefault(place, []).append((t, n, m))
+                    uses.setdefault(c.offset + right, []).append((t, n, m))
         known: dict[int, Value] = {}
         sums = list(sums)
         for place in sorted(uses):
-            big = self._moved(b, row if self.vectors else column, place)
-            value = self._load(b, big, max(
+            value = self._load(b, self._moved(b, column, place), max(
                 (self.columns[m] for _, _, m in uses[place]), key=lambda c: (c.lanes, c.active)
             ))
             for t, n, m in uses[place]:
-                down, right = taps[t]
-                if self.vectors:
-                    other = self._kept(b, column, self.columns[m].offset + right, m, known)
-                else:
-                    other = self._kept(b, row, self.rows[n] + down, m, known)
+                other = self._kept(b, row, self.rows[n] + taps[t][0], m, known)
                 at = n * len(self.columns) + m
                 mine = lanes_from(b, value, 0, self.columns[m].lanes)
                 sums[at] = multiply_add(b, other, mine, sums[at])
@@ -121,15 +115,12 @@ class Tile:
 
     def _kept(self, b: Builder, pointer: Value, offset: int, m: int,
               known: dict[int, Value]) -> Value:
-        """An element of the smaller operand: kept in a register, or broadcast from memory."""
+        """An element of the row operand: kept in a register, or broadcast from memory."""
         lanes = self.columns[m].lanes
         found = known.get(offset)
         if found is None or width(found.type) < lanes:
             at = self._moved(b, pointer, offset)
-            if self.vectors:
-                found = self._load(b, at, self.columns[m])
-            else:
-                found = b.splat(b.load(self.type, at, element_bytes(self.type)), lanes)
+            found = b.splat(b.load(self.type, at, element_bytes(self.type)), lanes)
             if len(known) < self.kept:
                 known[offset] = found
         return lanes_from(b, found, 0, lanes)
