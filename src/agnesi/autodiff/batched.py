@@ -220,7 +220,7 @@ def _scan(batch: Batch, op: Scan, xs: list[Tensor], rows: list[bool]) -> list[Va
             if not late:
                 if op.until and found[-1][1]:
                     return None
-                more = []
+                more: list[Node] = []
                 if counts is not None:
                     more, found = _while_counted(batch, op, trace, variables, found, counts)
                 its = [*flags[first: first + op.carries], *(f for _, f in found[op.carries:])]
