@@ -18,6 +18,7 @@ NAMES = (
     "language",
     "scan",
     "vmap",
+    "densities",
     "shapes",
     "memory",
     "compile",
