@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from agnesi import nn as nn
     from agnesi import optim as optim
     from agnesi import testing as testing
+    from agnesi.api import fft as fft
     from agnesi.api import func as func
     from agnesi.api import random as random
     from agnesi.api import symbolic as symbolic
@@ -90,6 +91,9 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import function as function
     from agnesi.compiler.jit import jit as jit
     from agnesi.core.graph import clone as clone
+    from agnesi.ops.convolve import convolve as convolve
+    from agnesi.ops.convolve import correlate as correlate
+    from agnesi.ops.convolve import fftconvolve as fftconvolve
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
@@ -97,8 +101,12 @@ _LATE = {
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
     "clone": "agnesi.core.graph:clone",
+    "convolve": "agnesi.ops.convolve:convolve",
+    "correlate": "agnesi.ops.convolve:correlate",
     "custom_jvp": "agnesi.autodiff.custom:custom_jvp",
     "custom_vjp": "agnesi.autodiff.custom:custom_vjp",
+    "fft": "agnesi.api.fft",
+    "fftconvolve": "agnesi.ops.convolve:fftconvolve",
     "func": "agnesi.api.func",
     "function": "agnesi.compiler.function:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",

@@ -15,6 +15,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.ops.fft import library
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.reduce import sum as sum_of
@@ -218,7 +219,7 @@ def _least(tap: Any, size: int) -> Any:
 
 @record
 class Fourier(_By):
-    """Products of Fourier transforms, by NumPy."""
+    """Products of Fourier transforms."""
 
     op: Any
     way = "fft"
@@ -230,7 +231,8 @@ class Fourier(_By):
         axes = tuple(range(-len(kernel), 0))
         image = shape if kind == "input" else a.shape
         sizes = [n + low + high for n, (low, high) in zip(image[2:], windows.padding, strict=True)]
-        whole, back = np.fft.fftn, np.fft.ifftn
+        real, by = dtype.kind != "c", library()
+        whole, back = (by.rfftn, by.irfftn) if real else (by.fftn, by.ifftn)
         first = _spread(a, windows.stride) if kind == "input" else windows.padded(a)
         second = _spread(b, windows.stride if kind == "weight" else windows.dilation)
         x, w = whole(first, sizes, axes), whole(second, sizes, axes)
@@ -244,9 +246,7 @@ class Fourier(_By):
             w = w.reshape(groups, -1, w.shape[1], *wide)
             formula = "ngc...,goc...->ngo..." if kind == "forward" else "ngo...,goc...->ngc..."
             y = np.einsum(formula, x, np.conj(w) if kind == "forward" else w)
-        y = back(y, axes=axes)
-        y = y if dtype.kind == "c" else y.real
-        y = y.reshape(shape[0], shape[1], *sizes)
+        y = back(y, sizes, axes).reshape(shape[0], shape[1], *sizes)
         return np.ascontiguousarray(self._cut(y, kind, shape), dtype)
 
     def _cut(self, y: np.ndarray, kind: str, shape: Any) -> np.ndarray:

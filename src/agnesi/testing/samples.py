@@ -12,6 +12,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops import (
     composite,
     conv,
+    convolve,
+    fft,
     matmul,
     normalize,
     pool,
@@ -232,10 +234,25 @@ def _arrangements() -> Iterator[tuple[str, Case]]:
     yield "astype", Case(lambda x: types.astype(x, "complex128"), ((a,),))
 
 
+def _transforms() -> Iterator[tuple[str, Case]]:
+    z = _X * np.exp(1j * _X)
+    for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+        function: Any = getattr(fft, name)
+        x = _X if name in ("rfft", "ihfft") else z
+        yield name, Case(lambda x, f=function: f(x, norm="ortho"), ((x,), (x.T,)))
+        yield f"{name} of odd length", Case(lambda x, f=function: f(x, 5, axis=1), ((x,),))
+    yield "fft of real numbers", Case(fft.fft, ((_X,), (_X.astype(np.float32),)))
+    yield "fftn", Case(lambda x: fft.fftn(x, (3, 4), (0, 2)), ((z,),))
+    yield "rfftn", Case(fft.rfftn, ((_X,),))
+    yield "irfftn", Case(lambda x: fft.irfftn(x, (2, 3), norm="forward"), ((z,),))
+    pairs = ((_X[0], _X[1, :2, :3]),)
+    yield "fftconvolve", Case(lambda a, b: convolve.fftconvolve(a, b, "same"), pairs)
+
+
 def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
     families = (
         _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
-        _windows(), _normalizations(), _arrangements(),
+        _windows(), _normalizations(), _arrangements(), _transforms(),
     )
     return {name: case for family in families for name, case in family}

@@ -1,0 +1,509 @@
+"""Discrete Fourier transforms.
+
+Three linear operations, each with the adjoint of another as its gradient: complex transforms over
+any axes, transforms of real numbers to half a spectrum, and back.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record, replace
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import conj
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import filled
+from agnesi.ops.join import concat, pad
+
+#: The norm with which the transform in the other direction is the adjoint.
+_ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+@functools.cache
+def library() -> Any:
+    """SciPy's transforms, which compute several rows at once, or NumPy's."""
+    try:
+        return importlib.import_module("scipy.fft")
+    except ImportError:
+        return np.fft
+
+
+class _Transform(Op):
+    """Base.  Axes count from the end, so that examples may lie in front of all others."""
+
+    norm: str
+    keep_inputs = ()
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def batch(self, node: Any, xs: Any, rows: Any, length: Any) -> Tensor:
+        return apply(self, xs[0])
+
+
+@record
+class Fft(_Transform):
+    """Complex numbers to complex numbers."""
+
+    axes: tuple[int, ...]
+    inverse: bool
+    norm: str
+    name = "fft"
+
+    def infer(self, x: Any) -> Any:
+        for axis in self.axes:
+            _not_empty(x.shape[axis])
+        return x.shape, _spectral(x.dtype)
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        dtype = _spectral(x.dtype)
+        if x.size == 0:
+            return np.zeros(x.shape, dtype)
+        run = library().ifftn if self.inverse else library().fftn
+        return np.asarray(run(x, axes=self.axes, norm=self.norm), dtype)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        adjoint = replace(self, inverse=not self.inverse, norm=_ADJOINT[self.norm])
+        return (cast(apply(adjoint, g), x.dtype),)
+
+
+def _inner(y: np.ndarray, axis: int, n: int) -> Any:
+    """The frequencies between zero and the highest of ``n`` numbers, which both stand for two."""
+    where: list[Any] = [slice(None)] * y.ndim
+    where[axis] = slice(1, (n + 1) // 2)
+    return tuple(where)
+
+
+@record
+class RealFft(_Transform):
+    """Real numbers to the half of their spectrum that tells the other.
+
+    ``doubled`` counts the frequencies that stand for two twice, as the adjoint of `RealIfft` does.
+    """
+
+    axis: int
+    norm: str
+    doubled: bool = False
+    name = "rfft"
+
+    def infer(self, x: Any) -> Any:
+        n = x.shape[self.axis]
+        _not_empty(n)
+        return _with_size(x.shape, self.axis, n // 2 + 1), _spectral(x.dtype)
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        shape, dtype = self.infer(x)
+        if x.size == 0:
+            return np.zeros(shape, dtype)
+        y = np.asarray(library().rfft(x, axis=self.axis, norm=self.norm), dtype)
+        if self.doubled:
+            y[_inner(y, self.axis, x.shape[self.axis])] *= 2
+        return y
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        back = RealIfft(self.axis, x.shape[self.axis], _ADJOINT[self.norm], not self.doubled)
+        return (apply(back, g),)
+
+
+@record
+class RealIfft(_Transform):
+    """Half a spectrum to ``n`` real numbers.
+
+    ``halved`` counts the frequencies that stand for two once, as the adjoint of `RealFft` does.
+    """
+
+    axis: int
+    n: Any
+    norm: str
+    halved: bool = False
+    name = "irfft"
+
+    def infer(self, x: Any) -> Any:
+        _not_empty(self.n)
+        return _with_size(x.shape, self.axis, self.n), dtypes.real_of(x.dtype)
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        shape, dtype = self.infer(x)
+        if x.size == 0:
+            return np.zeros(shape, dtype)
+        if self.halved:
+            x = x.copy()
+            x[_inner(x, self.axis, self.n)] *= 0.5
+        return np.asarray(library().irfft(x, self.n, axis=self.axis, norm=self.norm), dtype)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(RealFft(self.axis, _ADJOINT[self.norm], not self.halved), g),)
+
+    def resolve(self, known: Any) -> Op:
+        return replace(self, n=known(self.n))
+
+
+def _spectral(dtype: np.dtype) -> np.dtype:
+    return dtype if dtype.kind == "c" else dtypes.complex_of(dtype)
+
+
+def _with_size(shape: Any, axis: int, n: Any) -> Any:
+    sizes = list(shape)
+    sizes[axis] = n
+    return tuple(sizes)
+
+
+def _not_empty(n: Any) -> None:
+    if not isinstance(n, Dim) and n < 1:
+        raise ValueError(f"a transform takes at least 1 number, not {n}")
+
+
+# -- operands -----------------------------------------------------------------------------------
+def _norm(norm: Any) -> str:
+    norm = "backward" if norm is None else norm
+    if norm not in _ADJOINT:
+        raise ValueError(f"norm {norm!r} is none of 'backward', 'ortho', 'forward'")
+    found: str = norm
+    return found
+
+
+def _floating(x: Any) -> Tensor:
+    """A tensor of floating or complex numbers of at least single precision."""
+    x = as_tensor(x)
+    x = cast(x, dtypes.floating(x.dtype))
+    return cast(x, dtypes.float32) if x.dtype.itemsize < 4 else x
+
+
+def _real(x: Any) -> Tensor:
+    x = _floating(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"takes real numbers, not {typed(x)}; see fft for complex ones")
+    return x
+
+
+def _complex(x: Any) -> Tensor:
+    x = _floating(x)
+    return cast(x, _spectral(x.dtype))
+
+
+def resized(x: Tensor, axis: int, n: Any) -> Tensor:
+    """The first ``n`` elements along an axis, with zeros behind them where there are fewer."""
+    have = x.shape[axis]
+    if not isinstance(n, Dim):
+        n = operator.index(n)
+    _not_empty(n)
+    if n == have:
+        return x
+    if isinstance(n, Dim) or isinstance(have, Dim):
+        x = concat([x, filled(_with_size(x.shape, axis, n), 0, x.dtype)], axis)
+    elif n > have:
+        return pad(x, [(0, n - have if a == axis else 0) for a in range(x.ndim)])
+    return x[(slice(None),) * axis + (slice(n),)]
+
+
+def _axes(x: Tensor, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
+    """Axes as numbers from 0, and the sizes along them."""
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+    found = [shapes.axis_of(a, x.ndim) for a in axes]
+    if s is None:
+        return found, [x.shape[a] for a in found]
+    sizes = list(s)
+    if len(sizes) != len(found):
+        raise ValueError(f"s {tuple(sizes)} and axes {tuple(axes)} must be as many")
+    return found, [
+        x.shape[a] if not isinstance(n, Dim) and n == -1 else n
+        for a, n in zip(found, sizes, strict=True)
+    ]
+
+
+def _transformed(x: Tensor, axes: Sequence[int], inverse: bool, norm: str) -> Tensor:
+    """A complex transform; an axis may come up several times."""
+    if not axes:
+        return x
+    if len(set(axes)) < len(axes):
+        return _transformed(_transformed(x, axes[1:], inverse, norm), axes[:1], inverse, norm)
+    return apply(Fft(tuple(a - x.ndim for a in axes), inverse, norm), x)
+
+
+def _over(x: Tensor, s: Any, axes: Any, inverse: bool, norm: Any) -> Tensor:
+    norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
+    for axis, n in zip(axes, sizes, strict=True):
+        x = resized(x, axis, n)
+    return _transformed(x if axes else _complex(x), axes, inverse, norm)
+
+
+def _real_over(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
+    norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
+    if not axes:
+        raise ValueError("at least one axis is needed")
+    for axis, n in zip(axes, sizes, strict=True):
+        x = resized(x, axis, n)
+    return _transformed(apply(RealFft(axes[-1] - x.ndim, norm), x), axes[:-1], False, norm)
+
+
+def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
+    norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
+    if not axes:
+        raise ValueError("at least one axis is needed")
+    last = axes[-1]
+    if s is None or (not isinstance(s[-1], Dim) and s[-1] == -1):
+        sizes[-1], n = x.shape[last], 2 * (x.shape[last] - 1)
+    else:
+        n = sizes[-1] if isinstance(sizes[-1], Dim) else operator.index(sizes[-1])
+        sizes[-1] = n // 2 + 1
+    _not_empty(n)
+    for axis, size in zip(axes, sizes, strict=True):
+        x = resized(x, axis, size)
+    x = _transformed(x, axes[:-1], True, norm)
+    return apply(RealIfft(last - x.ndim, n, norm), x)
+
+
+def _one(n: Any) -> Any:
+    return None if n is None else (n,)
+
+
+# -- along one axis -----------------------------------------------------------------------------
+@public
+def fft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+        out: Tensor | None = None) -> Tensor:
+    """Discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow.
+    axis : int
+    norm : {"backward", "ortho", "forward"}
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result.
+
+    Returns
+    -------
+    Tensor
+        Complex, of shape ``x.shape`` with ``n`` along ``axis``.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fft(ag.tensor([1.0, 0.0, -1.0, 0.0])).real
+    tensor([0., 2., 0., 2.])
+    """
+    return _over(_floating(x), _one(n), (axis,), False, norm)
+
+
+@public
+def ifft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`fft`, with the same parameters.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifft(ag.tensor([4.0, 0.0, 0.0, 0.0])).real
+    tensor([1., 1., 1., 1.])
+    """
+    return _over(_floating(x), _one(n), (axis,), True, norm)
+
+
+@public
+def rfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Fourier transform of real numbers: the ``n // 2 + 1`` frequencies from zero up.
+
+    Parameters are those of :func:`fft`; complex operands are an error.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfft(ag.tensor([1.0, 0.0, 0.0, 0.0])).real
+    tensor([1., 1., 1.])
+    """
+    return _real_over(_real(x), _one(n), (axis,), norm)
+
+
+@public
+def irfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.irfft(ag.tensor([3.0, 0.0]), 3)
+    tensor([1., 1., 1.])
+    """
+    return _real_back(_complex(x), _one(n), (axis,), norm)
+
+
+@public
+def hfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.hfft(ag.tensor([1.0, 0.0, 0.0]))
+    tensor([1., 1., 1., 1.])
+    """
+    return _real_back(conj(_complex(x)), _one(n), (axis,), _ADJOINT[_norm(norm)])
+
+
+@public
+def ihfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`hfft`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ihfft(ag.tensor([1.0, 1.0, 1.0, 1.0])).real
+    tensor([1., 0., 0.])
+    """
+    return conj(_real_over(_real(x), _one(n), (axis,), _ADJOINT[_norm(norm)]))
+
+
+# -- over several axes --------------------------------------------------------------------------
+@public
+def fftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Fourier transform over several axes.
+
+    Parameters
+    ----------
+    x : array_like
+    s : sequence of int, optional
+        Sizes along ``axes``, as ``n`` of :func:`fft`; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}
+    out : Tensor, optional
+        Takes the result.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fftn(ag.ones((2, 2))).real
+    tensor([[4., 0.],
+            [0., 0.]])
+    """
+    return _over(_floating(x), s, axes, False, norm)
+
+
+@public
+def ifftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`fftn`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifftn(ag.fft.fftn(ag.ones((1, 2)))).real
+    tensor([[1., 1.]])
+    """
+    return _over(_floating(x), s, axes, True, norm)
+
+
+@public
+def rfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Fourier transform of real numbers over several axes; the last one is halved.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfftn(ag.ones((2, 3))).shape
+    (2, 2)
+    """
+    return _real_over(_real(x), s, axes, norm)
+
+
+@public
+def irfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+           out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`rfftn`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.irfftn(ag.tensor([[4.0, 0.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return _real_back(_complex(x), s, axes, norm)
+
+
+@public
+def fft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """:func:`fftn` over the last two axes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fft2(ag.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return _over(_floating(x), s, axes, False, norm)
+
+
+@public
+def ifft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """:func:`ifftn` over the last two axes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifft2(ag.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return _over(_floating(x), s, axes, True, norm)
+
+
+@public
+def rfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """:func:`rfftn` over the last two axes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfft2(ag.ones((3, 2, 4))).shape
+    (3, 2, 3)
+    """
+    return _real_over(_real(x), s, axes, norm)
+
+
+@public
+def irfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+           out: Tensor | None = None) -> Tensor:
+    """:func:`irfftn` over the last two axes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.irfft2(ag.ones((3, 2, 3))).shape
+    (3, 2, 4)
+    """
+    return _real_back(_complex(x), s, axes, norm)

@@ -1,0 +1,107 @@
+"""Frequencies of Fourier transforms, and their order."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.errors import DTypeError
+from agnesi.core.public import on_host, public, told
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.join import roll
+
+
+def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, device: Any) -> Tensor:
+    on_host(device)
+    dtype = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
+    if dtype.kind != "f":
+        raise DTypeError(f"frequencies are floating numbers, not {dtype}")
+    return wrap((steps / (n * float(d))).astype(dtype))
+
+
+def _count(n: Any) -> int:
+    count = operator.index(n)
+    if count < 1:
+        raise ValueError(f"n must be at least 1, not {count}")
+    return count
+
+
+@told
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Frequencies of :func:`agnesi.fft.fft` of ``n`` numbers that are ``d`` apart.
+
+    Parameters
+    ----------
+    n : int
+    d : float
+    dtype : dtype, optional
+        The default float dtype, if not given.
+    device : "cpu", optional
+
+    Returns
+    -------
+    Tensor
+        ``n`` cycles per unit of ``d``: zero, the positive ones, then the negative ones.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fftfreq(4)
+    tensor([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+    n = _count(n)
+    steps = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+    return _frequencies(steps, n, d, dtype, device)
+
+
+@told
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfftfreq(4)
+    tensor([0.  , 0.25, 0.5 ])
+    """
+    n = _count(n)
+    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, device)
+
+
+def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
+    x = as_tensor(x)
+    found = shapes.axes_of(axes, x.ndim)
+    if not found:
+        return x
+    by = [-(x.shape[a] // 2) if back else x.shape[a] // 2 for a in found]
+    return roll(x, by, found)
+
+
+@public
+def fftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Zero frequency moved to the middle, along all axes or those given.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fftshift(ag.fft.fftfreq(4))
+    tensor([-0.5 , -0.25,  0.  ,  0.25])
+    """
+    return _rolled(x, axes, False)
+
+
+@public
+def ifftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`fftshift`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifftshift(ag.tensor([-1, 0, 1]))
+    tensor([ 0,  1, -1])
+    """
+    return _rolled(x, axes, True)
