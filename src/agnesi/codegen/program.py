@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.codegen.builder import Builder, Module, Value, i64
 from agnesi.codegen.control import emit_control, inlined
 from agnesi.codegen.conv import emit_convolution, plan_convolution
+from agnesi.codegen.foreign import emit_foreign
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored
 from agnesi.codegen.product import emit_product, plan_product
@@ -22,6 +23,7 @@ from agnesi.core.kernels import (
     Callback,
     Check,
     Convolution,
+    Foreign,
     Kernel,
     Loop,
     Nest,
@@ -94,8 +96,10 @@ class _Program:
         self._texts: dict[str, str] = {}
         back = [k for k in nested(kernels) if isinstance(k, Callback)]
         self._callbacks = {id(k): i for i, k in enumerate(back)}
-        checks = [k for k in nested(kernels) if isinstance(k, Check)]
-        self._failures = {id(k): i for i, k in enumerate(checks)}
+        failing = [k for k in nested(kernels) if isinstance(k, Check | Foreign)]
+        self._failures = {id(k): FIRST_FAILURE + i for i, k in enumerate(failing)}
+        called = dict.fromkeys(k.call.symbol for k in failing if isinstance(k, Foreign))
+        self._symbols = {symbol: i for i, symbol in enumerate(called)}
 
     def step(self, kernel: Kernel) -> Step:
         """How the body runs a kernel, whose function is written here unless it is known."""
@@ -106,6 +110,8 @@ class _Program:
             return self._control(kernel)
         if isinstance(kernel, Check):
             return self._check(kernel)
+        if isinstance(kernel, Foreign):
+            return self._foreign(kernel)
         kernel = anchored(kernel)
         key = structure(kernel)
         if key not in self._known:
@@ -157,9 +163,18 @@ class _Program:
         """A function that returns the failure's code if the flag does not hold."""
         b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
         flag = b.load("i8", b.load("ptr", b.parameters[0]))
-        code = Value(str(FIRST_FAILURE + self._failures[id(kernel)]), "i32")
+        code = Value(str(self._failures[id(kernel)]), "i32")
         b.ret(b.select(b.icmp("ne", flag, Value("0", "i8")), Value("0", "i32"), code))
         return Step(self._added(b), 1, False, (kernel.flag,), control=True)
+
+    def _foreign(self, kernel: Foreign) -> Step:
+        b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
+        places, rt = b.parameters
+        buffers = _places(kernel)
+        b.give_sizes(places, len(buffers), self.sizes)
+        emit_foreign(b, kernel, rt, _given(b, places, buffers), self._symbols[kernel.call.symbol],
+                     self._failures[id(kernel)])
+        return Step(self._added(b), 1, False, buffers, control=True)
 
     def _added(self, b: Builder) -> str:
         """The name of a function in the module: of one with the same text, if there is any."""

@@ -47,7 +47,7 @@ class CFunction:
         recipe = compiled.recipe
         self._bound = cfunction.bind(
             bound.code, made, states=[s.array for s in bound.states], constants=recipe.constants,
-            arena_bytes=recipe.arena_bytes,
+            arena_bytes=recipe.arena_bytes, foreign=recipe.foreign,
         )
         self.address = self._bound.address
         self.signature = _signature(form, self.inputs, self.outputs)

@@ -180,7 +180,8 @@ class Compiled:
         if kept is not None:
             recipe = Recipe.unpacked(kept)
             self.clock.mark("recall")
-            return recipe
+            if recipe.works():
+                return recipe
         support.ahead(0 if self.hasty else 1)
         recipe = self.scheduled.recipe
         if name and not recipe.callbacks:

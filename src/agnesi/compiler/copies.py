@@ -79,7 +79,8 @@ def unpacked(data: bytes, live: list[Tensor]) -> Known | None:
         return None
     fits = recipe is not None and machine == _machine()
     optimised = _graph(pickle.loads(graph), live)
-    return Known(optimised, Recipe.unpacked(recipe) if fits else None, strides)
+    ready = Recipe.unpacked(recipe) if fits else None
+    return Known(optimised, ready if ready is not None and ready.works() else None, strides)
 
 
 def _graph(parts: Any, live: list[Tensor]) -> FunctionGraph | None:

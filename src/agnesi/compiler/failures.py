@@ -9,14 +9,14 @@ from typing import Any
 
 from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.kernels import FIRST_FAILURE, Check
+from agnesi.core.kernels import FIRST_FAILURE, Check, Foreign
 from agnesi.core.node import Node
 
 #: The error's type, its text, and the node of the user's graph whose line it is told with (or -1).
 Failure = tuple[str, str, int]
 
 
-def failures(checks: Sequence[Check], graph: FunctionGraph) -> list[Failure]:
+def failures(checks: Sequence[Check | Foreign], graph: FunctionGraph) -> list[Failure]:
     """What the checks of a program say; ``graph`` is the user's, before it was rewritten."""
     places: dict[Any, int] = {}
     for i, node in enumerate(_every(graph)):

@@ -19,7 +19,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at
 from agnesi.core.extents import UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.kernels import Buffer, Callback, Check, Kernel, Loop, Product, nested
+from agnesi.core.kernels import Buffer, Callback, Check, Foreign, Kernel, Loop, Product, nested
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
 from agnesi.core.tensor import Tensor
@@ -89,7 +89,7 @@ class Scheduled:
         table = self.layout.table
         places = {id(t): i for i, t in enumerate(live)}
         kernels = list(nested(self.layout.kernels))
-        self.checks = [k for k in kernels if isinstance(k, Check)]
+        self.checks = [k for k in kernels if isinstance(k, Check | Foreign)]
         self.recipe = Recipe(
             text,
             [places[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
@@ -97,6 +97,7 @@ class Scheduled:
              for b in table if b.role == "constant"],
             made, reused, guess(arena), self._is_long(), optimize=0 if hasty else 1,
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
+            foreign=list(dict.fromkeys(k.call.symbol for k in kernels if isinstance(k, Foreign))),
         )
 
     def _is_long(self) -> bool:
@@ -113,6 +114,8 @@ def _work(kernels: Sequence[Kernel]) -> Any:
             work += batch * m * n * k // 16
         for store in kernel.stores():
             work += store.buffer.size
+        if isinstance(kernel, Foreign):  # nobody knows
+            work += _GIL_WORK + 1
         turns = (kernel.length or _TURNS) if isinstance(kernel, Loop) else 1
         for block in kernel.blocks():
             work += turns * _work(block.kernels)
@@ -243,7 +246,7 @@ class Bound:
             "failed": raiser(recipe.failures, graph, back.failed if back else _unexpected),
             "states": self.states,
             "constants": recipe.constants, "wrapper": _wrapper(entry), "callback": back,
-            "name": name,
+            "foreign": recipe.foreign, "name": name,
         }
         self.native = entry.bind(self.code, spec, slow=_unfit, **common)
         self.direct = None

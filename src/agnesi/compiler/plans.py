@@ -8,9 +8,20 @@ from typing import Any, NamedTuple
 from agnesi.compiler.compiled import Compiled
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Branch, Buffer, Callback, Check, Convolution, Kernel, Loop, Product
+from agnesi.core.kernels import (
+    Branch,
+    Buffer,
+    Callback,
+    Check,
+    Convolution,
+    Foreign,
+    Kernel,
+    Loop,
+    Product,
+)
 
 _KINDS = {Product: "product", Convolution: "convolution", Callback: "python", Check: "check",
+          Foreign: "C function",
           Loop: "loop", Branch: "branch"}
 
 

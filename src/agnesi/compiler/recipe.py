@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.foreign import address
 from agnesi.core.record import field, struct
 
 
@@ -36,6 +37,8 @@ class Recipe:
         What the code's checks say (see ``failures.Failure``).
     optimize : int
         Level of the text's compilation (see ``runtime.machine.load``).
+    foreign : list of str
+        C functions that the body calls, by name (see ``core.foreign``), in the order of its table.
     callbacks : list
         Functions that the body calls in Python; a recipe with any is not kept on disk.
     """
@@ -49,7 +52,12 @@ class Recipe:
     long: bool
     failures: list[Any] = field(default_factory=list)
     optimize: int = 1
+    foreign: list[str] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)
+
+    def works(self) -> bool:
+        """Whether this process has all C functions that the body calls."""
+        return None not in map(address, self.foreign)
 
     def packed(self) -> bytes:
         """The recipe as bytes.

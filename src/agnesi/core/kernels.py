@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dims import Size
+from agnesi.core.foreign import Call
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
 from agnesi.core.record import field, record, struct
@@ -227,6 +228,24 @@ class Callback(Kernel):
 
     def writes(self) -> list[Buffer]:
         return self.results
+
+
+@struct
+class Foreign(Kernel):
+    """An operation that a C function evaluates, called by its address."""
+
+    call: Call = None  # type: ignore[assignment]
+    inputs: list[Buffer] = field(default_factory=list)
+    results: list[Buffer] = field(default_factory=list)
+    scratch: list[Buffer] = field(default_factory=list)
+    error: str = "RuntimeError"
+    text: str = ""
+
+    def reads(self) -> list[Buffer]:
+        return self.inputs
+
+    def writes(self) -> list[Buffer]:
+        return [*self.results, *self.scratch]
 
 
 #: What compiled code returns if the first of its checks fails; callbacks return less.

@@ -65,6 +65,8 @@ class Op:
     changes: ClassVar[bool] = False
     #: Place of an operand, one bool, that must hold where the result is needed.
     condition: ClassVar[int | None] = None
+    #: ``foreign(*xs) -> Call | None``: a C function that does it (``core.foreign``).
+    foreign: Callable[..., Any] | None = None
     #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie
     #: over an operand; False where that does not go.
     fill: Callable[..., bool] | None = None

@@ -53,9 +53,10 @@ class Bound(NamedTuple):
 
 
 def bind(code: machine.Code, form: Form, *, states: Sequence[np.ndarray],
-         constants: Sequence[np.ndarray], arena_bytes: int) -> Bound:
+         constants: Sequence[np.ndarray], arena_bytes: int,
+         foreign: Sequence[str] = ()) -> Bound:
     """The address of a body as a C function; arguments and results are of ``form``."""
-    context = entry.context()
+    context = entry.context(foreign=foreign)
     fixed = [*states, *constants]
     wrapper = machine.load(_text(form, len(fixed), arena_bytes))
     places = [code.address("body"), ctypes.addressof(context), context.rt[3], context.rt[4],

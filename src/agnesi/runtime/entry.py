@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agnesi.core.extents import Extent
+from agnesi.core.foreign import address
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 
@@ -216,6 +217,7 @@ def bind(
     apart: Sequence[tuple[int, int, int, int]] = (),
     wrapper: Wrapper | None = None,
     callback: Any = None,
+    foreign: Sequence[str] = (),
     body: str = "body",
     name: str = "compiled",
 ) -> Any:
@@ -232,6 +234,8 @@ def bind(
         bytes of argument i.
     callback : optional
         A :class:`agnesi.runtime.callbacks.Callbacks`, for bodies that call back into Python.
+    foreign : sequence of str
+        C functions that the body calls, by name.
 
     Examples
     --------
@@ -245,7 +249,7 @@ def bind(
     """
     table = Context()
     keep: list[Any] = [code, slow, failed, callback, spec.scratch]
-    _fill_rt(table, callback)
+    _fill_rt(table, callback, foreign, keep)
     table.body = code.address(body)
     _fill_arguments(table, spec, keep)
     _fill_outputs(table, spec, keep)
@@ -269,10 +273,11 @@ def bind(
     return support.builtin(name, support.native().address("entry"), table)
 
 
-def context(callback: Any = None) -> Context:
+def context(callback: Any = None, foreign: Sequence[str] = ()) -> Context:
     """What a body needs to run, apart from its buffers."""
     table = Context()
-    _fill_rt(table, callback)
+    table.keep = []
+    _fill_rt(table, callback, foreign, table.keep)
     return table
 
 
@@ -310,8 +315,10 @@ def _array(kind: Any, items: Sequence[Any], keep: list[Any]) -> int:
     return ctypes.addressof(array)
 
 
-def _fill_rt(table: Context, callback: Any) -> None:
+def _fill_rt(table: Context, callback: Any, foreign: Sequence[str], keep: list[Any]) -> None:
     code = support.native()
+    if foreign:
+        table.rt[5] = _array(ctypes.c_void_p, [address(symbol) for symbol in foreign], keep)
     for slot, name in _RT.items():
         table.rt[slot] = code.address(name)
     if callback is not None:

@@ -28,7 +28,9 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, cut_batch, flattened
+from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
+from agnesi.schedule.foreign import foreign
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.parts import in_parts
@@ -74,6 +76,7 @@ class _Fuser:
             for root in cluster.roots:
                 self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
+        split(self.program.kernels)
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
@@ -99,12 +102,6 @@ class _Fuser:
             self.program.outputs.append(held)
 
     def _copy(self, node: Node, target: Buffer) -> None:
-        if node.dtype.kind == "c":
-            base = flat_source(node)
-            self.program.kernels.append(
-                Callback([node], op=_Identity(), inputs=[self._buffer(base)], results=[target])
-            )
-            return
         axes = axes_of(node.shape)
         at = point(axes)
         value = self._read(node, frozenset())(*at)
@@ -116,7 +113,7 @@ class _Fuser:
         self._continued: dict[int, Node] = {}
         uses = Counter(id(i) for node in order for i in node.inputs)
         for node in order:
-            if node.op is None or not node.op.changes or node.dtype.kind == "c":
+            if node.op is None or not node.op.changes:
                 continue
             base = node.inputs[0]
             if uses[id(base)] == 1 and id(base) in self.plan.root and id(base) not in self.taken:
@@ -228,7 +225,7 @@ class _Fuser:
         if is_empty(root):
             return
         if not lowerable(root):
-            if root.op.parts is not None and root.dtype.kind != "c":
+            if root.op.parts is not None and is_known(root):
                 self._parts(root)
             elif root.op.name in CONTROL:
                 self._control(root)
@@ -281,14 +278,17 @@ class _Fuser:
             results = [Buffer(s, d, "temporary") for s, d in root.outputs]
             self.program.buffers += results
             self._items(root, results)
+        native = foreign(root, inputs, results, lambda node: self._strided(node, True).buffer)
+        if native is not None:
+            self.program.buffers += native.scratch
         self.program.kernels.append(
-            Callback([root], op=root.op, inputs=inputs, results=results)
+            native or Callback([root], op=root.op, inputs=inputs, results=results)
         )
 
     def _whole(self, node: Node) -> Buffer:
         """A value in one piece, or in the memory of a state, which Python finds by itself."""
         buffer = self._buffer(node)
-        if buffer.contiguous or buffer.role == "state" or node.dtype.kind == "c":
+        if buffer.contiguous or buffer.role == "state":
             return buffer
         return self._strided(node, True).buffer
 
@@ -321,9 +321,6 @@ class _Fuser:
     def _strided(self, node: Node, whole: bool) -> Matrix:
         """A value as it lies in a buffer: its own, another one's, or (``whole``: in one piece)
         that of a copy."""
-        if node.dtype.kind == "c":
-            buffer = self._buffer(node)
-            return Matrix(buffer, 0, buffer.strides)
         axes = axes_of(node.shape)
         at = point(axes)
         value = self._read(node, frozenset())(*at)
@@ -445,15 +442,6 @@ class _Fuser:
         place = copy.place([Affine(0, {a: 1}) for a in every])
         self.program.kernels.append(Nest([operand], every, [Store(copy, place, value)]))
         return Matrix(copy, 0, tuple(place.terms.get(a, 0) for a in (*batch, *pair)))
-
-
-class _Identity:
-    """Copies a complex result."""
-
-    name = "copy"
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        return x
 
 
 def _memoised(function: Any) -> Any:

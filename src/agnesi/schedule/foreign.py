@@ -1,0 +1,31 @@
+"""Operations that C functions evaluate, as kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from agnesi.core.dims import is_static
+from agnesi.core.foreign import address
+from agnesi.core.kernels import Buffer, Foreign
+from agnesi.core.node import Node
+
+
+def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
+            copied: Callable[[Node], Buffer]) -> Foreign | None:
+    """The C function that evaluates an operation; None where there is none for it here.
+
+    ``copied`` gives the memory of an operand's copy in one piece.
+    """
+    call = root.op.foreign(*root.inputs) if root.op.foreign is not None else None
+    if call is None or address(call.symbol) is None:
+        return None
+    if any(is_static(b.shape) and not b.size for b in (*inputs, *results)):
+        return None
+    given = [b if b.contiguous else copied(n) for n, b in zip(root.inputs, inputs, strict=True)]
+    if not all(b.contiguous for b in (*given, *results)):
+        return None
+    spare = [Buffer((n,), np.dtype("uint8"), "temporary") for n in call.scratch]
+    return Foreign([root], call=call, inputs=given, results=results, scratch=spare,
+                   text=f"the C function of {root.op.name} failed")

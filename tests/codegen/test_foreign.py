@@ -1,0 +1,223 @@
+"""C functions called from compiled code: LAPACK's and a user's, in batches, in loops, recalled."""
+
+import ctypes
+import pickle
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core import foreign
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.op import Op
+from agnesi.core.record import record
+
+CALLS = []
+
+
+def _lapack(name):
+    from scipy.linalg import cython_lapack
+
+    capsule = cython_lapack.__pyx_capi__.get(name)
+    if capsule is None:
+        return None
+    ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
+    ctypes.pythonapi.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    text = ctypes.pythonapi.PyCapsule_GetName(capsule)
+    return ctypes.pythonapi.PyCapsule_GetPointer(capsule, text)
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64))
+def plus_rank(pointers, sizes):
+    """Adds 100 to a vector; negative first elements are its errors."""
+    n = sizes[0]
+    x = np.ctypeslib.as_array((ctypes.c_double * n).from_address(pointers[0]))
+    y = np.ctypeslib.as_array((ctypes.c_double * n).from_address(pointers[1]))
+    y[:] = x + 100
+    return int(x[0] < 0)
+
+
+TEST = {"plus": ctypes.cast(plus_rank, ctypes.c_void_p).value}
+
+
+@pytest.fixture(autouse=True)
+def libraries(monkeypatch):
+    monkeypatch.setitem(foreign.RESOLVERS, "test_lapack", _lapack)
+    monkeypatch.setitem(foreign.RESOLVERS, "test", TEST.get)
+    CALLS.clear()
+
+
+@record
+class Factor(Op):
+    """Cholesky factors as LAPACK leaves them (the other triangle is as it was), and info."""
+
+    name = "factor"
+    outputs = 2
+
+    def infer(self, x):
+        return (x.shape, x.dtype), (x.shape[:-2], np.dtype("int32"))
+
+    def perform(self, x):
+        CALLS.append(x.shape)
+        info = np.zeros(x.shape[:-2], "int32")
+        y = x.copy()
+        low = np.tril_indices(x.shape[-1])
+        for at in np.ndindex(*x.shape[:-2]):
+            y[at][low] = np.linalg.cholesky(x[at])[low]
+        return y, info
+
+    def foreign(self, x):
+        n = x.shape[-1]
+        batch = 1
+        for size in x.shape[:-2]:
+            batch = batch * size
+        return foreign.Call(
+            "test_lapack:" + ("dpotrf" if x.dtype == "float64" else "spotrf"),
+            (foreign.letter("U"), foreign.integer(n), foreign.result(0), foreign.integer(n),
+             foreign.result(1)),
+            batch, copies=((0, 0),),
+        )
+
+
+@record
+class Plus(Op):
+    name = "plus"
+
+    def infer(self, x):
+        return x.shape, x.dtype
+
+    def perform(self, x):
+        CALLS.append(x.shape)
+        return x + 100
+
+    def foreign(self, x):
+        return foreign.Call("test:plus", (foreign.POINTERS, foreign.SIZES), status=True)
+
+
+@record
+class Eigenvalues(Op):
+    name = "eigenvalues"
+    outputs = 2
+
+    def infer(self, x):
+        return (x.shape[:-1], x.dtype), (x.shape, x.dtype)
+
+    def perform(self, x):
+        CALLS.append(x.shape)
+        return np.linalg.eigh(x)
+
+    def foreign(self, x):
+        n = x.shape[-1]
+        return foreign.Call(
+            "test_lapack:dsyev",
+            (foreign.letter("N"), foreign.letter("U"), foreign.integer(n), foreign.result(1),
+             foreign.integer(n), foreign.result(0), foreign.scratch(0), foreign.integer(6 * n),
+             foreign.scratch(1)),
+            x.shape[0], copies=((1, 0),), scratch=(48 * n, 4),
+        )
+
+
+def factor(x):
+    return ag.tril(apply_many(Factor(), x)[0])
+
+
+def positive(shape, dtype="float64"):
+    a = np.random.default_rng(0).normal(size=shape)
+    return (a @ np.swapaxes(a, -1, -2) + shape[-1] * np.eye(shape[-1])).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 4, 4), (2, 3, 7, 7)])
+def test_lapack_in_batches(shape, dtype):
+    x = positive(shape, dtype)
+    f = ag.jit(lambda x: factor(x * 2) + 1)
+    np.testing.assert_allclose(f(ag.tensor(x)).numpy(), np.linalg.cholesky(x * 2) + 1, rtol=1e-5)
+    assert not CALLS
+    assert "C function" in str(f.plan())
+
+
+def test_scratch_memory():
+    x = positive((5, 6, 6))
+    f = ag.jit(lambda x: ag.sqrt(apply_many(Eigenvalues(), x)[0]))
+    np.testing.assert_allclose(f(ag.tensor(x)).numpy(), np.sqrt(np.linalg.eigvalsh(x)))
+    assert not CALLS
+
+
+def test_info_tells_what_went_wrong():
+    x = positive((3, 4, 4))
+    x[1] *= -1
+    info = ag.jit(lambda x: apply_many(Factor(), x)[1])(ag.tensor(x)).numpy()
+    np.testing.assert_array_equal(info, [0, 1, 0])
+
+
+def test_without_the_library_python_does_it(monkeypatch):
+    monkeypatch.delitem(foreign.RESOLVERS, "test_lapack")
+    x = positive((2, 3, 3))
+    np.testing.assert_allclose(ag.jit(factor)(ag.tensor(x)).numpy(), np.linalg.cholesky(x))
+    assert CALLS == [(2, 3, 3)]
+
+
+def test_no_elements_are_no_call():
+    found = ag.jit(lambda x: apply_many(Factor(), x)[1])(ag.zeros((2, 0, 0), dtype="float64"))
+    np.testing.assert_array_equal(found.numpy(), [0, 0])
+    assert CALLS == [(2, 0, 0)]
+
+
+def test_state_that_does_not_lie_in_one_piece():
+    x = ag.tensor(np.asfortranarray(positive((4, 4)) + np.triu(np.ones((4, 4)))))
+    got = ag.jit(lambda: factor(x))().numpy()
+    np.testing.assert_allclose(got, np.linalg.cholesky(x.numpy()))
+    assert not CALLS
+
+
+def test_sizes_at_run_time():
+    f = ag.jit(factor)
+    for n in (3, 5, 8, 13, 21):
+        x = positive((2, n, n))
+        np.testing.assert_allclose(f(ag.tensor(x)).numpy(), np.linalg.cholesky(x))
+    assert not CALLS
+    assert len(f.specialisations) < 4, f.explain()
+
+
+def test_in_a_loop():
+    x = positive((6, 3, 3))
+
+    @ag.jit
+    def f(x):
+        return ag.scan(lambda total, row: (total + factor(row), factor(row)), x[0] * 0, x)
+
+    total, rows = f(ag.tensor(x))
+    np.testing.assert_allclose(rows.numpy(), np.linalg.cholesky(x))
+    np.testing.assert_allclose(total.numpy(), np.linalg.cholesky(x).sum(0))
+    assert not CALLS
+
+
+def test_status_is_an_error_at_the_users_line():
+    f = ag.jit(lambda x: apply(Plus(), x) * 2)
+    np.testing.assert_array_equal(f(ag.ones(3, dtype="float64")).numpy(), [202.0] * 3)
+    with pytest.raises(RuntimeError, match=r"the C function of plus failed(.|\n)*test_foreign"):
+        f(-ag.ones(3, dtype="float64"))
+    np.testing.assert_array_equal(f(ag.ones(3, dtype="float64")).numpy(), [202.0] * 3)
+    assert not CALLS
+
+
+def test_pickles_and_other_processes_look_the_address_up(monkeypatch):
+    x = ag.symbolic.dvector()
+    f = ag.function([x], apply(Plus(), x) * 2)
+    f(np.ones(3))
+    data = pickle.dumps(f)
+    np.testing.assert_array_equal(np.asarray(pickle.loads(data)(np.ones(3))), [202.0] * 3)
+    assert not CALLS
+    monkeypatch.delitem(foreign.RESOLVERS, "test")
+    np.testing.assert_array_equal(np.asarray(pickle.loads(data)(np.ones(3))), [202.0] * 3)
+    assert CALLS
+
+
+def test_as_a_c_function():
+    f = ag.jit(lambda x: ag.sum(apply(Plus(), x)))
+    c = f.c_function(ag.ones(4, dtype="float64"), form="vector")
+    place = (ctypes.c_double * 4)(1, 2, 3, 4)
+    assert c.ctypes(4, place) == 410.0
+    assert not CALLS
