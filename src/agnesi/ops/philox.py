@@ -54,7 +54,7 @@ def _u32(value: Any) -> loops.Expr:
     return loops.const(value, "uint32")
 
 
-def _philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
+def philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
     """The same in the loop language."""
     (k0, k1), (x0, x1, x2, x3) = key, counter
     call = loops.call
@@ -70,6 +70,11 @@ def _philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
         x2 = call("bitwise_xor", call("bitwise_xor", high0, x3), key1)
         x1, x3 = low1, low0
     return x0, x1, x2, x3
+
+
+def counted(state: np.ndarray, count: int) -> np.ndarray:
+    """The state with another count."""
+    return np.array([state[0], state[1], count & _WORD, count >> 32 & _WORD], _UINT32)
 
 
 @record
@@ -119,7 +124,7 @@ class RandomBits(Op):
         count = call("add", low, block)
         carry = loops.cast(call("less", count, block), "uint32")
         zero = _u32(0)
-        return choose(_philox_expr((key0, key1), (count, call("add", high, carry), zero, zero)))
+        return choose(philox_expr((key0, key1), (count, call("add", high, carry), zero, zero)))
 
     def resolve(self, known: Any) -> Op:
         return RandomBits(known(self.size))
@@ -147,8 +152,7 @@ class Advance(Op):
 
     def perform(self, state: np.ndarray) -> np.ndarray:
         blocks = -(-self.size // 4)  # type: ignore[operator]
-        count = (int(state[2]) | int(state[3]) << 32) + blocks
-        return np.array([state[0], state[1], count & _WORD, count >> 32 & _WORD], _UINT32)
+        return counted(state, (int(state[2]) | int(state[3]) << 32) + blocks)
 
     def lower(self, at: Any, state: Any) -> Any:
         call = loops.call

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from typing import Any
 
@@ -14,51 +13,28 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.arith import sqrt
-from agnesi.ops.bitwise import bitwise_right_shift, mulhi
+from agnesi.ops.bitwise import mulhi
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import sizes_of
 from agnesi.ops.explog import log
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
+from agnesi.ops.noise import Noise, numbers_per_block
 from agnesi.ops.philox import MOST_WORDS, Advance, RandomBits
 from agnesi.ops.running import cumsum
-from agnesi.ops.select import where
+from agnesi.ops.select import floor, where
 from agnesi.ops.slices import Slice
 from agnesi.ops.sort import argsort, searchsorted
-from agnesi.ops.trig import cos
 
 _UINT32 = dtypes.uint32
 
 
-# -- from words to numbers ------------------------------------------------------------------------
+
 def _range(x: Tensor, start: Any, stop: Any) -> Tensor:
     return apply(Slice(((start, stop, 1),)), x)
-
-
-def words_needed(dtype: np.dtype) -> int:
-    """Words for one uniform number."""
-    return 2 if dtype == dtypes.float64 else 1
-
-
-def unit(bits: Tensor, n: Size, dtype: np.dtype) -> Tensor:
-    """Uniform numbers in [0, 1) with all the digits that the dtype has there."""
-    if dtype == dtypes.float64:
-        high = cast(cast(_range(bits, 0, n) >> 5, dtypes.int32), dtype)
-        low = cast(cast(_range(bits, n, 2 * n) >> 6, dtypes.int32), dtype)
-        return (high * 67108864.0 + low) * 2.0**-53
-    digits = 24 if dtype == dtypes.float32 else 11
-    whole = cast(bitwise_right_shift(bits, 32 - digits), dtypes.int32)
-    return cast(cast(whole, dtypes.float32) * 2.0**-digits, dtype)
-
-
-def above_zero(bits: Tensor, n: Size, dtype: np.dtype) -> Tensor:
-    """Uniform numbers in (0, 1], dense near zero: for logarithms."""
-    if dtype == dtypes.float64:
-        return 1.0 - unit(bits, n, dtype)
-    return cast(bits, dtypes.float32) * 2.0**-32 + 2.0**-33
 
 
 def _start(seed: int | None) -> np.ndarray:
@@ -114,10 +90,27 @@ class Generator:
             return STATE.examples.drawn(self._draw, size)
         return self._draw(size)
 
+    def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
+        """``size`` random numbers of a kind that ``ops.noise`` has."""
+        wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
+        each = 4 // numbers_per_block(wide)
+
+        def draw(size: Size) -> Tensor:
+            return self._drawn(Noise(kind, size, wide), each * size)
+
+        drawn = draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
+        if kind == "unit" and dtype.itemsize < wide.itemsize:
+            digits = 11 if dtype == dtypes.float16 else 8  # more would be rounded up to 1
+            drawn = floor(drawn * 2.0**digits) * 2.0**-digits
+        return cast(drawn, dtype)
+
     def _draw(self, size: Size) -> Tensor:
-        words = apply(RandomBits(size), self.state)
-        assign(self.state, apply(Advance(size), self.state))
-        return words
+        return self._drawn(RandomBits(size), size)
+
+    def _drawn(self, op: Op, words: Size) -> Tensor:
+        drawn = apply(op, self.state)
+        assign(self.state, apply(Advance(words), self.state))
+        return drawn
 
 
 @functools.cache
@@ -149,6 +142,12 @@ def manual_seed(seed: int | None = None) -> Generator:
 
 def _bits(generator: Generator | None, size: Size) -> Tensor:
     return (generator or default_generator()).bits(size)
+
+
+def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None) -> Tensor:
+    """Random numbers of a kind that ``ops.noise`` has."""
+    drawn = (generator or default_generator()).noise(kind, product(sizes), dtype)
+    return reshape(drawn, sizes)
 
 
 def _float(dtype: Any) -> np.dtype:
@@ -191,9 +190,7 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
     (2, 3)
     """
     sizes, kind = sizes_of(shape), _float(dtype)
-    n = product(sizes)
-    bits = _bits(generator, n * words_needed(kind))
-    return _scaled(reshape(unit(bits, n, kind), sizes), high - low, low, kind)
+    return _scaled(noise("unit", sizes, kind, generator), high - low, low, kind)
 
 
 @public
@@ -219,13 +216,7 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
     (5,)
     """
     sizes, kind = sizes_of(shape), _float(dtype)
-    n = product(sizes)
-    wide = dtypes.float64 if kind == dtypes.float64 else dtypes.float32
-    take_ = n * words_needed(wide)
-    bits = _bits(generator, 2 * take_)
-    radius = sqrt(log(above_zero(_range(bits, 0, take_), n, wide)) * -2.0)
-    angle = unit(_range(bits, take_, 2 * take_), n, wide) * (2 * math.pi)
-    return _scaled(cast(reshape(radius * cos(angle), sizes), kind), std, mean, kind)
+    return _scaled(noise("normal", sizes, kind, generator), std, mean, kind)
 
 
 @public
@@ -240,10 +231,7 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
     True
     """
     sizes, kind = sizes_of(shape), _float(dtype)
-    n = product(sizes)
-    wide = dtypes.float64 if kind == dtypes.float64 else dtypes.float32
-    bits = _bits(generator, n * words_needed(wide))
-    return _scaled(cast(reshape(-log(above_zero(bits, n, wide)), sizes), kind), scale, 0, kind)
+    return _scaled(noise("exponential", sizes, kind, generator), scale, 0, kind)
 
 
 @public
