@@ -31,8 +31,12 @@ STREAM_BYTES = 16 << 20
 #: buffers from a size; and how many turns to look ahead.
 _FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
 _MEMORY = {"bool": "i8"}
+#: Type of the parts of complex numbers.
+_PART = {"complex64": "float", "complex128": "double"}
+Pair = tuple[Value, Value]
 _ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4,
-         "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
+         "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8, "complex64": 8,
+         "complex128": 16}
 IDENTITY: dict[str, Callable[[str], Any]] = {
     "add": lambda d: -0.0 if d.startswith("f") else 0,
     "multiply": lambda d: 1,
@@ -118,6 +122,8 @@ class Scope:
         #: What divides the index of the first lane; 0 is divided by everything.
         self.unit = unit
         self.memo: dict[Expr, Value] = {}
+        #: Parts of complex numbers in memory.
+        self._pairs: dict[Expr, Pair] = {}
         self._wide: dict[Expr, Value] = {}
         #: Values of an earlier loop over the same axis that were kept in memory.
         self.kept: dict[Expr, Expr] = {}
@@ -187,6 +193,8 @@ class Scope:
             return self.b.size(value.param)
         if value.op == "load":
             return self._load(value)
+        if value.op in ("real", "imag"):
+            return self._pair(value.args[0])[value.op == "imag"]
         if value.op == "index":
             return self._index(value.param)
         if value.op == "reduce":
@@ -319,6 +327,9 @@ class Scope:
 
     def store(self, buffer: Buffer, at: Affine, value: Expr) -> None:
         """Write an expression's value."""
+        if value.op == "complex":
+            self._store_pair(buffer, at, value)
+            return
         dtype = buffer.dtype.name
         type_ = memory_type(dtype)
         varies = self.varies(at)
@@ -336,6 +347,68 @@ class Scope:
             self.b.stream(result, address)
         else:
             self.b.store(result, address, _ITEM[dtype])
+
+    # -- complex numbers ------------------------------------------------------------------
+    def _pair(self, load: Expr) -> Pair:
+        """The parts of a complex number in memory."""
+        found = next((s._pairs[load] for s in self._outwards() if load in s._pairs), None)
+        if found is None:
+            found = self._pairs[load] = self._load_pair(*load.param, self.varies(load))
+        return found
+
+    def _load_pair(self, buffer: Buffer, at: Affine, varies: bool) -> Pair:
+        b, type_, item = self.b, _PART[buffer.dtype.name], buffer.dtype.itemsize // 2
+        if not varies:
+            address = self._part(type_, buffer, at)
+            return (b.load(type_, address, item),
+                    b.load(type_, b.gep(type_, address, i64(1)), item))
+        if self._step(at) != 1:
+            mask = self.mask or const(vector("i1", self.lanes), True)
+            re, im = (b.gather(vector(type_, self.lanes), p, mask, item)
+                      for p in self._part_pointers(type_, buffer, at))
+            return re, im
+        both, address = vector(type_, 2 * self.lanes), self._part(type_, buffer, at)
+        if self.mask is None:
+            raw = b.load(both, address, item)
+        else:
+            raw = b.masked_load(both, address, self._twice(self.mask), item, const(both, 0))
+        evens = range(0, 2 * self.lanes, 2)
+        return b.shuffle(raw, None, evens), b.shuffle(raw, None, [k + 1 for k in evens])
+
+    def _store_pair(self, buffer: Buffer, at: Affine, value: Expr) -> None:
+        b, type_, item = self.b, _PART[buffer.dtype.name], buffer.dtype.itemsize // 2
+        if not self.varies(at):
+            address = self._part(type_, buffer, at)
+            re, im = (self.value(a) for a in value.args)
+            b.store(re, address, item)
+            b.store(im, b.gep(type_, address, i64(1)), item)
+            return
+        re, im = (self.wide(a) for a in value.args)
+        if self._step(at) != 1:
+            mask = self.mask or const(vector("i1", self.lanes), True)
+            for part, places in zip((re, im), self._part_pointers(type_, buffer, at), strict=True):
+                b.scatter(part, places, mask, item)
+            return
+        order = [k for i in range(self.lanes) for k in (i, i + self.lanes)]
+        both, address = b.shuffle(re, im, order), self._part(type_, buffer, at)
+        if self.mask is not None:
+            b.masked_store(both, address, self._twice(self.mask), item)
+        elif self._streams(buffer, at):
+            b.stream(both, address)
+        else:
+            b.store(both, address, item)
+
+    def _twice(self, mask: Value) -> Value:
+        """Each lane of a mask for two parts."""
+        return self.b.shuffle(mask, None, [k // 2 for k in range(2 * self.lanes)])
+
+    def _part(self, type_: str, buffer: Buffer, at: Affine) -> Value:
+        """Address of a complex number, by its real part."""
+        return self.b.gep(type_, self.pointer(buffer), self.place(at * 2))
+
+    def _part_pointers(self, type_: str, buffer: Buffer, at: Affine) -> Pair:
+        re, im = (self._pointers(type_, buffer, at * 2 + k) for k in (0, 1))
+        return re, im
 
     def _streams(self, buffer: Buffer, at: Affine) -> bool:
         """Whether a store should go past the caches: a big result, every vector aligned."""
@@ -426,6 +499,9 @@ class Scope:
             if value.op == "const" or (id(value), changing) in seen:
                 continue
             seen.add((id(value), changing))
+            if value.dtype.startswith("complex"):  # its parts are values
+                stack.extend((a, changing) for a in value.args)
+                continue
             if self._found(value) is not None:
                 self._widen(value, inner)
             elif self._kept(value) is not None:

@@ -24,6 +24,8 @@ BOOL_RESULTS = frozenset(
 )
 
 
+#: What complex numbers have as real numbers.
+_PARTS = frozenset(("real", "imag", "abs", "angle"))
 _HEAVY = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot".split()
@@ -246,6 +248,10 @@ def const(value: Any, dtype: str) -> Expr:
     """A constant.  Zero keeps its sign; NaN is fine."""
     if isinstance(value, Extent):
         return cast(size(value), dtype)
+    if dtype.startswith("complex"):
+        part = "float32" if dtype == "complex64" else "float64"
+        value = complex(value)
+        return make("complex", (const(value.real, part), const(value.imag, part)), dtype)
     if dtype.startswith("float"):
         value = float(value)
         return make("const", (), dtype, value if value == value and value != 0 else _Bits(value))
@@ -264,8 +270,10 @@ class _Bits(float):
 
 def call(name: str, *args: Expr) -> Expr:
     """A scalar operation by its name in the elementwise table; operands share one dtype."""
-    operand = args[1] if name == "where" else args[0]
-    return make(name, args, "bool" if name in BOOL_RESULTS else operand.dtype)
+    dtype = (args[1] if name == "where" else args[0]).dtype
+    if dtype.startswith("complex") and name in _PARTS:
+        dtype = "float32" if dtype == "complex64" else "float64"
+    return make(name, args, "bool" if name in BOOL_RESULTS else dtype)
 
 
 def where(condition: Expr, a: Expr, b: Expr) -> Expr:

@@ -15,6 +15,7 @@ from agnesi.core.dims import product
 from agnesi.core.extents import guess
 from agnesi.core.loops import Affine, Axis, is_heavy, price, ravel, unravel
 from agnesi.core.node import Node
+from agnesi.schedule.complexes import is_known
 from agnesi.schedule.convolutions import is_convolution
 from agnesi.schedule.siblings import sweep_of, unite
 
@@ -56,8 +57,8 @@ def lowerable(node: Node) -> bool:
         node.op is not None
         and node.op.lower is not None
         and node.op.outputs == 1
-        and node.dtype.kind != "c"
-        and all(i.dtype.kind != "c" and i.outputs is None for i in node.inputs)
+        and all(i.outputs is None for i in node.inputs)
+        and is_known(node)
     )
 
 

@@ -1,0 +1,109 @@
+"""Complex values of kernels as pairs of real ones: generated code knows real numbers only.
+
+What is left of complex numbers is how they lie in memory: ``real`` and ``imag`` of a load, and
+``complex`` of two parts under a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agnesi.core import dtypes, loops
+from agnesi.core.kernels import Kernel, Store, walk
+from agnesi.core.loops import Affine, Expr, Substitution, atom_of
+from agnesi.core.node import Node
+from agnesi.schedule.complexmath import COMPLEX, REAL, Pair, Real
+
+#: Operations on elements whose result at a place is what a real operation gives for each part, and
+#: those that read complex numbers in the table's terms.
+_KNOWN = COMPLEX.keys() | REAL.keys() | {"where", "positive", "complex"}
+
+
+def is_known(node: Node) -> bool:
+    """Whether an operation on complex numbers can be said in real ones."""
+    op = node.op
+    if op is None or all(n.dtype.kind != "c" for n in (node, *node.inputs)):
+        return True
+    if op.pointwise and op.name not in ("astype", *_KNOWN):
+        return getattr(op, "expand", None) is not None
+    return op.name not in ("prod", "cumprod", "max", "min", "all", "any")
+
+
+def split(kernels: Iterable[Kernel]) -> None:
+    """Write the expressions of kernels in real numbers."""
+    parts = _Parts()
+    for kernel in kernels:
+        stores = kernel.stores()
+        values = [v for s in stores for v in (s.value, *s.offset.atoms)]
+        if any(v.dtype.startswith("complex") for v in walk(values)):
+            stores[:] = [Store(s.buffer, parts.index(s.offset), parts(s.value)) for s in stores]
+
+
+class _Parts(Substitution):
+    """Rewrites expressions without complex operations."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self._pairs: dict[Expr, Pair] = {}
+
+    def index(self, at: Affine) -> Affine:
+        """An index in terms of real values."""
+        if not at.atoms:
+            return at
+        result = Affine(at.const)
+        for atom, c in at.terms.items():
+            result = result + (atom_of(self(atom)) * c if isinstance(atom, Expr) else
+                               Affine(0, {atom: c}))
+        return result
+
+    def __call__(self, value: Expr) -> Expr:
+        if value.dtype.startswith("complex"):
+            re, im = self.pair(value)
+            return loops.make("complex", (re.e, im.e), value.dtype)
+        found = self._done.get(value)
+        if found is None:
+            found = self._done[value] = self._real(value)
+        return found
+
+    def _real(self, value: Expr) -> Expr:
+        if not any(a.dtype.startswith("complex") for a in value.args):
+            return self._rebuilt(value)
+        pairs = [self.pair(a) for a in value.args]
+        if value.op == "cast":
+            if value.dtype == "bool":
+                return (pairs[0][0].ne(0) | pairs[0][1].ne(0)).e
+            return loops.cast(pairs[0][0].e, value.dtype)
+        return REAL[value.op](*pairs).e
+
+    def pair(self, value: Expr) -> Pair:
+        """The parts of a complex value, or of a real one beside it."""
+        found = self._pairs.get(value)
+        if found is None:
+            found = self._pairs[value] = self._pair(value)
+        return found
+
+    def _pair(self, value: Expr) -> Pair:
+        part = dtypes.real_of(dtypes.as_dtype(value.dtype)).name
+        if value.op == "load":
+            read = loops.load(value.param[0], value.dtype, self.index(value.param[1]))
+            return (Real(loops.make("real", (read,), part)), Real(loops.make("imag", (read,), part)))
+        if value.op == "complex":
+            return Real(self(value.args[0])), Real(self(value.args[1]))
+        if value.op == "cast":
+            return self._cast(value.args[0], part)
+        if value.op == "where":
+            condition = self(value.args[0])
+            a, b = map(self.pair, value.args[1:])
+            return (Real(loops.where(condition, a[0].e, b[0].e)),
+                    Real(loops.where(condition, a[1].e, b[1].e)))
+        if value.op == "reduce":
+            re, im = self.pair(value.args[0])
+            return (Real(loops.make("reduce", (re.e,), part, value.param, value.free)),
+                    Real(loops.make("reduce", (im.e,), part, value.param, value.free)))
+        return COMPLEX[value.op](*map(self.pair, value.args))
+
+    def _cast(self, value: Expr, part: str) -> Pair:
+        if not value.dtype.startswith("complex"):
+            return Real(loops.cast(self(value), part)), Real(loops.const(0.0, part))
+        re, im = self.pair(value)
+        return Real(loops.cast(re.e, part)), Real(loops.cast(im.e, part))
