@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import Item, current
+from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, at, location
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
@@ -103,7 +103,8 @@ def backprop(
             continue
         if type(op) is Item:
             (parent,) = node.inputs
-            grads.setdefault(parent, [None] * parent.op.outputs)[op.index] = g
+            slots = grads.setdefault(parent, [None] * parent.op.outputs)
+            slots[op.index] = g if slots[op.index] is None else slots[op.index] + g
             continue
         for source, part in zip(node.inputs, _pullback(node, g), strict=True):
             if part is not None and source in allowed:
@@ -124,10 +125,23 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
         symbol(n) if _stale(n) and not op.needs(i, node.inputs) else tensor_of(n)
         for i, n in enumerate(node.inputs)
     ]
-    y = None
+    y: Any = None
     if op.outputs == 1:
         y = symbol(node) if _stale(node) and not op.keep_output else tensor_of(node)
+    elif op.keep_output:
+        y = results_of(node)
     return op.vjp(g, y, *xs)
+
+
+def results_of(node: Node) -> tuple[Tensor, ...]:
+    """The results of an operation that has several, as the derivative rules see them."""
+    found = []
+    for i in range(node.op.outputs):
+        item = item_of(node, i)
+        if node.value is not None:
+            item.value, item.version = node.value[i]
+        found.append(tensor_of(item))
+    return tuple(found)
 
 
 def seed(y: Tensor, g: Any = None) -> Tensor:

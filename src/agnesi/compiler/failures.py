@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.errors import at, error_named
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import FIRST_FAILURE, Check, Foreign
 from agnesi.core.node import Node
@@ -41,6 +40,6 @@ def raiser(known: Sequence[Failure], graph: FunctionGraph,
             return otherwise(code)
         kind, text, place = known[code - FIRST_FAILURE]
         where = next(islice(_every(graph), place, None)).where if place >= 0 else None
-        raise getattr(builtins, kind)(at(text, where))
+        raise error_named(kind)(at(text, where))
 
     return failed

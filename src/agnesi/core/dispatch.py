@@ -63,7 +63,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """Like :func:`apply` for operations with several results."""
     if STATE.trace is not None or any(x.data is None for x in xs):
         parent = make_node(op, xs)
-        return tuple(symbol(_item(parent, i)) for i in range(op.outputs))
+        return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
     try:
         results = [wrap(np.asarray(r)) for r in op.perform(*(x.data for x in xs))]
     except (ValueError, TypeError, IndexError) as error:
@@ -139,12 +139,15 @@ def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> No
     parent = Node(op, inputs, (), results[0].dtype, requires_grad=True, where=user_where(3))
     parent.outputs = tuple((r.shape, r.dtype) for r in results)
     _keep_inputs(op, xs, inputs)
-    for i, r in enumerate(results):
+    items = [item_of(parent, i) for i in range(op.outputs)]
+    for r, item in zip(results, items, strict=True):
+        if op.keep_output:
+            keep(r, item)
         if r.dtype.kind in "fc":
-            r.node = _item(parent, i)
+            r.node = item
             r.requires_grad = True
-            if op.keep_output:
-                keep(r, r.node)
+    if op.keep_output:  # not the items themselves, which hold on to their parent
+        parent.value = tuple((i.value, i.version) for i in items)
 
 
 # -- views ----------------------------------------------------------------------------------
@@ -335,7 +338,8 @@ class Item(Op):
         return x.outputs[self.index]
 
 
-def _item(parent: Node, index: int) -> Node:
+def item_of(parent: Node, index: int) -> Node:
+    """The node of one result of an operation that has several."""
     shape, dtype = parent.outputs[index]
     return Node(
         Item(index), (parent,), shape, dtype, where=parent.where,

@@ -5,9 +5,12 @@ Every class derives from the built-in error that a NumPy user would expect.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from types import CodeType
 from typing import Any
+
+import numpy as np
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
@@ -34,6 +37,12 @@ class TraceError(TypeError):
 
 class MissingInputError(ValueError):
     """A compiled function depends on a variable that nobody gives it."""
+
+
+def error_named(name: str) -> type[Exception]:
+    """An error that compiled code may raise: one of Python's, or NumPy's LinAlgError."""
+    found: type[Exception] = getattr(np.linalg if name == "LinAlgError" else builtins, name)
+    return found
 
 
 def user_where(depth: int = 2) -> Where:

@@ -7,7 +7,6 @@ too late, places are cut to the nearest element, so that no other memory is ever
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from agnesi.core import dtypes, loops, shapes
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.errors import error_named
 from agnesi.core.graph import constant_value
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -108,7 +108,7 @@ class Ensured(Op):
 
     def perform(self, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
         if not condition:
-            raise getattr(builtins, self.error)(self.message)
+            raise error_named(self.error)(self.message)
         return x
 
     def failure(self, x: Any, condition: Any) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""Linear algebra: factorisations, solutions, and what is made of them."""

@@ -1,0 +1,145 @@
+"""What the operations on matrices share: types of operands, stacks, batching, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import is_settled, product
+from agnesi.core.dispatch import apply, apply_many, symbolic
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.node import Node
+from agnesi.core.op import Op
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.batching import aligned
+from agnesi.ops.convert import as_tensor, cast, common
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.matmul import product_of
+from agnesi.ops.movement import matrix_transpose, reshape
+from agnesi.ops.places import Ensured
+from agnesi.ops.ranges import Eye
+from agnesi.ops.reduce import reducer
+
+
+class MatrixOp(Op):
+    """Base of operations on the last two axes; the axes before them broadcast."""
+
+    def batch(self, node: Node, xs: list[Tensor], rows: Sequence[bool], length: Any) -> Any:
+        rank = max(len(n.shape) for n in node.inputs)
+        given = [aligned(x, rank) if r else x for x, r in zip(xs, rows, strict=True)]
+        return apply(self, *given) if self.outputs == 1 else apply_many(self, *given)
+
+
+# -- operands ---------------------------------------------------------------------------------
+def floating(x: Any) -> Tensor:
+    """A tensor of a dtype that linear algebra computes in; whole numbers become floats."""
+    x = as_tensor(x)
+    if x.dtype == dtypes.float16:
+        raise DTypeError("linear algebra does not compute in float16: cast to float32")
+    return cast(x, dtypes.floating(x.dtype))
+
+
+def matrix(x: Any) -> Tensor:
+    """A matrix, or a stack of them."""
+    x = floating(x)
+    if len(x.shape) < 2:
+        raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
+    return x
+
+
+def square(x: Any) -> Tensor:
+    """A square matrix, or a stack of them."""
+    x = matrix(x)
+    check_square(x.shape)
+    return x
+
+
+def check_square(shape: Any) -> None:
+    m, n = shape[-2:]
+    if m != n and is_settled((m, n)):
+        raise ShapeError(f"the matrices must be square, not {m} by {n}: shape {shape}")
+
+
+def matrix_pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+    """Two operands of one dtype."""
+    a, b = common(a, b)
+    return floating(a), floating(b)
+
+
+def check_rows(a: Any, b: Any) -> None:
+    """Matrices ``a`` and right-hand sides ``b`` have as many rows."""
+    m, n = a[-2], b[-2]
+    if m != n and is_settled((m, n)):
+        raise ShapeError(
+            f"rows differ: {m} (axis -2 of {tuple(a)}) and {n} (axis -2 of {tuple(b)})"
+        )
+
+
+def stacked(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both operands with the axes in front that they have together."""
+    if a.shape[:-2] == b.shape[:-2]:
+        return a, b
+    front = shapes.broadcast(a.shape[:-2], b.shape[:-2])
+    return broadcast_to(a, (*front, *a.shape[-2:])), broadcast_to(b, (*front, *b.shape[-2:]))
+
+
+def of_columns(solve: Any, a: Tensor, b: Any) -> Tensor:
+    """``solve(a, b)`` for a right-hand side that may be one vector."""
+    if len(b.shape) != 1:
+        return solve(a, b)  # type: ignore[no-any-return]
+    y = solve(a, reshape(b, (*b.shape, 1)))
+    return reshape(y, y.shape[:-1])
+
+
+# -- products and parts -------------------------------------------------------------------------
+def adjoint(x: Tensor) -> Tensor:
+    """The conjugate of the transpose."""
+    x = matrix_transpose(x)
+    return arith.conj(x) if x.dtype.kind == "c" else x
+
+
+def times(*xs: Tensor) -> Tensor:
+    """The product of matrices, from the left."""
+    result = xs[0]
+    for x in xs[1:]:
+        result = product_of(result, x)
+    return result
+
+
+def plus(a: Any, b: Any) -> Any:
+    """The sum of what there is."""
+    return b if a is None else a if b is None else arith.add(a, b)
+
+
+def hermitian(x: Tensor) -> Tensor:
+    """The part that is equal to its adjoint."""
+    return arith.multiply(arith.add(x, adjoint(x)), 0.5)
+
+
+def identity(x: Tensor) -> Tensor:
+    """The identity of the size of square matrices, as one matrix; a node beside nodes."""
+    n = x.shape[-1]
+    op = Eye(n, n, 0, x.dtype)
+    return symbolic(op, ()) if x.data is None else apply(op)
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    return dtypes.real_of(dtype)
+
+
+def ensured(x: Tensor, holds: Tensor, message: str, subject: str) -> Tensor:
+    """``x``, if all of ``holds`` is true; else NumPy's LinAlgError, when compiled code runs."""
+    axes = tuple(range(len(holds.shape)))
+    one = apply(reducer("logical_and", axes, False), holds) if axes else holds
+    return apply(Ensured(message, "LinAlgError", subject), x, one)
+
+
+def count(shape: Any) -> Any:
+    """How many matrices there are in a stack."""
+    return product(shape[:-2])
+
+

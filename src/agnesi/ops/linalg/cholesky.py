@@ -1,0 +1,187 @@
+"""Cholesky's factors, and systems solved with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import foreign
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import equal
+from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.linalg import lapack
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_square,
+    count,
+    ensured,
+    hermitian,
+    matrix_pair,
+    of_columns,
+    square,
+    times,
+)
+from agnesi.ops.linalg.triangular import SolveTriangular
+
+NOT_POSITIVE = "Matrix is not positive definite"
+_LOWER = SolveTriangular(True)
+
+
+def _half(x: Tensor) -> Tensor:
+    """The lower triangle with half of the diagonal, which must be real."""
+    n = x.shape[-1]
+    diagonal = apply(Diagonal(0), x)
+    taken = arith.multiply(diagonal, 0.5)
+    if x.dtype.kind == "c":  # what is imaginary there does not count
+        taken = arith.subtract(diagonal, arith.multiply(arith.real(diagonal), 0.5))
+    return arith.subtract(apply(Triangle(0, False), x), apply(DiagonalMatrix(0, n, n), taken))
+
+
+@record
+class Cholesky(MatrixOp):
+    """The lower triangular ``l`` with ``a = l @ adjoint(l)``, from the lower triangle of ``a``.
+
+    The derivatives take ``a`` for its Hermitian part: Murray (2016), equations 8 and 10.
+    """
+
+    name = "cholesky"
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape, a.dtype
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return np.linalg.cholesky(a)
+
+    def decompose(self, a: Tensor) -> Tensor:
+        factor, info = apply_many(POTRF, a)
+        return apply(
+            Triangle(0, False), ensured(factor, equal(info, 0), NOT_POSITIVE, self.name)
+        )
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        inner = _half(times(adjoint(y), g))
+        left = _LOWER.adjoint(y, inner)
+        return (hermitian(_LOWER.adjoint(y, adjoint(left))),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        left = apply(_LOWER, y, hermitian(ts[0]))
+        return times(y, _half(apply(_LOWER, y, adjoint(left))))
+
+
+@record
+class Potrf(MatrixOp):
+    """LAPACK's Cholesky factors, with what is left in the upper triangles; 0 where there is one."""
+
+    name = "potrf"
+    outputs = 2
+
+    def infer(self, a: Any) -> Any:
+        return (a.shape, a.dtype), (a.shape[:-2], np.dtype(lapack.index_type()))
+
+    def perform(self, a: np.ndarray) -> Any:
+        return lapack.potrf(a)
+
+    def foreign(self, a: Any) -> Any:
+        n = lapack.size(a.shape[-1])
+        return foreign.Call(
+            f"lapack:{lapack.LETTERS[a.dtype.name]}potrf",
+            (foreign.letter("U"), n, foreign.result(0), n, foreign.result(1)),
+            batch=count(a.shape), copies=((0, 0),),
+        )
+
+
+CHOLESKY = Cholesky()
+POTRF = Potrf()
+
+
+@public
+def cholesky(x: Any, /, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    """Cholesky's factor of Hermitian, positive definite matrices: ``x = l @ adjoint(l)``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n); only the lower triangle is read (the upper one for ``upper``).
+        Gradients are Hermitian, as though ``x`` were ``(x + adjoint(x)) / 2``.
+    upper : bool
+        Whether to give ``u`` with ``x = adjoint(u) @ u``.
+
+    Returns
+    -------
+    Tensor
+        The triangular factors.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is not positive definite.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.cholesky(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    x = square(x)
+    if upper:
+        return adjoint(apply(CHOLESKY, adjoint(x)))
+    return apply(CHOLESKY, x)
+
+
+@public
+def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
+    """Cholesky's factor for :func:`cho_solve`, and whether it is the lower one.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> factor, lower = ag.linalg.cho_factor(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    >>> ag.linalg.cho_solve((factor, lower), ag.tensor([6.0, 7.0]))
+    tensor([1., 1.])
+    """
+    return cholesky(a, upper=not lower), lower
+
+
+@public
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``a @ x = b`` from Cholesky's factor of ``a``.
+
+    Parameters
+    ----------
+    c_and_lower : tuple of (array_like, bool)
+        The factor, of shape (..., n, n), and whether it is the lower one: see :func:`cho_factor`.
+    b : array_like
+        Of shape (n,) or (..., n, k).
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> factor = ag.linalg.cholesky(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    >>> ag.linalg.cho_solve((factor, True), ag.tensor([6.0, 7.0]))
+    tensor([1., 1.])
+    """
+    factor, lower = c_and_lower
+    factor, b = matrix_pair(factor, b)
+    check_square(factor.shape)
+    if not lower:
+        factor = adjoint(factor)
+
+    def solve(factor: Tensor, b: Tensor) -> Tensor:
+        return _LOWER.adjoint(factor, apply(_LOWER, factor, b))
+
+    return of_columns(solve, factor, b)
+

@@ -1,0 +1,219 @@
+"""Determinants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply, apply_many, symbolic
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import equal, logical_or, not_equal
+from agnesi.ops.convert import cast
+from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.explog import log
+from agnesi.ops.linalg.base import MatrixOp, check_square, identity, square, times
+from agnesi.ops.linalg.lu import GETRF
+from agnesi.ops.linalg.solve import SOLVE
+from agnesi.ops.linalg.svd import SVD
+from agnesi.ops.movement import matrix_transpose, reshape
+from agnesi.ops.ranges import Arange, arange
+from agnesi.ops.reduce import prod, sum
+from agnesi.ops.select import where
+
+
+class SlogdetResult(NamedTuple):
+    """``sign * exp(logabsdet)`` is the determinant."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def _factored(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The diagonal of the upper factor, and 1 or -1 for the exchanges of rows."""
+    factors, pivots = apply_many(GETRF, a)
+    places = symbolic(Arange(1, 1, a.shape[-1], pivots.dtype), ())
+    odd = arith.remainder(sum(cast(not_equal(pivots, places), dtypes.int64), -1), 2)
+    return apply(Diagonal(0), factors), cast(1 - 2 * odd, a.dtype)
+
+
+def _scaled(factor: Tensor, x: Tensor) -> Tensor:
+    """Each matrix times its own number."""
+    return arith.multiply(reshape(factor, (*factor.shape, 1, 1)), x)
+
+
+@record
+class Det(MatrixOp):
+    """Determinants; their derivative is the matrix of cofactors, also where they are 0."""
+
+    name = "det"
+    keep_inputs = (0,)
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape[:-2], a.dtype
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return np.asarray(np.linalg.det(a))
+
+    def decompose(self, a: Tensor) -> Tensor:
+        diagonal, parity = _factored(a)
+        return arith.multiply(prod(diagonal, axis=-1), parity)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        return (_scaled(g, arith.conj(apply(COFACTORS, a))),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        return sum(arith.multiply(apply(COFACTORS, a), ts[0]), (-2, -1))
+
+
+@record
+class Cofactors(MatrixOp):
+    """``det(a) * inv(a).T`` where that is defined, and the polynomials that it is everywhere.
+
+    Cofactors of a product are the product of cofactors, so that the rule is that of a diagonal
+    matrix, between the singular vectors.
+    """
+
+    name = "cofactors"
+    keep_inputs = (0,)
+
+    def infer(self, a: Any) -> Any:
+        return a.shape, a.dtype
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        u, s, vh = np.linalg.svd(a)
+        n = a.shape[-1]
+        others = np.where(np.eye(n, dtype=bool), 1, s[..., None, :]).prod(-1)
+        sign = np.linalg.det(u) * np.linalg.det(vh)
+        found: np.ndarray = (u * others[..., None, :] @ vh).conj() * sign[..., None, None]
+        return found
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        u, s, vh = apply_many(SVD(False), a)
+        n = a.shape[-1]
+        others = cast(_all_but_two(s), a.dtype)
+        inner = times(matrix_transpose(u), g, matrix_transpose(vh))
+        sign = arith.multiply(apply(DET, u), apply(DET, vh))
+        inner = _scaled(arith.conj(sign), inner)
+        crossed = arith.multiply(inner, others)
+        diagonal = apply(Diagonal(0), inner)
+        own = apply(DiagonalMatrix(0, n, n), apply(Diagonal(0), crossed))
+        along = reshape(diagonal, (*diagonal.shape, 1))
+        trace = sum(arith.multiply(along, arith.subtract(others, _diagonal_of(others))), -2)
+        change = arith.subtract(apply(DiagonalMatrix(0, n, n), trace),
+                                matrix_transpose(arith.subtract(crossed, own)))
+        return (times(u, change, vh),)
+
+
+def _diagonal_of(x: Tensor) -> Tensor:
+    n = x.shape[-1]
+    return apply(DiagonalMatrix(0, n, n), apply(Diagonal(0), x))
+
+
+def _all_but_two(s: Tensor) -> Tensor:
+    """For every pair of places the product of the elements at all others."""
+    n = s.shape[-1]
+    i = arange(n)
+    first, second = reshape(i, (n, 1, 1)), reshape(i, (n, 1))
+    out = logical_or(equal(i, first), equal(i, second))
+    return prod(where(out, 1, reshape(s, (*s.shape[:-1], 1, 1, n))), axis=-1)
+
+
+@record
+class SlogDet(MatrixOp):
+    """Sign and logarithm of the absolute value of determinants.  Rules: Giles (2008), 2.2.4."""
+
+    name = "slogdet"
+    outputs = 2
+    keep_inputs = (0,)
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return (a.shape[:-2], a.dtype), (a.shape[:-2], dtypes.real_of(a.dtype))
+
+    def perform(self, a: np.ndarray) -> Any:
+        return tuple(np.linalg.slogdet(a))
+
+    def decompose(self, a: Tensor) -> tuple[Tensor, ...]:
+        diagonal, parity = _factored(a)
+        sign = arith.multiply(prod(arith.sign(diagonal), axis=-1), parity)
+        return sign, sum(log(arith.abs(diagonal)), -1)
+
+    def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
+        g = gs[1]
+        if a.dtype.kind == "c" and gs[0] is not None:
+            turn = cast(arith.imag(arith.multiply(arith.conj(gs[0]), ys[0])), a.dtype) * -1j
+            g = turn if g is None else arith.add(cast(g, a.dtype), turn)
+        if g is None:
+            return (None,)
+        inverse = SOLVE.adjoint(a, broadcast_to(identity(a), a.shape))
+        return (_scaled(cast(g, a.dtype), inverse),)
+
+    def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
+        rate = sum(apply(Diagonal(0), apply(SOLVE, a, ts[0])), -1)
+        if a.dtype.kind == "f":
+            return None, rate
+        turned = arith.multiply(ys[0], cast(arith.imag(rate), a.dtype) * 1j)
+        return turned, arith.real(rate)
+
+
+DET = Det()
+COFACTORS = Cofactors()
+SLOGDET = SlogDet()
+
+
+@public
+def det(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Determinants of square matrices.
+
+    The gradient is right at singular matrices, too.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    Tensor
+        Of shape (...).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> round(ag.linalg.det(ag.tensor([[1.0, 2.0], [3.0, 4.0]])).item(), 5)
+    -2.0
+    """
+    return apply(DET, square(x))
+
+
+@public
+def slogdet(x: Any, /) -> SlogdetResult:
+    """Sign and logarithm of the absolute value of determinants.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    sign, logabsdet : Tensor
+        0 and -inf for a singular matrix.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> sign, logabsdet = ag.linalg.slogdet(ag.eye(3) * -1)
+    >>> sign.item(), logabsdet.item()
+    (-1.0, 0.0)
+    """
+    return SlogdetResult(*apply_many(SLOGDET, square(x)))
+

@@ -1,0 +1,156 @@
+"""Eigenvalues and eigenvectors of any square matrices."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.convert import cast
+from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
+from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, plus, square, times
+from agnesi.ops.linalg.gaps import inverse_gaps, rows
+from agnesi.ops.linalg.solve import SOLVE
+
+
+class EigResult(NamedTuple):
+    """``x @ eigenvectors`` is ``eigenvectors * eigenvalues``."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+def _diagonal(x: Tensor) -> Tensor:
+    return apply(DiagonalMatrix(0, x.shape[-1], x.shape[-1]), x)
+
+
+def _as(x: Tensor, like: Tensor) -> Tensor:
+    """A cotangent of a real operand is real."""
+    return arith.real(x) if like.dtype.kind == "f" else x
+
+
+@record
+class Eig(MatrixOp):
+    """Complex eigenvalues and vectors of length 1.  Rules: Boeddeker et al. (2017), 4.77."""
+
+    name = "eig"
+    outputs = 2
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        dtype = dtypes.complex_of(a.dtype) if a.dtype.kind == "f" else a.dtype
+        return (a.shape[:-1], dtype), (a.shape, dtype)
+
+    def perform(self, a: np.ndarray) -> Any:
+        (_, dtype), _ = self.infer(a)
+        return tuple(x.astype(dtype) for x in np.linalg.eig(a))
+
+    def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
+        w, v = ys
+        inner: Any = None if gs[0] is None else _diagonal(gs[0])
+        if gs[1] is not None:
+            along = times(adjoint(v), gs[1])
+            own = cast(arith.real(apply(Diagonal(0), along)), w.dtype)
+            along = arith.subtract(along, arith.multiply(times(adjoint(v), v), rows(own)))
+            inner = plus(inner, arith.multiply(along, arith.conj(inverse_gaps(w))))
+        if inner is None:
+            return (None,)
+        return (_as(SOLVE.adjoint(v, times(inner, adjoint(v))), a),)
+
+    def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
+        w, v = ys
+        inner = apply(SOLVE, v, times(cast(ts[0], w.dtype), v))
+        turn = arith.multiply(inner, inverse_gaps(w))
+        grown = arith.real(apply(Diagonal(0), times(adjoint(v), v, turn)))
+        turn = arith.subtract(turn, _diagonal(cast(grown, w.dtype)))
+        return apply(Diagonal(0), inner), times(v, turn)
+
+
+@record
+class Eigenvalues(MatrixOp):
+    """Complex eigenvalues alone."""
+
+    name = "eigvals"
+    keep_inputs = (0,)
+
+    def infer(self, a: Any) -> Any:
+        return EIG.infer(a)[0]
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return np.linalg.eigvals(a).astype(self.infer(a)[1])
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        _, v = apply_many(EIG, a)
+        return (_as(SOLVE.adjoint(v, times(_diagonal(g), adjoint(v))), a),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        _, v = apply_many(EIG, a)
+        return apply(Diagonal(0), apply(SOLVE, v, times(cast(ts[0], v.dtype), v)))
+
+
+EIG = Eig()
+EIGVALS = Eigenvalues()
+
+
+@public
+def eig(x: Any, /) -> EigResult:
+    """Eigenvalues and eigenvectors, which are complex always (NumPy's are real where all are).
+
+    Derivatives are those of functions that do not depend on the vectors' phases; they need
+    eigenvalues that differ.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    eigenvalues : Tensor
+        Complex, of shape (..., n), in no order.
+    eigenvectors : Tensor
+        Complex, of shape (..., n, n), of length 1; column ``i`` belongs to value ``i``.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the iteration does not converge.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.eig(ag.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+    tensor([2.+0.j, 3.+0.j])
+    """
+    return EigResult(*apply_many(EIG, square(x)))
+
+
+@public
+def eigvals(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Eigenvalues, which are complex always, in no order.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.eigvals(ag.tensor([[0.0, -1.0], [1.0, 0.0]])).imag
+    tensor([ 1., -1.])
+    """
+    return apply(EIGVALS, square(x))

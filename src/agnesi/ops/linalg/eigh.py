@@ -1,0 +1,157 @@
+"""Eigenvalues and eigenvectors of Hermitian matrices."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.convert import cast
+from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
+from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, hermitian, plus, square, times
+from agnesi.ops.linalg.gaps import inverse_gaps, rows
+
+Side = Literal["L", "U"]
+
+
+class EighResult(NamedTuple):
+    """``eigenvectors * eigenvalues @ adjoint(eigenvectors)`` is the matrix."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+@record
+class Eigh(MatrixOp):
+    """Eigenvalues, ascending, and eigenvectors.  Rules: Giles (2008), 3.1.
+
+    Terms between vectors of equal eigenvalues are left out, as in ``SVD``.
+    """
+
+    side: str
+    name = "eigh"
+    outputs = 2
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return (a.shape[:-1], dtypes.real_of(a.dtype)), (a.shape, a.dtype)
+
+    def perform(self, a: np.ndarray) -> Any:
+        return tuple(np.linalg.eigh(a, self.side))
+
+    def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
+        w, v = ys
+        inner: Any = None
+        if gs[0] is not None:
+            n = a.shape[-1]
+            inner = apply(DiagonalMatrix(0, n, n), cast(gs[0], a.dtype))
+        if gs[1] is not None:
+            gaps = cast(inverse_gaps(w), a.dtype)
+            inner = plus(inner, arith.multiply(gaps, times(adjoint(v), gs[1])))
+        return (None if inner is None else hermitian(times(v, inner, adjoint(v))),)
+
+    def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
+        w, v = ys
+        inner = times(adjoint(v), hermitian(ts[0]), v)
+        turn = arith.multiply(cast(inverse_gaps(w), a.dtype), inner)
+        return arith.real(apply(Diagonal(0), inner)), times(v, turn)
+
+
+@record
+class EigenvaluesH(MatrixOp):
+    """Eigenvalues of Hermitian matrices alone."""
+
+    side: str
+    name = "eigvalsh"
+    keep_inputs = (0,)
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape[:-1], dtypes.real_of(a.dtype)
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return np.linalg.eigvalsh(a, self.side)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        _, v = apply_many(Eigh(self.side), a)
+        return (times(arith.multiply(v, rows(cast(g, a.dtype))), adjoint(v)),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        _, v = apply_many(Eigh(self.side), a)
+        return arith.real(apply(Diagonal(0), times(adjoint(v), hermitian(ts[0]), v)))
+
+
+def _side(text: str) -> str:
+    if text not in ("L", "U", "l", "u"):
+        raise ValueError(f"UPLO must be 'L' or 'U', not {text!r}")
+    return text.upper()
+
+
+@public
+def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:  # noqa: N803 - NumPy's name
+    """Eigenvalues and eigenvectors of Hermitian matrices.
+
+    Gradients are Hermitian, as though ``x`` were ``(x + adjoint(x)) / 2``.  They are those of
+    functions that do not depend on signs and phases of vectors, nor on how vectors of one repeated
+    value span their space.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    UPLO : {"L", "U"}
+        Which triangle is read.
+
+    Returns
+    -------
+    eigenvalues : Tensor
+        Real, ascending, of shape (..., n).
+    eigenvectors : Tensor
+        Of shape (..., n, n); column ``i`` belongs to value ``i``.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the iteration does not converge.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.eigh(ag.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
+    return EighResult(*apply_many(Eigh(_side(UPLO)), square(x)))
+
+
+@public
+def eigvalsh(x: Any, /, UPLO: Side = "L", *,  # noqa: N803 - NumPy's name
+             out: Tensor | None = None) -> Tensor:
+    """Eigenvalues of Hermitian matrices, ascending; derivatives hold for repeated ones, too.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    UPLO : {"L", "U"}
+        Which triangle is read.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.eigvalsh(ag.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
+    return apply(EigenvaluesH(_side(UPLO)), square(x))

@@ -1,0 +1,318 @@
+"""LU factors with partial pivoting, and systems solved with them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes, foreign
+from agnesi.core.dims import Size, combine
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.op import Op
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import equal
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import zeros
+from agnesi.ops.diagonal import Triangle
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.index import take_along_axis
+from agnesi.ops.join import concat
+from agnesi.ops.linalg import lapack
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_rows,
+    check_square,
+    count,
+    matrix,
+    matrix_pair,
+    of_columns,
+    times,
+)
+from agnesi.ops.linalg.triangular import SolveTriangular
+from agnesi.ops.movement import matrix_transpose, reshape
+from agnesi.ops.ranges import arange, eye
+from agnesi.ops.sort import argsort
+
+_LOWER = SolveTriangular(True, unit=True)
+_UPPER = SolveTriangular(False)
+
+
+class LUFactors(NamedTuple):
+    """Both factors in one matrix, and with which row each row was exchanged."""
+
+    lu: Tensor
+    piv: Tensor
+
+
+class LUParts(NamedTuple):
+    """``P @ L @ U`` is the matrix."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+def smaller(m: Any, n: Any) -> Any:
+    """The smaller of two sizes."""
+    return m if m == n else m - combine("max", m - n, 0)
+
+
+# -- operations ---------------------------------------------------------------------------------
+@record
+class LU(MatrixOp):
+    """Both factors in one matrix, and for each row the one that it was exchanged with, from 0.
+
+    The unit diagonal of the lower factor is not kept.  Rules: de Hoog, Anderssen and Lukas (2011).
+    """
+
+    name = "lu"
+    outputs = 2
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        *front, m, n = a.shape
+        return (a.shape, a.dtype), ((*front, smaller(m, n)), dtypes.int32)
+
+    def perform(self, a: np.ndarray) -> Any:
+        factors, pivots = lapack.getrf(a.swapaxes(-1, -2))
+        return factors.swapaxes(-1, -2), pivots.astype(np.int32) - np.int32(1)
+
+    def decompose(self, a: Tensor) -> tuple[Tensor, ...]:
+        factors, pivots = apply_many(GETRF, matrix_transpose(a))
+        return matrix_transpose(factors), cast(pivots - 1, dtypes.int32)
+
+    def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
+        lower, upper, order = _padded(*ys)
+        g = apply(Triangle(-1, False), times(adjoint(lower), gs[0]))
+        g = arith.add(g, apply(Triangle(0, True), times(gs[0], adjoint(upper))))
+        g = _LOWER.adjoint(lower, g)
+        g = adjoint(apply(_UPPER, upper, adjoint(g)))
+        return (_rows(g, argsort(order, axis=-1)),)
+
+    def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
+        lower, upper, order = _padded(*ys)
+        x = apply(_LOWER, lower, _rows(ts[0], order))
+        x = adjoint(_UPPER.adjoint(upper, adjoint(x)))
+        left = times(lower, apply(Triangle(-1, False), x))
+        return arith.add(left, times(apply(Triangle(0, True), x), upper)), None
+
+
+def _padded(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Square factors whose product begins with the matrix, and the order of its rows."""
+    m, n = lu.shape[-2:]
+    lower, upper = apply(Triangle(-1, False), lu), apply(Triangle(0, True), lu)
+    front = lu.shape[:-2]
+    if m != n and m > n:
+        lower = concat([lower, zeros((*front, m, m - n), dtype=lu.dtype)], axis=-1)
+        upper = upper[..., :n, :]
+    elif m != n:
+        lower = lower[..., :, :m]
+        rest = broadcast_to(eye(n - m, n, k=m, dtype=lu.dtype), (*front, n - m, n))
+        upper = concat([upper, rest], axis=-2)
+    return lower + eye(m, dtype=lu.dtype), upper, apply(RowOrder(m), pivots)
+
+
+def _rows(x: Tensor, order: Tensor) -> Tensor:
+    """Rows in another order."""
+    places = reshape(order, (*order.shape, 1))
+    return take_along_axis(x, broadcast_to(places, x.shape), -2)
+
+
+@record
+class RowOrder(Op):
+    """The order of rows after exchanges: which row of ``n`` comes first, second, ..."""
+
+    n: Size
+    name = "row_order"
+    differentiable = False
+
+    def infer(self, pivots: Any) -> Any:
+        return (*pivots.shape[:-1], self.n), dtypes.int64
+
+    def perform(self, pivots: np.ndarray) -> np.ndarray:
+        rows = pivots.reshape(-1, pivots.shape[-1])
+        order = np.tile(np.arange(self.n), (len(rows), 1))
+        every = np.arange(len(rows))
+        for i, other in enumerate(rows.T):
+            kept = order[every, other]
+            order[every, other] = order[:, i]
+            order[:, i] = kept
+        return order.reshape(*pivots.shape[:-1], self.n)
+
+    def resolve(self, known: Any) -> Op:
+        return RowOrder(known(self.n))
+
+    def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
+        return apply(self, xs[0])
+
+
+@record
+class Getrf(MatrixOp):
+    """LAPACK's factors of the transposes and its pivots: see ``lapack.getrf``."""
+
+    name = "getrf"
+    outputs = 2
+
+    def infer(self, a: Any) -> Any:
+        *front, m, n = a.shape
+        pivots = (*front, smaller(m, n)), np.dtype(lapack.index_type())
+        return (a.shape, a.dtype), pivots
+
+    def perform(self, a: np.ndarray) -> Any:
+        return lapack.getrf(a)
+
+    def foreign(self, a: Any) -> Any:
+        if a.dtype.kind == "c":
+            return None
+        n, m = map(lapack.size, a.shape[-2:])
+        return foreign.Call(
+            f"lapack:{lapack.LETTERS[a.dtype.name]}getrf",
+            (m, n, foreign.result(0), m, foreign.result(1), foreign.scratch(0)),
+            batch=count(a.shape), copies=((0, 0),), scratch=(8,),
+        )
+
+
+@record
+class Getrs(MatrixOp):
+    """Solutions from LAPACK's factors; rows of ``b`` are right-hand sides: see ``lapack.getrs``."""
+
+    transposed: bool
+    name = "getrs"
+
+    def infer(self, factors: Any, pivots: Any, b: Any) -> Any:
+        return b.shape, b.dtype
+
+    def perform(self, factors: np.ndarray, pivots: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return lapack.getrs(factors, pivots, b, self.transposed)
+
+    def foreign(self, factors: Any, pivots: Any, b: Any) -> Any:
+        k, n = map(lapack.size, b.shape[-2:])
+        return foreign.Call(
+            f"lapack:{lapack.LETTERS[b.dtype.name]}getrs",
+            (foreign.letter("N" if self.transposed else "T"), n, k, foreign.operand(0), n,
+             foreign.operand(1), foreign.result(0), n, foreign.scratch(0)),
+            batch=count(b.shape), copies=((0, 2),), scratch=(8,),
+        )
+
+
+GETRF = Getrf()
+_LU = LU()
+
+
+# -- functions ----------------------------------------------------------------------------------
+@public
+def lu_factor(a: Any) -> LUFactors:
+    """LU factors with partial pivoting, as :func:`lu_solve` takes them.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, n).
+
+    Returns
+    -------
+    lu : Tensor
+        Of shape (..., m, n): the upper factor, and below it the lower one without its ones.
+    piv : Tensor
+        int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.lu_factor(ag.tensor([[1.0, 2.0], [2.0, 8.0]])).lu
+    tensor([[ 2. ,  8. ],
+            [ 0.5, -2. ]])
+    """
+    return LUFactors(*apply_many(_LU, matrix(a)))
+
+
+@public
+def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> Any:
+    """LU factors with partial pivoting: ``a = P @ L @ U``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, n).
+    permute_l : bool
+        Give ``P @ L`` and ``U`` only.
+    p_indices : bool
+        Give the order of rows in the place of ``P``: ``a = L[P] @ U``.
+
+    Returns
+    -------
+    P, L, U : Tensor
+        Of shapes (..., m, m), (..., m, k) and (..., k, n), where k = min(m, n).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> p, l, u = ag.linalg.lu(ag.tensor([[1.0, 2.0], [2.0, 8.0]]))
+    >>> p @ l @ u
+    tensor([[1., 2.],
+            [2., 8.]])
+    """
+    factors, pivots = apply_many(_LU, matrix(a))
+    m, n = factors.shape[-2:]
+    k = pivots.shape[-1]
+    lower = apply(Triangle(-1, False), factors)[..., :, :k] + eye(m, k, dtype=factors.dtype)
+    upper = apply(Triangle(0, True), factors)[..., :k, :]
+    order = apply(RowOrder(m), pivots)
+    back = argsort(order, axis=-1)
+    if permute_l:
+        return _rows(lower, back), upper
+    if p_indices:
+        return LUParts(back, lower, upper)
+    rows = reshape(arange(m), (m, 1))
+    places = cast(equal(rows, reshape(order, (*order.shape[:-1], 1, m))), factors.dtype)
+    return LUParts(places, lower, upper)
+
+
+@public
+def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, *,
+             out: Tensor | None = None) -> Tensor:
+    """The solution of ``a @ x = b`` from the factors of ``a`` that :func:`lu_factor` gave.
+
+    Parameters
+    ----------
+    lu_and_piv : tuple of array_like
+    b : array_like
+        Of shape (n,) or (..., n, k).
+    trans : {0, 1, 2}
+        Solve with ``a``, its transpose, or its adjoint.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> factors = ag.linalg.lu_factor(ag.tensor([[1.0, 2.0], [2.0, 8.0]]))
+    >>> ag.linalg.lu_solve(factors, ag.tensor([3.0, 10.0]))
+    tensor([1., 1.])
+    """
+    factors, pivots = lu_and_piv
+    factors, b = matrix_pair(factors, b)
+    check_square(factors.shape)
+    if trans not in (0, 1, 2):
+        raise ValueError(f"trans must be 0, 1 or 2, not {trans!r}")
+    order = apply(RowOrder(factors.shape[-1]), as_tensor(pivots))
+    if trans == 2:
+        factors = arith.conj(factors)
+
+    def solve(a: Tensor, b: Tensor) -> Tensor:
+        check_rows(a.shape, b.shape)
+        if trans == 0:
+            return apply(_UPPER, a, apply(_LOWER, a, _rows(b, order)))
+        upper, lower = SolveTriangular(False, True), SolveTriangular(True, True, True)
+        return _rows(apply(lower, a, apply(upper, a, b)), argsort(order, axis=-1))
+
+    return of_columns(solve, factors, b)
+

@@ -1,0 +1,147 @@
+"""Orthogonal and triangular factors."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.errors import GradientError
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.convert import cast
+from agnesi.ops.creation import zeros_like
+from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.join import concat
+from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, times
+from agnesi.ops.linalg.lu import smaller
+from agnesi.ops.linalg.triangular import SolveTriangular
+
+_UPPER = SolveTriangular(False)
+
+
+class QRResult(NamedTuple):
+    """``Q @ R`` is the matrix."""
+
+    Q: Tensor
+    R: Tensor
+
+
+def _halved(x: Tensor) -> Tensor:
+    """The upper triangle, with half of its diagonal's real part and without the imaginary one."""
+    n = x.shape[-1]
+    half = cast(arith.multiply(arith.real(apply(Diagonal(0), x)), 0.5), x.dtype)
+    return arith.add(apply(Triangle(1, True), x), apply(DiagonalMatrix(0, n, n), half))
+
+
+@record
+class QR(MatrixOp):
+    """Factors with orthonormal columns, as many as there are rows for ``complete``.
+
+    Rules: Walter and Lehmann (2010); of complex matrices Roberts and Roberts (2020).  In wide
+    matrices the first columns decide about ``q``.
+    """
+
+    complete: bool
+    name = "qr"
+    outputs = 2
+    keep_inputs = (0,)
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        *front, m, n = a.shape
+        k = m if self.complete else smaller(m, n)
+        return ((*front, m, k), a.dtype), ((*front, k, n), a.dtype)
+
+    def perform(self, a: np.ndarray) -> Any:
+        return tuple(np.linalg.qr(a, "complete" if self.complete else "reduced"))
+
+    def _is_wide(self, a: Tensor) -> bool:
+        """Whether there are more columns than rows."""
+        m, n = a.shape[-2:]
+        if m == n:
+            return False
+        if isinstance(m, Dim) or isinstance(n, Dim):
+            raise GradientError(f"derivatives of qr need to know the sizes {m} and {n}")
+        if self.complete and m > n:
+            raise GradientError(
+                "vectors beyond the columns are not unique and have no derivative: compute them "
+                "with mode='reduced'"
+            )
+        return bool(m < n)
+
+    def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
+        q, r = ys
+        gq, gr = gs
+        if not self._is_wide(a):
+            return (_tall_vjp(gq, gr, q, r),)
+        m = a.shape[-2]
+        if gr is None:
+            first = _tall_vjp(gq, None, q, r[..., :m])
+            return (concat([first, zeros_like(a[..., m:])], axis=-1),)
+        rest = gr[..., m:]
+        gq = plus(gq, times(a[..., m:], adjoint(rest)))
+        first = _tall_vjp(gq, gr[..., :m], q, r[..., :m])
+        return (concat([first, times(q, rest)], axis=-1),)
+
+    def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
+        q, r = ys
+        if not self._is_wide(a):
+            return _tall_jvp(ts[0], q, r)
+        m = a.shape[-2]
+        dq, dr = _tall_jvp(ts[0][..., :m], q, r[..., :m])
+        rest = arith.add(times(adjoint(dq), a[..., m:]), times(adjoint(q), ts[0][..., m:]))
+        return dq, concat([dr, rest], axis=-1)
+
+
+def _tall_vjp(gq: Any, gr: Any, q: Tensor, r: Tensor) -> Tensor:
+    inner: Any = None
+    if gr is not None:
+        inner = times(gr, adjoint(r))
+    if gq is not None:
+        inner = plus(inner, arith.negative(times(adjoint(q), gq)))
+    upper = _halved(inner)
+    total = plus(gq, times(q, arith.add(upper, adjoint(upper))))
+    return adjoint(apply(_UPPER, r, adjoint(total)))
+
+
+def _tall_jvp(da: Tensor, q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    x = adjoint(_UPPER.adjoint(r, adjoint(da)))
+    inner = times(adjoint(q), x)
+    change = _halved(arith.add(inner, adjoint(inner)))
+    return arith.subtract(x, times(q, change)), times(change, r)
+
+
+@public
+def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+    """Factors ``Q`` with orthonormal columns and upper triangular ``R``: ``x = Q @ R``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    mode : {"reduced", "complete", "r"}
+        Give k = min(m, n) columns in ``Q``; or m, which have derivatives for m <= n only; or
+        ``R`` alone.
+
+    Returns
+    -------
+    Q, R : Tensor
+        Of shapes (..., m, k) and (..., k, n), where k is m for "complete".
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> q, r = ag.linalg.qr(ag.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> ag.allclose(q @ r, ag.tensor([[3.0, 1.0], [4.0, 2.0]]), atol=1e-6)
+    True
+    """
+    x = matrix(x)
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"mode must be 'reduced', 'complete' or 'r', not {mode!r}")
+    q, r = apply_many(QR(mode == "complete"), x)
+    return r if mode == "r" else QRResult(q, r)

@@ -1,0 +1,248 @@
+"""Linear systems, and inverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dims, shapes
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import not_equal
+from agnesi.ops.diagonal import Diagonal
+from agnesi.ops.expand import broadcast_to, sum_to
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_rows,
+    check_square,
+    ensured,
+    floating,
+    identity,
+    matrix_pair,
+    of_columns,
+    plus,
+    square,
+    stacked,
+    times,
+)
+from agnesi.ops.linalg.lu import GETRF, Getrs
+from agnesi.ops.linalg.triangular import SINGULAR, side_by_side
+from agnesi.ops.movement import matrix_transpose, moveaxis, reshape
+
+
+@record
+class Solve(MatrixOp):
+    """``inv(a) @ b``, or with the transpose of ``a``.  Rules: Giles (2008), 2.3.1."""
+
+    transposed: bool = False
+    name = "solve"
+    keep_inputs = (0,)
+    keep_output = True
+
+    def infer(self, a: Any, b: Any) -> Any:
+        check_square(a.shape)
+        check_rows(a.shape, b.shape)
+        return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)
+
+    def decompose(self, a: Tensor, b: Tensor) -> Tensor:
+        a, b = stacked(a, b)
+        factors, pivots = apply_many(GETRF, a)
+        factors = ensured(factors, not_equal(apply(Diagonal(0), factors), 0), SINGULAR, self.name)
+        return matrix_transpose(
+            apply(Getrs(self.transposed), factors, pivots, matrix_transpose(b))
+        )
+
+    def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
+        """The solution of the adjoint system."""
+        other = Solve(not self.transposed)
+        if a.dtype.kind != "c":
+            return apply(other, a, g)
+        return arith.conj(apply(other, a, arith.conj(g)))
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
+        grad = self.adjoint(a, g)
+        to_a = None
+        if a.requires_grad:
+            if self.transposed:
+                to_a = matrix_transpose(times(grad, adjoint(y)))
+            else:
+                to_a = times(grad, adjoint(y))
+            to_a = sum_to(arith.negative(to_a), a.shape)
+        return to_a, sum_to(grad, b.shape) if b.requires_grad else None
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
+        drive = ts[1]
+        if ts[0] is not None:
+            change = matrix_transpose(ts[0]) if self.transposed else ts[0]
+            drive = plus(drive, arith.negative(times(change, y)))
+        return apply(self, a, drive)
+
+    def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
+        if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
+            return super().batch(node, xs, rows, length)  # type: ignore[no-any-return]
+        return side_by_side(lambda b: apply(self, xs[0], b), xs[1])
+
+
+@record
+class Inv(MatrixOp):
+    """Inverse matrices.  Rules: Giles (2008), 2.2.3."""
+
+    name = "inv"
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape, a.dtype
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return np.linalg.inv(a)
+
+    def decompose(self, a: Tensor) -> Tensor:
+        return apply(SOLVE, a, broadcast_to(identity(a), a.shape))
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        return (arith.negative(times(adjoint(y), g, adjoint(y))),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        return arith.negative(times(y, ts[0], y))
+
+
+SOLVE = Solve()
+INV = Inv()
+
+
+@public
+def solve(a: Any, b: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The solution ``x`` of ``a @ x = b``.
+
+    Parameters
+    ----------
+    a : array_like
+        Square matrices, of shape (..., n, n).
+    b : array_like
+        Of shape (n,), or (..., n, k) for k right-hand sides; axes in front broadcast.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``b``, broadcast.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is singular.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve(ag.tensor([[3.0, 1.0], [1.0, 2.0]]), ag.tensor([9.0, 8.0]))
+    tensor([2., 3.])
+    """
+    a, b = matrix_pair(a, b)
+    if len(a.shape) < 2:
+        raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {a.shape}")
+    if len(b.shape) == 0:
+        raise ShapeError("the right-hand side has at least 1 dimension, this is a number")
+    return of_columns(lambda a, b: apply(SOLVE, a, b), a, b)
+
+
+@public
+def inv(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Inverse matrices.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is singular.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.inv(ag.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5 , 0.  ],
+            [0.  , 0.25]])
+    """
+    return apply(INV, square(x))
+
+
+@public
+def tensorsolve(a: Any, b: Any, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``tensordot(a, x, x.ndim) == b``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape ``b.shape + x.shape``, whose two parts have as many elements.
+    b : array_like
+    axes : tuple of int, optional
+        Axes of ``a`` to move to its end first.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> a = ag.reshape(ag.eye(4) * 2, (2, 2, 4))
+    >>> ag.linalg.tensorsolve(a, ag.ones((2, 2)))
+    tensor([0.5, 0.5, 0.5, 0.5])
+    """
+    a, b = matrix_pair(a, b)
+    if axes is not None:
+        a = moveaxis(a, axes, tuple(range(len(a.shape) - len(axes), len(a.shape))))
+    shape = a.shape[len(b.shape):]
+    n = dims.product(shape)
+    if dims.product(b.shape) != n:
+        raise ShapeError(f"the parts of {a.shape} beside {b.shape} have different sizes")
+    return reshape(solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
+
+
+@public
+def tensorinv(a: Any, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of ``x -> tensordot(a, x, ind)``.
+
+    Parameters
+    ----------
+    a : array_like
+        Whose first ``ind`` axes have as many elements as the others.
+    ind : int
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.tensorinv(ag.reshape(ag.eye(4) * 2, (4, 2, 2)), ind=1).shape
+    (2, 2, 4)
+    """
+    a = floating(a)
+    if ind <= 0:
+        raise ValueError(f"ind must be at least 1, not {ind}")
+    shape = (*a.shape[ind:], *a.shape[:ind])
+    n = dims.product(a.shape[:ind])
+    if dims.product(a.shape[ind:]) != n:
+        raise ShapeError(f"the parts of {a.shape} before and behind axis {ind} have different "
+                         "sizes")
+    return reshape(inv(reshape(a, (n, n))), shape)

@@ -1,0 +1,227 @@
+"""Singular values and vectors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.errors import GradientError
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.convert import cast
+from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
+from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, times
+from agnesi.ops.linalg.gaps import columns, inverse_gaps, rows, safe_reciprocal
+from agnesi.ops.linalg.lu import smaller
+from agnesi.ops.movement import matrix_transpose
+
+
+class SVDResult(NamedTuple):
+    """``U * S @ Vh`` is the matrix."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def _turns(x: Tensor, inverse: Tensor) -> Tensor:
+    """A diagonal matrix of what is imaginary on the diagonal of ``x``, divided by the values."""
+    n = x.shape[-1]
+    phase = arith.multiply(arith.imag(apply(Diagonal(0), x)), inverse)
+    return arith.multiply(apply(DiagonalMatrix(0, n, n), cast(phase, x.dtype)), 1j)
+
+
+@record
+class SVD(MatrixOp):
+    """``u``, ``s`` and ``vh``.  Rules: Townsend (2016); of complex ones Wan and Zhang (2019).
+
+    Terms between vectors of equal singular values are left out: functions that are smooth there do
+    not depend on how the vectors span their space.
+    """
+
+    full: bool
+    name = "svd"
+    outputs = 3
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        *front, m, n = a.shape
+        k = smaller(m, n)
+        p, q = (m, n) if self.full else (k, k)
+        return (((*front, m, p), a.dtype), ((*front, k), dtypes.real_of(a.dtype)),
+                ((*front, q, n), a.dtype))
+
+    def perform(self, a: np.ndarray) -> Any:
+        return tuple(np.linalg.svd(a, self.full))
+
+    def _parts(self, ys: Any, a: Tensor, wanted: bool) -> Any:
+        """Vectors and values, the latter's inverse gaps and reciprocals."""
+        u, s, vh = ys
+        m, n = a.shape[-2:]
+        if self.full and m != n:
+            if wanted:
+                raise GradientError(
+                    "vectors beyond the singular values are not unique and have no derivative: "
+                    "compute them with full_matrices=False"
+                )
+            k = s.shape[-1]
+            u, vh = u[..., :, :k], vh[..., :k, :]
+        gaps = arith.multiply(inverse_gaps(s), _sums(s))
+        return u, s, vh, cast(gaps, a.dtype), safe_reciprocal(s, s)
+
+    def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
+        gu, gs_, gvh = gs
+        u, s, vh, gaps, inverse = self._parts(ys, a, gu is not None or gvh is not None)
+        k = s.shape[-1]
+        wide = cast(s, a.dtype)
+        inner: Any = None
+        if gs_ is not None:
+            inner = apply(DiagonalMatrix(0, k, k), cast(gs_, a.dtype))
+        if gu is not None:
+            along = times(adjoint(u), gu)
+            skew = arith.multiply(arith.subtract(along, adjoint(along)), gaps)
+            inner = plus(inner, arith.multiply(skew, rows(wide)))
+            if a.dtype.kind == "c":
+                inner = plus(inner, _turns(along, inverse))
+        if gvh is not None:
+            gv = adjoint(gvh)
+            along_v = times(vh, gv)
+            skew = arith.multiply(arith.subtract(along_v, adjoint(along_v)), gaps)
+            inner = plus(inner, arith.multiply(columns(wide), skew))
+        if inner is None:
+            return (None,)
+        total = times(u, inner, vh)
+        m, n = a.shape[-2:]
+        scale = rows(cast(inverse, a.dtype))
+        if gu is not None and m != k:
+            rest = arith.subtract(gu, times(u, along))
+            total = plus(total, times(arith.multiply(rest, scale), vh))
+        if gvh is not None and n != k:
+            rest = arith.subtract(gv, times(adjoint(vh), along_v))
+            total = plus(total, times(u, adjoint(arith.multiply(rest, scale))))
+        return (total,)
+
+    def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
+        m, n = a.shape[-2:]
+        u, s, vh, gaps, inverse = self._parts(ys, a, False)
+        k = s.shape[-1]
+        v = adjoint(vh)
+        inner = times(adjoint(u), ts[0], v)
+        ds = arith.real(apply(Diagonal(0), inner))
+        if self.full and m != n:
+            return None, ds, None
+        wide = cast(s, a.dtype)
+        right, left = arith.multiply(inner, rows(wide)), arith.multiply(columns(wide), inner)
+        turn = arith.multiply(arith.add(right, adjoint(right)), gaps)
+        du = times(u, plus(turn, _turns(inner, inverse) if a.dtype.kind == "c" else None))
+        dv = times(v, arith.multiply(arith.add(left, adjoint(left)), gaps))
+        scale = rows(cast(inverse, a.dtype))
+        if m != k:
+            change = arith.subtract(times(ts[0], v), times(u, inner))
+            du = plus(du, arith.multiply(change, scale))
+        if n != k:
+            change = arith.subtract(times(adjoint(ts[0]), u), times(v, adjoint(inner)))
+            dv = plus(dv, arith.multiply(change, scale))
+        return du, ds, adjoint(dv)
+
+
+def _sums(s: Tensor) -> Tensor:
+    """``1 / (s[i] + s[j])``, and 0 where that is nothing."""
+    return safe_reciprocal(arith.add(rows(s), columns(s)), s)
+
+
+@record
+class SingularValues(MatrixOp):
+    """Singular values alone."""
+
+    name = "svdvals"
+    keep_inputs = (0,)
+
+    def infer(self, a: Any) -> Any:
+        *front, m, n = a.shape
+        return (*front, smaller(m, n)), dtypes.real_of(a.dtype)
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return np.linalg.svd(a, compute_uv=False)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        u, _, vh = apply_many(SVD(False), a)
+        return (times(arith.multiply(u, rows(cast(g, a.dtype))), vh),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        u, _, vh = apply_many(SVD(False), a)
+        inner = times(matrix_transpose(arith.conj(u)), ts[0], adjoint(vh))
+        return arith.real(apply(Diagonal(0), inner))
+
+
+VALUES = SingularValues()
+
+
+@public
+def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True,
+        hermitian: bool = False) -> Any:
+    """Singular values and vectors: ``x = U * S @ Vh``.
+
+    Derivatives are those of functions that do not depend on signs and phases of vectors, nor on how
+    vectors of one repeated value span their space.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    full_matrices : bool
+        Whether to give all m and n vectors, and not just k = min(m, n), which have derivatives.
+    compute_uv : bool
+        False gives the singular values alone.
+    hermitian : bool
+        That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+
+    Returns
+    -------
+    U, S, Vh : Tensor
+        Of shapes (..., m, m or k), (..., k) and (..., k or n, n); values in descending order.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the iteration does not converge.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.svd(ag.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+    x = matrix(x)
+    if not compute_uv:
+        return apply(VALUES, x)
+    return SVDResult(*apply_many(SVD(full_matrices), x))
+
+
+@public
+def svdvals(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Singular values in descending order; their derivatives hold for repeated ones, too.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., min(m, n)).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.svdvals(ag.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor([4., 3.])
+    """
+    return apply(VALUES, matrix(x))

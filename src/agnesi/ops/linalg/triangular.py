@@ -1,0 +1,184 @@
+"""Systems of triangular matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import foreign, shapes
+from agnesi.core.dispatch import apply
+from agnesi.core.public import public
+from agnesi.core.record import record, replace
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import not_equal
+from agnesi.ops.diagonal import Diagonal, Triangle
+from agnesi.ops.expand import sum_to
+from agnesi.ops.linalg import lapack
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_rows,
+    check_square,
+    count,
+    ensured,
+    matrix_pair,
+    of_columns,
+    plus,
+    stacked,
+    times,
+)
+from agnesi.ops.movement import matrix_transpose, permute_dims, reshape
+
+SINGULAR = "Singular matrix"
+
+
+@record
+class SolveTriangular(MatrixOp):
+    """``inv(t) @ b`` for the lower (or upper) triangle ``t`` of ``a`` (with ones on its diagonal: ``unit``).
+
+    ``transposed`` takes the transpose of the triangle.  Rules: Giles (2008), 2.2.3.
+    """
+
+    low: bool
+    transposed: bool = False
+    unit: bool = False
+    name = "solve_triangular"
+    keep_inputs = (0,)
+    keep_output = True
+
+    def infer(self, a: Any, b: Any) -> Any:
+        check_square(a.shape)
+        check_rows(a.shape, b.shape)
+        return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if not self.unit and not np.diagonal(a, 0, -2, -1).all():
+            raise np.linalg.LinAlgError(SINGULAR)
+        front = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a, b = (np.broadcast_to(x, (*front, *x.shape[-2:])) for x in (a, b))
+        return lapack.trsm(a, b, self.low, self.transposed, self.unit)
+
+    def decompose(self, a: Tensor, b: Tensor) -> Tensor:
+        a, b = stacked(a, b)
+        if not self.unit:
+            b = ensured(b, not_equal(apply(Diagonal(0), a), 0), SINGULAR, self.name)
+        return apply(Trsm(self.low, self.transposed, self.unit), a, b)
+
+    def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
+        """The solution of the adjoint system."""
+        other = replace(self, transposed=not self.transposed)
+        if a.dtype.kind != "c":
+            return apply(other, a, g)
+        return arith.conj(apply(other, a, arith.conj(g)))
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
+        grad = self.adjoint(a, g)
+        to_a = None
+        if a.requires_grad:
+            to_a = arith.negative(times(grad, adjoint(y)))
+            to_a = matrix_transpose(to_a) if self.transposed else to_a
+            to_a = sum_to(apply(self._triangle(), to_a), a.shape)
+        return to_a, sum_to(grad, b.shape) if b.requires_grad else None
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
+        drive = ts[1]
+        if ts[0] is not None:
+            change = apply(self._triangle(), ts[0])
+            change = matrix_transpose(change) if self.transposed else change
+            drive = plus(drive, arith.negative(times(change, y)))
+        return apply(self, a, drive)
+
+    def _triangle(self) -> Triangle:
+        if self.unit:
+            return Triangle(-1 if self.low else 1, not self.low)
+        return Triangle(0, not self.low)
+
+    def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
+        if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
+            return super().batch(node, xs, rows, length)  # type: ignore[no-any-return]
+        return side_by_side(lambda b: apply(self, xs[0], b), xs[1])
+
+
+def side_by_side(solve: Any, b: Tensor) -> Tensor:
+    """Right-hand sides of one matrix, (examples, n, k), as columns of one system."""
+    length, n, k = b.shape
+    columns = reshape(permute_dims(b, (1, 0, 2)), (n, length * k))
+    return permute_dims(reshape(solve(columns), (n, length, k)), (1, 0, 2))
+
+
+@record
+class Trsm(MatrixOp):
+    """The system solved by BLAS, without checks; both operands are equally long stacks."""
+
+    low: bool
+    transposed: bool
+    unit: bool
+    name = "trsm"
+
+    def infer(self, a: Any, b: Any) -> Any:
+        return b.shape, b.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return lapack.trsm(a, b, self.low, self.transposed, self.unit)
+
+    def foreign(self, a: Any, b: Any) -> Any:
+        if a.dtype.kind == "c":
+            return None
+        n, k = b.shape[-2:]
+        options = [foreign.letter(text) for text in (
+            "R", "U" if self.low else "L", "T" if self.transposed else "N",
+            "U" if self.unit else "N",
+        )]
+        sizes = lapack.size(k), lapack.size(n)
+        return foreign.Call(
+            f"lapack:{lapack.LETTERS[a.dtype.name]}trsm",
+            (*options, *sizes, foreign.real(1.0, a.dtype.name), foreign.operand(0), sizes[1],
+             foreign.result(0), sizes[0]),
+            batch=count(b.shape), copies=((0, 1),),
+        )
+
+
+@public
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
+                     unit_diagonal: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``a @ x = b`` for triangular matrices ``a``, of which one triangle is read.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    b : array_like
+        Of shape (n,) or (..., n, k).
+    trans : {0, 1, 2, "N", "T", "C"}
+        Solve with ``a``, its transpose, or its adjoint.
+    lower : bool
+        Read the lower triangle; the upper by default.
+    unit_diagonal : bool
+        Take the diagonal for ones.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``b``, broadcast.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there is a zero on the diagonal.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True)
+    tensor([1., 2.])
+    """
+    a, b = matrix_pair(a, b)
+    check_square(a.shape)
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
+    if trans in (2, "C") and a.dtype.kind == "c":
+        a = arith.conj(a)
+    op = SolveTriangular(lower, trans not in (0, "N"), unit_diagonal)
+    return of_columns(lambda a, b: apply(op, a, b), a, b)
