@@ -79,14 +79,15 @@ SHAPING = """
     add expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
     squeeze t tile to transpose type_as view
 """
-_FOREIGN = frozenset((type(None), str, bytes, dict, set))
+#: Types that binary operators leave to the other operand.
+FOREIGN: set[type] = {type(None), str, bytes, dict, set}
 
 
 def _operator(function: Method) -> Method:
     """A binary operator that leaves operands of foreign types to them."""
 
     def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) in _FOREIGN:
+        if type(other) in FOREIGN:
             return NotImplemented
         return function(self, other)
 
@@ -95,7 +96,7 @@ def _operator(function: Method) -> Method:
 
 def _reflected(function: Method) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) in _FOREIGN:
+        if type(other) in FOREIGN:
             return NotImplemented
         return function(other, self)
 

@@ -12,6 +12,7 @@ from agnesi.codegen.foreign import emit_foreign
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored
 from agnesi.codegen.product import emit_product, plan_product
+from agnesi.codegen.sparse import emit_sparse, plan_sparse
 from agnesi.codegen.steps import Runner, Step, spot
 from agnesi.codegen.structure import structure
 from agnesi.core.dims import Size, combine
@@ -28,6 +29,7 @@ from agnesi.core.kernels import (
     Loop,
     Nest,
     Product,
+    Sparse,
     nested,
 )
 from agnesi.core.record import record, replace
@@ -138,6 +140,10 @@ class _Program:
                                     l2=machine.l2, l3=machine.l3)
             units, parallel, spare = conv.units, conv.parallel, conv.spare
             emit_convolution(b, conv, pointer, begin, end)
+        elif isinstance(kernel, Sparse):
+            rows = plan_sparse(kernel, machine.vector_bits)
+            units, parallel, spare = rows.units, rows.parallel, rows.spare
+            emit_sparse(b, rows, pointer, begin, end)
         else:
             assert isinstance(kernel, Nest)
             shape = prepare(kernel)

@@ -18,10 +18,11 @@ from agnesi.core.kernels import (
     Kernel,
     Loop,
     Product,
+    Sparse,
 )
 
 _KINDS = {Product: "product", Convolution: "convolution", Callback: "python", Check: "check",
-          Foreign: "C function",
+          Foreign: "C function", Sparse: "sparse product",
           Loop: "loop", Branch: "branch"}
 
 

@@ -248,6 +248,24 @@ class Foreign(Kernel):
         return [*self.results, *self.scratch]
 
 
+@struct
+class Sparse(Kernel):
+    """A product of compressed rows and dense matrices (``ops/sparse/products.py``), by its name.
+
+    The inputs are two factors, which are row-major, then ``indices`` and ``indptr``.
+    """
+
+    kind: str = ""
+    inputs: list[Buffer] = field(default_factory=list)
+    results: list[Buffer] = field(default_factory=list)
+
+    def reads(self) -> list[Buffer]:
+        return self.inputs
+
+    def writes(self) -> list[Buffer]:
+        return self.results
+
+
 #: What compiled code returns if the first of its checks fails; callbacks return less.
 FIRST_FAILURE = 2
 

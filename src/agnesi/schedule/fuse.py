@@ -15,6 +15,7 @@ from agnesi.core.kernels import (
     Callback,
     Check,
     Convolution,
+    Foreign,
     Kernel,
     Matrix,
     Nest,
@@ -36,6 +37,7 @@ from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
 from agnesi.schedule.points import axes_of, in_turns, point, point_in
+from agnesi.schedule.sparse import sparse
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
@@ -278,8 +280,9 @@ class _Fuser:
             results = [Buffer(s, d, "temporary") for s, d in root.outputs]
             self.program.buffers += results
             self._items(root, results)
-        native = foreign(root, inputs, results, lambda node: self._strided(node, True).buffer)
-        if native is not None:
+        copied = lambda node: self._strided(node, True).buffer  # noqa: E731
+        native = sparse(root, inputs, results, copied) or foreign(root, inputs, results, copied)
+        if isinstance(native, Foreign):
             self.program.buffers += native.scratch
         self.program.kernels.append(
             native or Callback([root], op=root.op, inputs=inputs, results=results)

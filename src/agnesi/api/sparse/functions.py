@@ -1,0 +1,474 @@
+"""Sparse matrices from elsewhere, and functions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.sparse.layout import lined_up
+from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
+from agnesi.api.symbolic import variable
+from agnesi.core import dtypes
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.dtypes import as_dtype
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import told
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, cast, pair
+from agnesi.ops.creation import filled, made
+from agnesi.ops.ranges import Arange
+from agnesi.ops.sparse.patterns import Solve, check_square
+from agnesi.ops.sparse.products import SAMPLED
+
+
+# -- construction -----------------------------------------------------------------------------
+@told
+def csr(x: Any, shape: Any = None, dtype: Any = None) -> CSR:
+    """A sparse matrix by rows, from anything that says what its entries are.
+
+    Parameters
+    ----------
+    x : SparseTensor, SciPy sparse array, array_like, or tuple
+        A dense matrix gives its elements that are not 0.  A tuple is ``(data, (rows, columns))``,
+        or ``(data, indices, indptr)``.
+    shape : (int, int), optional
+        Of a tuple; by default the least that has all entries.
+    dtype : dtype, optional
+
+    Returns
+    -------
+    CSR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csr([[0.0, 2.0], [0.0, 0.0]])
+    CSR(float32, shape=(2, 2), nnz=1)
+    """
+    found: CSR = _sparse(x, shape, dtype, CSR).tocsr()
+    return found
+
+
+@told
+def csc(x: Any, shape: Any = None, dtype: Any = None) -> CSC:
+    """A sparse matrix by columns; parameters are those of :func:`csr`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csc(([1.0, 2.0], ([0, 1], [2, 0])), shape=(2, 3)).todense()
+    tensor([[0., 0., 1.],
+            [2., 0., 0.]])
+    """
+    found: CSC = _sparse(x, shape, dtype, CSC).tocsc()
+    return found
+
+
+@told
+def coo(data: Any, coordinates: Any, shape: Any = None) -> CSR:
+    """A sparse matrix (by rows) from entries, their rows and their columns, in any order.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.coo([1.0, 2.0], ([1, 0], [0, 1])).todense()
+    tensor([[0., 2.],
+            [1., 0.]])
+    """
+    found: CSR = _from_triples(as_tensor(data), coordinates, shape, CSR)
+    return found
+
+
+def _sparse(x: Any, shape: Any, dtype: Any, kind: Any) -> Any:
+    if isinstance(x, SparseTensor):
+        found: Any = x
+    elif hasattr(x, "tocsr") and hasattr(x, "nnz"):
+        found = from_scipy(x)
+    elif isinstance(x, tuple) and len(x) == 3:
+        found = kind(*x, _least(x, kind) if shape is None else shape)
+    elif isinstance(x, tuple) and len(x) == 2 and len(x[1]) == 2:
+        found = _from_triples(as_tensor(x[0]), x[1], shape, kind)
+    else:
+        found = _from_dense(as_tensor(x), kind)
+    return found if dtype is None else found.astype(dtype)
+
+
+def _least(x: Any, kind: Any) -> tuple[int, int]:
+    indices = np.asarray(x[1])
+    sizes = len(x[2]) - 1, int(indices.max()) + 1 if indices.size else 0
+    return sizes if kind is CSR else sizes[::-1]
+
+
+def _from_dense(x: Tensor, kind: Any) -> Any:
+    if x.ndim != 2:
+        raise ShapeError(f"a sparse matrix has two axes, unlike {typed(x)}")
+    rows, columns = np.nonzero(x.numpy() if not x.requires_grad else x.detach().numpy())
+    return _from_triples(x[rows, columns], (rows, columns), x.shape, kind)
+
+
+def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
+    rows, columns = map(as_tensor, coordinates)
+    if shape is None:
+        shape = tuple(int(p.max()) + 1 if p.shape[0] else 0 for p in (rows, columns))
+    lines, places = (rows, columns) if kind is CSR else (columns, rows)
+    if lines.data is not None and lines.size and not (
+        lines.data.min() >= 0 and lines.data.max() < shape[kind.major]
+    ):
+        raise IndexError(f"there are entries outside of shape {tuple(shape)}")
+    order, indices, indptr = lined_up(lines, places, shape[kind.major])
+    return kind(data[order], indices, indptr, shape)
+
+
+def from_scipy(x: Any) -> Any:
+    """A matrix of ``scipy.sparse``: CSC if it is one, else CSR.
+
+    Examples
+    --------
+    >>> import agnesi as ag, scipy.sparse
+    >>> ag.sparse.from_scipy(scipy.sparse.eye_array(3))
+    CSR(float64, shape=(3, 3), nnz=3)
+    """
+    kind = CSC if x.format == "csc" else CSR
+    x = x.tocsr() if kind is CSR else x
+    return kind(x.data, x.indices, x.indptr, x.shape)
+
+
+def to_scipy(a: SparseTensor) -> Any:
+    """``a.to_scipy()``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.to_scipy(ag.sparse.eye(2)).nnz
+    2
+    """
+    return a.to_scipy()
+
+
+@told
+def eye(n: int, m: int | None = None, *, dtype: Any = None) -> CSR:
+    """Ones on the diagonal.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.eye(2, 3).todense()
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
+    count = min(n, n if m is None else m)
+    line = np.arange(count)
+    ones = filled((count,), 1, as_tensor(1.0).dtype if dtype is None else as_dtype(dtype))
+    return coo(ones, (line, line), (n, n if m is None else m))
+
+
+@told
+def square_diagonal(diagonal: Any) -> CSC:
+    """A square matrix with a vector on its diagonal.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.square_diagonal(ag.tensor([1.0, 2.0])).todense()
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    x = as_tensor(diagonal)
+    if x.ndim != 1:
+        raise ShapeError(f"the diagonal must be a vector, not {typed(x)}")
+    n = x.shape[0]
+    places, starts = (made(Arange(0, 1, k, dtypes.int64), k) for k in (n, n + 1))
+    return CSC._made(x, places, starts, (n, n))
+
+
+def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
+    """Symbolic parts, whose names are that of the matrix and their own."""
+    count = Dim()
+    lines = shape[kind.major]
+    start = lines + 1 if isinstance(lines, int) else None
+    data, indices, indptr = (
+        variable(None if name is None else f"{name}_{part}", kind_, (size,))
+        for part, kind_, size in (("data", dtype, count), ("indices", "int32", count),
+                                  ("indptr", "int32", start))
+    )
+    sizes = [Dim(n) if n is None or isinstance(n, str) else n for n in shape]
+    sizes[kind.major] = indptr.shape[0] - 1 if start is None else lines
+    return kind._made(data, indices, indptr, tuple(sizes))
+
+
+def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSR:
+    """A symbolic sparse matrix by rows; its ``parts`` are inputs of ``ag.function``.
+
+    Parameters
+    ----------
+    name : str, optional
+    dtype : dtype, optional
+        ``config.symbolic_float`` by default.
+    shape : sequence
+        Sizes as for symbolic variables.  Nothing but another input tells the number of columns
+        (of rows for :func:`csc_matrix`): where a result depends on it, it must be given, or named
+        like an axis of that input.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> A, x = ag.sparse.csr_matrix("A", shape=(None, "n")), T.vector("x", shape=("n",))
+    >>> f = ag.function([*A.parts, x], A @ x)
+    >>> f(*ag.sparse.eye(2).parts, [1.0, 2.0])
+    array([1., 2.])
+    """
+    return _variable(CSR, name, dtype, shape)
+
+
+def csc_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSC:
+    """A symbolic sparse matrix by columns; see :func:`csr_matrix`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csc_matrix("A", "float32").format
+    'csc'
+    """
+    return _variable(CSC, name, dtype, shape)
+
+
+# -- Theano's words ---------------------------------------------------------------------------
+def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
+    """``data, indices, indptr, shape``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csm_properties(ag.sparse.eye(2))[3]
+    (2, 2)
+    """
+    return (*a.parts, a.shape)
+
+
+def csm_data(a: SparseTensor) -> Tensor:
+    """The entries."""
+    return a.data
+
+
+def csm_indices(a: SparseTensor) -> Tensor:
+    """The column of each entry (CSR), or its row (CSC)."""
+    return a.indices
+
+
+def csm_indptr(a: SparseTensor) -> Tensor:
+    """Where the entries of each row (CSR) or column (CSC) begin."""
+    return a.indptr
+
+
+def csm_shape(a: SparseTensor) -> Any:
+    """The shape."""
+    return a.shape
+
+
+def csr_from_dense(x: Any) -> CSR:
+    """The elements of a dense matrix that are not 0, by rows."""
+    return csr(x)
+
+
+def csc_from_dense(x: Any) -> CSC:
+    """The elements of a dense matrix that are not 0, by columns."""
+    return csc(x)
+
+
+def dense_from_sparse(a: SparseTensor) -> Tensor:
+    """The matrix with all its zeros."""
+    return a.todense()
+
+
+def transpose(a: SparseTensor) -> Any:
+    """The transpose, of the other format."""
+    return a.T
+
+
+def neg(a: SparseTensor) -> Any:
+    """``-a``."""
+    return -a
+
+
+def add(a: Any, b: Any) -> Any:
+    """The sum: sparse if both are, else dense."""
+    return a + b
+
+
+def sub(a: Any, b: Any) -> Any:
+    """The difference: sparse if both are, else dense."""
+    return a - b
+
+
+def mul(a: Any, b: Any) -> Any:
+    """The elementwise product, which is sparse."""
+    return a * b if isinstance(a, SparseTensor) else b * a
+
+
+def row_scale(a: SparseTensor, s: Any) -> Any:
+    """Every row times its number in a vector.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.row_scale(ag.sparse.eye(2), ag.tensor([2.0, 3.0])).data
+    tensor([2., 3.])
+    """
+    return a * as_tensor(s)[:, None]
+
+
+def col_scale(a: SparseTensor, s: Any) -> Any:
+    """Every column times its number in a vector.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.col_scale(ag.sparse.eye(2), ag.tensor([2.0, 3.0])).data
+    tensor([2., 3.])
+    """
+    return a * as_tensor(s)
+
+
+def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
+    """The sum of all elements, or of those along an axis (dense)."""
+    return a.sum(axis)
+
+
+def diag(a: SparseTensor) -> Tensor:
+    """The main diagonal of a matrix (dense)."""
+    return a.diagonal()
+
+
+def remove0(a: SparseTensor) -> Any:
+    """The matrix without entries that are 0 (eager only).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.remove0(ag.sparse.csr(([0.0, 1.0], [0, 1], [0, 2]))).nnz
+    1
+    """
+    found = a.to_scipy().copy()
+    found.eliminate_zeros()
+    return from_scipy(found)
+
+
+# -- products ---------------------------------------------------------------------------------
+def dot(a: Any, b: Any) -> Any:
+    """The product of two matrices, one of which at least is sparse: dense unless both are.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.dot(ag.tensor([[1.0, 2.0]]), ag.sparse.eye(2))
+    tensor([[1., 2.]])
+    """
+    return a @ b
+
+
+#: Gradients are structured in any case, so Theano's three products are one.
+structured_dot = true_dot = dot
+
+
+@told
+def sampling_dot(x: Any, y: Any, pattern: SparseTensor) -> Any:
+    """``x @ y.T`` times ``pattern``, computed only where that has entries.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Matrices (m, k) and (n, k).
+    pattern : SparseTensor
+        Of shape (m, n).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> ag.sparse.sampling_dot(x, x, ag.sparse.eye(2)).data
+    tensor([ 5., 25.])
+    """
+    a, b = pair(x, y)
+    if a.ndim != 2 or b.ndim != 2 or not _agree((a.shape[0], b.shape[0]), pattern.shape):
+        raise ShapeError(
+            f"{typed(a)} times the transpose of {typed(b)} has not the shape {pattern.shape}"
+        )
+    first, second = (a, b) if isinstance(pattern, CSR) else (b, a)
+    found = apply(SAMPLED, first, second, *pattern.parts[1:])
+    return pattern._with(pattern.data * found)
+
+
+def _agree(a: Any, b: Any) -> bool:
+    return all(isinstance(n, Dim) or isinstance(m, Dim) or n == m
+               for n, m in zip(a, b, strict=True))
+
+
+@told
+def spsolve(a: SparseTensor, b: Any) -> Tensor:
+    """``x`` with ``a @ x = b``, by SciPy's SuperLU.
+
+    Its gradients, one for every entry of ``a`` and for ``b``, are solutions with the transpose.
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A square matrix.
+    b : array_like
+        A vector, or a matrix with a right-hand side in each column.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is singular.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> A = ag.sparse.csr([[2.0, 0.0], [1.0, 4.0]])
+    >>> ag.sparse.spsolve(A, ag.tensor([2.0, 5.0]))
+    tensor([1., 1.])
+    """
+    check_square(a.shape)
+    data, right = pair(a.data, b)
+    if right.dtype.kind not in "fc":
+        data, right = cast(data, dtypes.float64), cast(right, dtypes.float64)
+    if right.ndim not in (1, 2) or not _agree(right.shape[:1], a.shape[:1]):
+        raise ShapeError(f"{typed(right)} is no right-hand side for a matrix of shape {a.shape}")
+    columns = right if right.ndim == 2 else right[:, None]
+    found: Tensor = apply(Solve(isinstance(a, CSC)), data, columns, *a.parts[1:])
+    return found if right.ndim == 2 else found[:, 0]
+
+
+def norm(a: SparseTensor, ord: Any = None) -> Tensor:
+    """The Frobenius norm; or the greatest sum of magnitudes of a column (1) or row (inf).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.norm(ag.sparse.csr([[3.0, 0.0], [0.0, 4.0]])).item()
+    5.0
+    """
+    if ord in (None, "fro"):
+        entries = a.map(abs).data
+        return (entries * entries).sum() ** 0.5
+    if ord not in (1, np.inf):
+        raise ValueError(f"ord must be None, 'fro', 1 or inf, not {ord!r}")
+    return abs(a).sum(axis=0 if ord == 1 else 1).max()
+
+
+def structured(function: Callable[[Tensor], Tensor]) -> Callable[[SparseTensor], Any]:
+    """A function of tensors as one of sparse matrices, which leaves zeros alone.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> structured_exp = ag.sparse.structured(ag.exp)
+    >>> structured_exp(ag.sparse.csr([[0.0, 1.0]])).nnz
+    1
+    """
+    return lambda a: a.map(function)

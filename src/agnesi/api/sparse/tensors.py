@@ -1,0 +1,396 @@
+"""Sparse matrices: three tensors and a shape, by rows (CSR) or by columns (CSC)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agnesi.api import methods
+from agnesi.api.sparse import layout
+from agnesi.core import tree
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import told
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, cast, pair
+from agnesi.ops.index import IndexSum
+from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, turned
+from agnesi.ops.sparse.products import ROWS, ColumnProduct
+
+
+class SparseTensor:
+    """A matrix that keeps some elements: ``data`` where ``indices`` and ``indptr`` tell.
+
+    Entry ``k`` of ``data`` belongs to row (CSR) or column (CSC) ``i`` where ``indptr[i] <= k <
+    indptr[i + 1]``, and to column (row) ``indices[k]``.  Entries at one place count together, in
+    any order.  Gradients are *structured*: there is one for every entry, none for other places.
+
+    It is a container of the three tensors: ``jit``, ``grad``, ``vmap`` and ``ag.tree`` take it as
+    an argument and give it as a result.  Indices cannot be changed in place.
+
+    Parameters
+    ----------
+    data, indices, indptr : array_like
+        Entries of any dtype; int32 or int64.
+    shape : (int, int)
+
+    Raises
+    ------
+    ShapeError, DTypeError, IndexError
+        Where the three do not make a matrix of this shape.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> A = ag.sparse.CSR([1.0, 2.0], [0, 2], [0, 1, 2], (2, 3))
+    >>> A
+    CSR(float32, shape=(2, 3), nnz=2)
+    >>> A @ ag.ones(3)
+    tensor([1., 2.])
+    """
+
+    __slots__ = ("data", "indices", "indptr", "shape")
+    __array_ufunc__ = None
+    #: The axis that ``indptr`` runs along.
+    major: ClassVar[int]
+    format: ClassVar[str]
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
+        self.data = as_tensor(data)
+        self.indices, self.indptr = layout.checked(
+            self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
+        )
+        self.shape = tuple(shape)
+
+    @classmethod
+    def _made(cls, data: Tensor, indices: Tensor, indptr: Tensor, shape: Any) -> Any:
+        """Of parts that are known to fit."""
+        new = object.__new__(cls)
+        new.data, new.indices, new.indptr, new.shape = data, indices, indptr, tuple(shape)
+        return new
+
+    def _with(self, data: Tensor) -> Any:
+        """The same pattern with other entries."""
+        return self._made(data, self.indices, self.indptr, self.shape)
+
+    # -- what it is -----------------------------------------------------------------------
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """``data, indices, indptr``: inputs or outputs of ``ag.function``."""
+        return self.data, self.indices, self.indptr
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.data.dtype
+
+    @property
+    def nnz(self) -> Any:
+        """How many entries there are."""
+        return self.data.shape[0]
+
+    ndim = 2
+
+    def __repr__(self) -> str:
+        sizes = f"{', '.join(map(str, self.shape))}"
+        return f"{self.format.upper()}({self.dtype}, shape=({sizes}), nnz={self.nnz})"
+
+    __hash__ = object.__hash__
+
+    @property
+    def _minor(self) -> Any:
+        return self.shape[1 - self.major]
+
+    def _lines(self) -> Tensor:
+        return rows_of(self.indptr, self.indices.shape[0])
+
+    @property
+    def rows(self) -> Tensor:
+        """The row of every entry."""
+        return self._lines() if self.major == 0 else self.indices
+
+    @property
+    def cols(self) -> Tensor:
+        """The column of every entry."""
+        return self.indices if self.major == 0 else self._lines()
+
+    # -- conversions ----------------------------------------------------------------------
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        """The transpose, of the other format, with the same three tensors."""
+        return _KINDS[1 - self.major]._made(*self.parts, self.shape[::-1])
+
+    def transpose(self) -> Any:
+        """The transpose, of the other format, with the same three tensors."""
+        return self.T
+
+    def _turned(self) -> Any:
+        order, indices, indptr = turned(self.indices, self.indptr, self._minor)
+        return _KINDS[1 - self.major]._made(self.data[order], indices, indptr, self.shape)
+
+    def tocsr(self) -> CSR:
+        """The same matrix by rows."""
+        return self if isinstance(self, CSR) else self._turned()
+
+    def tocsc(self) -> CSC:
+        """The same matrix by columns."""
+        return self if isinstance(self, CSC) else self._turned()
+
+    def asformat(self, format: str) -> Any:
+        """The same matrix as "csr" or "csc"."""
+        if format not in ("csr", "csc"):
+            raise ValueError(f"format must be 'csr' or 'csc', not {format!r}")
+        return self.tocsr() if format == "csr" else self.tocsc()
+
+    def todense(self) -> Tensor:
+        """The matrix with all its zeros."""
+        found: Tensor = apply(IndexSum((0, 1), 0, self.shape), self.data, self.rows, self.cols)
+        return found
+
+    def to_scipy(self) -> Any:
+        """A ``scipy.sparse.csr_array`` or ``csc_array`` on the same memory."""
+        import scipy.sparse
+
+        kind = getattr(scipy.sparse, f"{self.format}_array")
+        parts = tuple(p.numpy() for p in (self.data.detach(), self.indices, self.indptr))
+        return kind(parts, shape=self.shape)
+
+    def astype(self, dtype: Any) -> Any:
+        """The same matrix with entries of another dtype."""
+        return self._with(self.data.astype(dtype))
+
+    def sum_duplicates(self) -> Any:
+        """The same matrix with one entry at each place, in order (eager patterns only)."""
+        found = layout.unique(self.indices, self.indptr, self._minor, "sum_duplicates")
+        if found is None:
+            return self
+        number, indices, indptr = found
+        data = apply(IndexSum((0,), 0, indices.shape), self.data, number)
+        return self._made(data, indices, indptr, self.shape)
+
+    # -- entries --------------------------------------------------------------------------
+    def map(self, function: Callable[[Tensor], Tensor]) -> Any:
+        """The matrix with a function of its entries, which leaves zeros alone.
+
+        Entries at one place are added up first where the pattern is known.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> A = ag.sparse.CSR([1.0, 4.0], [0, 2], [0, 1, 2], (2, 3))
+        >>> A.map(ag.sqrt).data
+        tensor([1., 2.])
+        """
+        one = layout.is_unique(self.indices, self.indptr, self._minor)
+        matrix = self if one else self.sum_duplicates()
+        return matrix._with(function(matrix.data))
+
+    def conj(self) -> Any:
+        """The matrix of conjugates."""
+        return self._with(self.data.conj())
+
+    def __neg__(self) -> Any:
+        return self._with(-self.data)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return self.map(abs)
+
+    def __pow__(self, power: Any) -> Any:
+        if not isinstance(power, (int, float)) or power <= 0:
+            raise ValueError(f"zeros stay zeros only for a positive power, not {power!r}")
+        return self.map(lambda x: x**power)
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, SparseTensor):
+            return NotImplemented
+        return self._with(self.data / self._there(other))
+
+    def _there(self, other: Any) -> Tensor:
+        """Elements of a dense operand, which broadcasts, at the places of the entries."""
+        x = as_tensor(other)
+        if x.ndim == 0:
+            return as_tensor(other) if isinstance(other, Tensor) else other
+        if x.ndim > 2 or any(
+            n not in (1, m) and not isinstance(n, Dim) and not isinstance(m, Dim)
+            for n, m in zip(x.shape[::-1], self.shape[::-1], strict=False)
+        ):
+            raise ShapeError(f"{typed(x)} does not broadcast to {self.shape}")
+        places = (self.rows, self.cols)[2 - x.ndim:]
+        return x[tuple(0 if n == 1 else p for n, p in zip(x.shape, places, strict=True))]
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, SparseTensor):
+            return self._with(self.data * self._there(other))
+        other = self._like(other)
+        matrix = self
+        if is_known(*self.parts[1:], *other.parts[1:]):
+            keep = layout.common(self, other)
+            order, indices, indptr = layout.chosen(self.indices, self.indptr, keep)
+            matrix = self._made(self.data[order], indices, indptr, self.shape)
+        a, b = pair(matrix.data, other.data)
+        picked = apply(Pick(self._minor), b, *other.parts[1:], *matrix.parts[1:])
+        return matrix._with(a * picked)
+
+    __rmul__ = __mul__
+
+    def _like(self, other: SparseTensor) -> Any:
+        """Another matrix of this shape, in this format."""
+        layout.same_shape(self.shape, other.shape)
+        return other.asformat(self.format)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, SparseTensor):
+            return self.todense() + self._whole(other)
+        other = self._like(other)
+        data = layout.behind(*pair(self.data, other.data))
+        order, indices, indptr = layout.merged(self, other)
+        found = self._made(data[order], indices, indptr, self.shape)
+        return found.sum_duplicates() if is_known(indices, indptr) else found
+
+    def _whole(self, other: Any) -> Any:
+        x = as_tensor(other)
+        if x.ndim == 0:
+            raise TypeError(
+                f"a sparse matrix plus {typed(x)} has no zeros left: use A.todense() + x, or "
+                "A.map(lambda d: d + x) for its entries alone"
+            )
+        return other
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other if isinstance(other, (SparseTensor, Tensor)) else -np.asarray(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    # -- products -------------------------------------------------------------------------
+    @told
+    def dot(self, other: Any) -> Any:
+        """The product with a dense vector or matrix (dense), or a sparse one (sparse).
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> A = ag.sparse.CSR([1.0, 2.0], [0, 2], [0, 1, 2], (2, 3))
+        >>> A.dot(ag.eye(3))
+        tensor([[1., 0., 0.],
+                [0., 0., 2.]])
+        """
+        if isinstance(other, SparseTensor):
+            return layout.product(self, other)
+        x = as_tensor(other)
+        if x.ndim not in (1, 2):
+            raise ShapeError(f"a sparse matrix is multiplied by a vector or matrix, not {typed(x)}")
+        n, m = self.shape[1], x.shape[0]
+        if n != m and not isinstance(n, Dim) and not isinstance(m, Dim):
+            raise ShapeError(f"inner sizes differ: {n} (last axis of {self.shape}) and {m} "
+                             f"(first axis of {x.shape})")
+        data, x = pair(self.data, x)
+        columns = x if x.ndim == 2 else x[:, None]
+        op = ROWS if self.major == 0 else ColumnProduct(self.shape[0])
+        found: Tensor = apply(op, data, columns, self.indices, self.indptr)
+        return found if x.ndim == 2 else found[:, 0]
+
+    __matmul__ = dot
+
+    def __rmatmul__(self, other: Any) -> Any:
+        x = as_tensor(other)
+        found = self.T.dot(x.T if x.ndim == 2 else x)
+        return found.T if x.ndim == 2 else found
+
+    # -- reductions -----------------------------------------------------------------------
+    def sum(self, axis: int | None = None) -> Tensor:
+        """The sum of all elements, or of those along an axis (dense)."""
+        if axis is None:
+            return self.data.sum()
+        if axis not in (0, 1, -1, -2):
+            raise ShapeError(f"axis {axis} of a matrix")
+        places = self.cols if axis % 2 == 0 else self.rows
+        size = self.shape[1 - axis % 2]
+        found: Tensor = apply(IndexSum((0,), 0, (size,)), self.data, places)
+        return found
+
+    def mean(self, axis: int | None = None) -> Tensor:
+        """The mean of all elements, zeros too, or of those along an axis (dense)."""
+        count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
+        return self.sum(axis) / count
+
+    def diagonal(self) -> Tensor:
+        """The main diagonal (dense)."""
+        n, m = self.shape
+        size = n - layout.excess(n, m)
+        rows, cols = self.rows, self.cols
+        on = cast(rows == cols, self.dtype)
+        inside = rows if size is n else rows * (rows == cols)
+        found: Tensor = apply(IndexSum((0,), 0, (size,)), self.data * on, inside)
+        return found
+
+    def __getitem__(self, key: Any) -> Any:
+        """Rows, columns or blocks (sparse); ``A[i]`` and ``A[:, j]`` are vectors, ``A[i, j]`` a
+        number (dense)."""
+        entries = key if isinstance(key, tuple) else (key, slice(None))
+        if len(entries) != 2:
+            raise IndexError(f"a matrix has two axes, not {len(entries)}")
+        order, indices, indptr, shape = layout.sliced(self, entries)
+        found = self._made(self.data[order], indices, indptr, shape)
+        single = [isinstance(e, (int, np.integer)) for e in entries]
+        if all(single):
+            return found.data.sum()
+        return found.sum(axis=single.index(True)) if any(single) else found
+
+    def __bool__(self) -> bool:
+        raise TypeError("a sparse matrix is neither true nor false; compare its parts")
+
+    def __len__(self) -> int:
+        raise TypeError("the length of a sparse matrix is ambiguous: use .nnz or .shape")
+
+
+class CSR(SparseTensor):
+    """A sparse matrix by rows; see :class:`SparseTensor`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> A = ag.sparse.CSR([1.0, 2.0], [0, 2], [0, 1, 2], (2, 3))
+    >>> A.T
+    CSC(float32, shape=(3, 2), nnz=2)
+    """
+
+    __slots__ = ()
+    major, format = 0, "csr"
+
+
+class CSC(SparseTensor):
+    """A sparse matrix by columns; see :class:`SparseTensor`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> A = ag.sparse.CSC([1.0, 2.0], [0, 1], [0, 1, 1, 2], (2, 3))
+    >>> A.todense()
+    tensor([[1., 0., 0.],
+            [0., 0., 2.]])
+    """
+
+    __slots__ = ()
+    major, format = 1, "csc"
+
+
+_KINDS: tuple[Any, Any] = (CSR, CSC)
+
+
+def _join_containers(kind: Any) -> None:
+    tree.register(kind, lambda a: (a.parts, a.shape),
+                  lambda shape, parts: kind._made(*parts, shape))
+
+
+_join_containers(CSR)
+_join_containers(CSC)
+methods.FOREIGN.update(_KINDS)

@@ -1,0 +1,1 @@
+"""Operations on compressed rows: products with dense matrices, and what changes their patterns."""

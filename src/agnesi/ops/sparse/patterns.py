@@ -1,0 +1,219 @@
+"""What happens to the entries of compressed rows when their pattern changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.config import STATE
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arith import negative
+from agnesi.ops.convert import cast
+from agnesi.ops.creation import made
+from agnesi.ops.ranges import Arange
+from agnesi.ops.sort import argsort, searchsorted
+from agnesi.ops.sparse.products import (
+    ROWS,
+    SAMPLED,
+    ColumnProduct,
+    check_pattern,
+    conjugate,
+)
+
+
+def is_known(*patterns: Tensor) -> bool:
+    """Whether Python may read indices: there are some, and nobody can change them."""
+    return all(
+        p.data is not None and (STATE.trace is None or not p.data.flags.writeable)
+        for p in patterns
+    )
+
+
+def rows_of(indptr: Tensor, entries: Any) -> Tensor:
+    """The row of every entry, int64."""
+    if is_known(indptr) and not isinstance(entries, Dim):
+        array: Any = indptr.data
+        return fixed(np.repeat(np.arange(len(array) - 1), np.diff(array)))
+    numbers = made(Arange(0, 1, entries, dtypes.int64), entries)
+    return searchsorted(indptr[1:], numbers, side="right")
+
+
+def fixed(array: np.ndarray) -> Tensor:
+    """A tensor that nobody can change, so that graphs take it for a constant."""
+    array = array.view()
+    array.setflags(write=False)
+    return wrap(array)
+
+
+def compact(array: np.ndarray) -> Tensor:
+    """Indices that nobody can change, as int32 where they fit."""
+    small = not array.size or array.max() < 2**31
+    return fixed(array.astype(np.int32 if small else np.int64, copy=False))
+
+
+def turned(indices: Tensor, indptr: Tensor, columns: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The pattern of the transpose, and which entry comes where: (order, indices, indptr)."""
+    rows = rows_of(indptr, indices.shape[0])
+    if is_known(indices, indptr) and isinstance(columns, int):
+        found, start = np.asarray(indices.data), np.zeros(columns + 1, np.int64)
+        np.cumsum(np.bincount(found, minlength=columns), out=start[1:])
+        order = np.argsort(found, kind="stable")
+        lines = np.asarray(rows.data)[order]
+        return fixed(order), compact(lines), compact(start)
+    numbers = argsort(indices)
+    bounds = made(Arange(0, 1, columns + 1, dtypes.int64), columns + 1)
+    starts = searchsorted(cast(indices[numbers], dtypes.int64), bounds)
+    return numbers, rows[numbers], starts
+
+
+def _places(indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray:
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return rows * max(columns, 1) + indices
+
+
+@record
+class Pick(Op):
+    """Elements of a sparse matrix where another pattern has entries; repeated ones are added.
+
+    Linear in ``data``; its adjoint is the same with the patterns exchanged.
+    """
+
+    columns: Any
+    name = "sparse_pick"
+    keep_inputs = (1, 2, 3, 4)
+
+    def infer(self, data: Any, indices: Any, indptr: Any, where: Any, rows: Any) -> Any:
+        check_pattern(indices, indptr)
+        check_pattern(where, rows)
+        return where.shape, data.dtype
+
+    def perform(self, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray,
+                where: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        known, number = np.unique(_places(indices, indptr, self.columns), return_inverse=True)
+        total = np.zeros(len(known) + 1, data.dtype)
+        np.add.at(total, number, data)
+        wanted = _places(where, rows, self.columns)
+        at = np.searchsorted(known, wanted)
+        there = np.append(known, -1)[at] == wanted
+        return np.where(there, total[at], data.dtype.type(0))
+
+    def vjp(self, g: Tensor, y: Tensor, data: Tensor, *patterns: Tensor) -> tuple[Any, ...]:
+        return apply(self, g, *patterns[2:], *patterns[:2]), *(None,) * 4
+
+    def jvp(self, ts: Any, y: Tensor, data: Tensor, *patterns: Tensor) -> Any:
+        return apply(self, ts[0], *patterns)
+
+    def resolve(self, known: Any) -> Op:
+        return Pick(known(self.columns))
+
+
+@record
+class MaskedProduct(Op):
+    """The product of two sparse matrices where a third pattern has entries.
+
+    Operands are the entries of both, then three patterns; the third one has ``columns``.
+    """
+
+    columns: Any
+    name = "sparse_product"
+
+    def infer(self, a: Any, b: Any, *patterns: Any) -> Any:
+        for i in (0, 2, 4):
+            check_pattern(*patterns[i: i + 2])
+        return patterns[4].shape, a.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray, *patterns: np.ndarray) -> np.ndarray:
+        from scipy.sparse import csr_array
+
+        inner = len(patterns[3]) - 1
+        first = csr_array((a, *patterns[:2]), shape=(len(patterns[1]) - 1, inner))
+        whole = first @ csr_array((b, *patterns[2:4]), shape=(inner, self.columns))
+        return Pick(self.columns).perform(
+            whole.data.astype(a.dtype, copy=False), whole.indices, whole.indptr, *patterns[4:]
+        )
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor, *patterns: Tensor) -> Any:
+        first, second, third = patterns[:2], patterns[2:4], patterns[4:]
+        inner: Any = second[1].shape[0] - 1
+        to_a = to_b = None
+        if a.requires_grad:
+            order, *across = turned(second[0], second[1], self.columns)
+            to_a = apply(MaskedProduct(inner), g, conjugate(b)[order], *third, *across, *first)
+        if b.requires_grad:
+            order, *across = turned(first[0], first[1], inner)
+            to_b = apply(MaskedProduct(self.columns), conjugate(a)[order], g, *across, *third,
+                         *second)
+        return to_a, to_b, *(None,) * 6
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor, *patterns: Tensor) -> Any:
+        left = None if ts[0] is None else apply(self, ts[0], b, *patterns)
+        right = None if ts[1] is None else apply(self, a, ts[1], *patterns)
+        return right if left is None else left if right is None else left + right
+
+    def resolve(self, known: Any) -> Op:
+        return MaskedProduct(known(self.columns))
+
+
+@record
+class Solve(Op):
+    """``x`` with ``A @ x = b`` (or ``A.T @ x = b``) for square compressed rows, by SuperLU."""
+
+    transposed: bool
+    name = "spsolve"
+    keep_inputs = (0, 2, 3)
+    keep_output = True
+
+    def infer(self, data: Any, b: Any, indices: Any, indptr: Any) -> Any:
+        check_pattern(indices, indptr)
+        return b.shape, b.dtype
+
+    def perform(self, data: np.ndarray, b: np.ndarray, indices: np.ndarray,
+                indptr: np.ndarray) -> np.ndarray:
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import splu
+
+        n = len(indptr) - 1
+        if not n:
+            return np.zeros(b.shape, b.dtype)
+        matrix = csc_array((data, indices, indptr), shape=(n, n), copy=True)  # of the transpose
+        matrix.sum_duplicates()
+        try:
+            found = splu(matrix).solve(np.asarray(b), "N" if self.transposed else "T")
+        except RuntimeError as error:
+            raise np.linalg.LinAlgError(f"the matrix is singular ({error})") from None
+        return np.asarray(found, b.dtype)
+
+    def vjp(self, g: Tensor, y: Tensor, data: Tensor, b: Tensor, indices: Tensor,
+            indptr: Tensor) -> tuple[Any, ...]:
+        back = apply(Solve(not self.transposed), conjugate(data), g, indices, indptr)
+        to_data = None
+        if data.requires_grad:
+            to_data = negative(self._sampled(back, conjugate(y), indices, indptr))
+        return to_data, back, None, None
+
+    def jvp(self, ts: Any, y: Tensor, data: Tensor, b: Tensor, indices: Tensor,
+            indptr: Tensor) -> Any:
+        change = ts[1]
+        if ts[0] is not None:
+            op: Op = ColumnProduct(y.shape[0]) if self.transposed else ROWS
+            less = apply(op, ts[0], y, indices, indptr)
+            change = negative(less) if change is None else change - less
+        return apply(self, data, change, indices, indptr)
+
+    def _sampled(self, back: Tensor, y: Tensor, indices: Tensor, indptr: Tensor) -> Tensor:
+        first, second = (y, back) if self.transposed else (back, y)
+        found: Tensor = apply(SAMPLED, first, second, indices, indptr)
+        return found
+
+
+def check_square(shape: Any) -> None:
+    """A system has as many equations as unknowns."""
+    if shape[0] != shape[1]:
+        raise ShapeError(f"the matrix must be square, not of shape {shape}")
