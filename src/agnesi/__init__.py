@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from agnesi.api import fft as fft
     from agnesi.api import func as func
     from agnesi.api import random as random
+    from agnesi.api import sparse as sparse
     from agnesi.api import symbolic as symbolic
     from agnesi.api import tree as tree
     from agnesi.api.random import manual_seed as manual_seed
@@ -130,6 +131,7 @@ _LATE = {
     "randn": "agnesi.api.random:randn",
     "random": "agnesi.api.random",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
+    "sparse": "agnesi.api.sparse",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
     "tree": "agnesi.api.tree",
