@@ -11,6 +11,7 @@ from agnesi.api.exchange import VERSION as _VERSION
 from agnesi.api.exchange import __array_namespace_info__ as __array_namespace_info__
 from agnesi.api.exchange import from_dlpack as from_dlpack
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
+from agnesi.api.late import NAMES as _NAMES
 from agnesi.api.loops import cond as cond
 from agnesi.api.loops import fori_loop as fori_loop
 from agnesi.api.loops import map as map
@@ -67,6 +68,9 @@ if TYPE_CHECKING:
     from agnesi.api import sparse as sparse
     from agnesi.api import symbolic as symbolic
     from agnesi.api import tree as tree
+    from agnesi.api.mapping import apply_along_axis as apply_along_axis
+    from agnesi.api.mapping import apply_over_axes as apply_over_axes
+    from agnesi.api.mapping import vectorize as vectorize
     from agnesi.api.random import manual_seed as manual_seed
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
@@ -92,12 +96,30 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import function as function
     from agnesi.compiler.jit import jit as jit
     from agnesi.core.graph import clone as clone
+    from agnesi.ops.calculus import *  # noqa: F403
+    from agnesi.ops.grids import *  # noqa: F403
+    from agnesi.ops.nans import *  # noqa: F403
+    from agnesi.ops.nonzeros import *  # noqa: F403
+    from agnesi.ops.numeric import *  # noqa: F403
+    from agnesi.ops.partitions import *  # noqa: F403
+    from agnesi.ops.pick import *  # noqa: F403
+    from agnesi.ops.polynomials import *  # noqa: F403
+    from agnesi.ops.quantiles import *  # noqa: F403
+    from agnesi.ops.rearrange import *  # noqa: F403
+    from agnesi.ops.sets import intersect1d as intersect1d
+    from agnesi.ops.sets import setdiff1d as setdiff1d
+    from agnesi.ops.sets import setxor1d as setxor1d
+    from agnesi.ops.sets import union1d as union1d
+    from agnesi.ops.statistics import *  # noqa: F403
+    from agnesi.ops.tapers import *  # noqa: F403
+    from agnesi.ops.triangles import *  # noqa: F403
     from agnesi.ops.convolve import convolve as convolve
     from agnesi.ops.convolve import correlate as correlate
     from agnesi.ops.convolve import fftconvolve as fftconvolve
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
+    **_NAMES,
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",

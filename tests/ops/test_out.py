@@ -65,6 +65,28 @@ for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool"
     ARGUMENTS |= {_name: (IMAGE, *_rest), f"{_name}1d": (IMAGE[0], *_rest),
                   f"{_name}2d": (IMAGE, *_rest)}
     ARGUMENTS[f"{_name}3d"] = (ag.concat([VOLUME, VOLUME], axis=-1), *_rest)
+ARGUMENTS |= {
+    "append": (SQUARE, OTHER), "argpartition": (SQUARE, 1), "bartlett": (5,), "blackman": (5,),
+    "bincount": (INTEGERS[0],), "bitwise_count": (INTEGERS,), "block": ([[SQUARE, OTHER]],),
+    "choose": (INTEGERS, [SQUARE, OTHER, 1.0]), "column_stack": ([SQUARE, OTHER],),
+    "compress": ([True, False, True], SQUARE, 0), "delete": (SQUARE, 1, 0),
+    "digitize": (SQUARE, VECTOR.sort()), "extract": (MASK, SQUARE), "float_power": (SQUARE, OTHER),
+    "fromiter": ([1, 2], "int64"), "geomspace": (1, 8, 4), "hamming": (5,), "hanning": (5,),
+    "heaviside": (SQUARE, OTHER), "identity": (3,), "insert": (SQUARE, 1, VECTOR, 0),
+    "interp": (SQUARE, VECTOR.sort(), VECTOR), "intersect1d": (SQUARE, VECTOR),
+    "isneginf": (SQUARE,), "kaiser": (5, 2.0), "lcm": (INTEGERS, INTEGERS),
+    "ldexp": (SQUARE, INTEGERS), "lexsort": ((VECTOR, OTHER[0]),),
+    "logaddexp2": (SQUARE, OTHER), "nanpercentile": (SQUARE, 30), "nanquantile": (SQUARE, 0.3),
+    "partition": (SQUARE, 1), "percentile": (SQUARE, 30),
+    "piecewise": (SQUARE, [MASK], [lambda x: x * 2]), "poly": (VECTOR,),
+    "polyadd": (VECTOR, VECTOR), "polyder": (VECTOR,), "polyfit": (VECTOR, VECTOR, 1),
+    "polyint": (VECTOR,), "polymul": (VECTOR, VECTOR), "polysub": (VECTOR, VECTOR),
+    "polyval": (VECTOR, SQUARE), "ravel_multi_index": ((INTEGERS, INTEGERS), (3, 3)),
+    "resize": (SQUARE, (2, 2)), "rollaxis": (SQUARE, 1), "roots": (VECTOR,),
+    "row_stack": ([SQUARE, OTHER],), "setdiff1d": (SQUARE, VECTOR), "setxor1d": (SQUARE, VECTOR),
+    "sliding_window_view": (VECTOR, 2), "tri": (3,), "trim_zeros": (INTEGERS[0],),
+    "union1d": (SQUARE, VECTOR), "vander": (VECTOR,),
+}
 #: Functions of two matrices that are no rows of the table under this name.
 TWO = {
     "allclose", "array_equal", "copysign", "cross", "dist", "dot", "ger", "inner", "isclose", "mm",
@@ -72,7 +94,7 @@ TWO = {
     "lt", "le", "gt", "ge", "mod", "arctan2", "pow",
 }
 #: Other names of bitwise operations.
-BITS = {"bitwise_not", "invert", "left_shift", "right_shift"}
+BITS = {"bitwise_not", "gcd", "invert", "left_shift", "right_shift"}
 NAMESPACES = {"ag": ag, "random": ag.random, "nn.functional": nn.functional}
 FUNCTIONS = {
     f"{where}.{name}": getattr(space, name)

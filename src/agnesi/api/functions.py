@@ -76,6 +76,7 @@ from agnesi.ops.diagonal import trace as trace
 from agnesi.ops.diagonal import tril as tril
 from agnesi.ops.diagonal import triu as triu
 from agnesi.ops.einsum import einsum as einsum
+from agnesi.ops.einsum import einsum_path as einsum_path
 from agnesi.ops.ensure import ensure as ensure
 from agnesi.ops.explog import exp as exp
 from agnesi.ops.explog import exp2 as exp2
@@ -129,8 +130,11 @@ from agnesi.ops.movement import reshape as reshape
 from agnesi.ops.movement import squeeze as squeeze
 from agnesi.ops.movement import swapaxes as swapaxes
 from agnesi.ops.movement import transpose as transpose
+from agnesi.ops.nonzeros import nonzero as nonzero
 from agnesi.ops.pool import avg_pool as avg_pool
 from agnesi.ops.pool import max_pool as max_pool
+from agnesi.ops.quantiles import median as median
+from agnesi.ops.quantiles import quantile as quantile
 from agnesi.ops.ranges import arange as arange
 from agnesi.ops.ranges import eye as eye
 from agnesi.ops.ranges import identity_like as identity_like
@@ -180,7 +184,6 @@ from agnesi.ops.select import fmin as fmin
 from agnesi.ops.select import maximum as maximum
 from agnesi.ops.select import minimum as minimum
 from agnesi.ops.select import nextafter as nextafter
-from agnesi.ops.select import nonzero as nonzero
 from agnesi.ops.select import relu as relu
 from agnesi.ops.select import round as round
 from agnesi.ops.select import trunc as trunc
@@ -198,8 +201,6 @@ from agnesi.ops.softmax import logsumexp as logsumexp
 from agnesi.ops.softmax import nll_loss as nll_loss
 from agnesi.ops.softmax import softmax as softmax
 from agnesi.ops.sort import argsort as argsort
-from agnesi.ops.sort import median as median
-from agnesi.ops.sort import quantile as quantile
 from agnesi.ops.sort import searchsorted as searchsorted
 from agnesi.ops.sort import sort as sort
 from agnesi.ops.sort import topk as topk
@@ -233,6 +234,7 @@ arcsinh = asinh
 arctan = atan
 arctan2 = atan2
 arctanh = atanh
+around = round
 bitwise_not = bitwise_invert
 bmm = matmul
 cat = concat

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agnesi.core.dims import Size, is_static, product
+from agnesi.core.dims import Size, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -16,6 +16,7 @@ from agnesi.ops.convert import common
 from agnesi.ops.diagonal import diagonal
 from agnesi.ops.matmul import MATMUL, permuted
 from agnesi.ops.movement import reshape
+from agnesi.ops.paths import Path, best_path, cost, greedy_path, optimal_path, path_cost
 from agnesi.ops.reduce import reducer
 
 Label = str | int
@@ -138,29 +139,54 @@ def _pair(a: Term, b: Term, wanted: set[Label]) -> Term:
     return Term(reshape(apply(MATMUL, left, right), (*lead, *high, *wide)), labels)
 
 
-def _cost(a: Term, b: Term, wanted: set[Label]) -> int:
-    """By how many elements the result is larger than the operands."""
-    if not is_static((*a.x.shape, *b.x.shape)):
-        return 0
-    sizes = {n: s for t in (a, b) for n, s in zip(t.labels, t.x.shape, strict=True)}
-    result: Any = product([s for n, s in sizes.items() if n in wanted])
-    return int(result - product(a.x.shape) - product(b.x.shape))
+def _summary(terms: Sequence[Term], result: Iterable[Label]) -> Any:
+    """Terms and result as sets of labels, and sizes; those that are unknown count as 32."""
+    sizes: dict[Label, int] = {}
+    for t in terms:
+        for n, s in zip(t.labels, t.x.shape, strict=True):
+            sizes[n] = max(sizes.get(n, 1), s if isinstance(s, int) else 32)
+    return [frozenset(t.labels) for t in terms], frozenset(result), sizes
+
+
+def _path(optimize: Any, terms: Sequence[Term], result: Iterable[Label]) -> Path:
+    """The path that ``optimize`` asks for."""
+    n = len(terms)
+    if isinstance(optimize, (tuple, list)) and optimize and not isinstance(optimize[0], str):
+        optimize = ["einsum_path", *optimize]
+    if isinstance(optimize, (tuple, list)) and optimize[:1] == ["einsum_path"]:
+        path = [tuple(pair) for pair in optimize[1:]]
+        if len(path) != n - 1 or any(len(pair) != 2 for pair in path):
+            raise ValueError(f"a path of {n} operands has {n - 1} pairs, not {path}")
+        return path
+    if not optimize:
+        return [(0, 1), *((0, k) for k in range(n - 2, 0, -1))][: n - 1]
+    method = optimize[0] if isinstance(optimize, (tuple, list)) else optimize
+    known = {True: best_path, "optimal": optimal_path, "greedy": greedy_path}
+    if method not in known:
+        raise ValueError(
+            f"optimize must be a bool, 'optimal', 'greedy' or a path, not {optimize!r}"
+        )
+    return known[method](*_summary(terms, result))
 
 
 @public
-def einsum(subscripts: str, /, *operands: Any, out: Tensor | None = None) -> Tensor:
+def einsum(subscripts: str, /, *operands: Any, optimize: Any = True,
+           out: Tensor | None = None) -> Tensor:
     """Sums of products after Einstein's convention, as in ``einsum("ij,jk->ik", a, b)``.
 
-    Products of two operands become matrix products; of more operands, the pair whose result is
-    smallest beside its operands comes first.
+    Products of two operands become matrix products; of more operands, pairs are multiplied in the
+    order that needs the fewest multiplications.
 
     Parameters
     ----------
     subscripts : str
         A letter for each axis of each operand, and for the result after an arrow; ``...`` stands
         for axes that broadcast.
-    operands : array_like
+    *operands : array_like
         The factors.
+    optimize : bool, {"optimal", "greedy"} or path
+        In which order: the best one, or nearly the best for many operands; as they stand if False;
+        or pairs as :func:`einsum_path` gives them.
 
     Examples
     --------
@@ -171,30 +197,61 @@ def einsum(subscripts: str, /, *operands: Any, out: Tensor | None = None) -> Ten
     >>> ag.einsum("ii", a)
     tensor(5.)
     """
+    terms, result = _terms(subscripts, operands)
+    for pair in _path(optimize, terms, result):
+        a, b = (terms[k] for k in pair)
+        for k in sorted(pair, reverse=True):
+            terms.pop(k)
+        terms.append(_pair(a, b, _wanted(terms, result)))
+    return terms[0].summed(result).arranged(result)
+
+
+def _terms(subscripts: str, operands: Sequence[Any]) -> tuple[list[Term], list[Label]]:
     if not operands:
         raise TypeError("einsum needs operands after its subscripts")
     tensors = common(*operands)
     labels, result = _parsed(subscripts, tensors)
     terms = [Term(x, names) for x, names in zip(tensors, labels, strict=True)]
     _check_sizes(subscripts, terms)
-    terms = [_without_repeats(t) for t in terms]
-    while len(terms) > 1:
-        i, j = _next_pair(terms, result)
-        b, a = terms.pop(j), terms.pop(i)
-        terms.append(_pair(a, b, _wanted(terms, result)))
-    return terms[0].summed(result).arranged(result)
+    return [_without_repeats(t) for t in terms], result
 
 
 def _wanted(others: Iterable[Term], result: Iterable[Label]) -> set[Label]:
     return {*result, *(n for t in others for n in t.labels)}
 
 
-def _next_pair(terms: list[Term], result: list[Label]) -> tuple[int, int]:
-    if len(terms) == 2:
-        return 0, 1
+@public
+def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = True) -> tuple[Any, str]:
+    """In which order :func:`einsum` would multiply, and what that costs.
 
-    def cost(pair: tuple[int, int]) -> int:
-        others = [t for k, t in enumerate(terms) if k not in pair]
-        return _cost(terms[pair[0]], terms[pair[1]], _wanted(others, result))
+    Parameters
+    ----------
+    subscripts, operands, optimize
+        As for :func:`einsum`.
 
-    return min(itertools.combinations(range(len(terms)), 2), key=cost)
+    Returns
+    -------
+    path : list
+        For ``optimize``: "einsum_path", then pairs of places in the list of operands, to the end
+        of which each product goes.
+    text : str
+        Multiplications, of all at once and along the path.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> a = ag.ones((9, 9))
+    >>> path, text = ag.einsum_path("ij,jk,k->i", a, a, a[0])
+    >>> path
+    ['einsum_path', (1, 2), (0, 1)]
+    >>> print(text)
+    ij,jk,k->i: 1458 multiplications at once, 162 along the path
+    """
+    terms, result = _terms(subscripts, operands)
+    path = _path(optimize, terms, result)
+    labels, wanted, sizes = _summary(terms, result)
+    at_once = cost(frozenset().union(*labels), sizes) * max(len(terms) - 1, 1)
+    found = path_cost(path, labels, wanted, sizes)
+    return ["einsum_path", *path], (
+        f"{subscripts}: {at_once} multiplications at once, {found} along the path"
+    )

@@ -18,12 +18,13 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.convert import as_tensor, common
 from agnesi.ops.creation import made, spread_constant
 from agnesi.ops.keys import parse, plain, view_of
 from agnesi.ops.movement import reshape
 from agnesi.ops.places import ScatterAdd, add_at, gathered, selected, spread, taken
 from agnesi.ops.ranges import Arange
+from agnesi.ops.select import where
 from agnesi.ops.slices import FULL, Slice
 
 _INT64 = np.dtype("int64")
@@ -226,17 +227,40 @@ def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tenso
 
 
 @public
-def select(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tensor:
-    """The slice at one position of an axis (PyTorch's name).
+def select(x: Any, axis: Any, index: Any = 0, *, out: Tensor | None = None) -> Tensor:
+    """The slice at one position of an axis (PyTorch's); or elements by conditions (NumPy's).
+
+    Parameters
+    ----------
+    x : array_like, or list of bool array_like
+        An operand, or the conditions.
+    axis : int, or list of array_like
+        Its axis, or what to take where each condition holds; of several, the first counts.
+    index : int, or array_like
+        Which slice, or what to take where no condition holds.
 
     Examples
     --------
     >>> import agnesi as ag
     >>> ag.select(ag.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
+    >>> v = ag.tensor([1, 2, 3, 4])
+    >>> ag.select([v < 2, v > 3], [v, 10 * v], 0)
+    tensor([ 1,  0,  0, 40])
     """
+    if isinstance(axis, (list, tuple)):
+        return _by_conditions(x, axis, index)
     x = as_tensor(x)
     return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), index))
+
+
+def _by_conditions(conditions: Any, choices: Any, default: Any) -> Tensor:
+    if len(conditions) != len(choices):
+        raise ValueError(f"{len(conditions)} conditions for {len(choices)} choices")
+    *values, result = common(*choices, default)
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        result = where(condition, value, result)
+    return result
 
 
 @public

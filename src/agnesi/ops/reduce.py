@@ -216,8 +216,8 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> 
 
 @public
 def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        out: Tensor | None = None) -> Tensor:
-    """Variance over axes (all by default), over ``n - correction``.
+        ddof: float | None = None, out: Tensor | None = None) -> Tensor:
+    """Variance over axes (all by default), over ``n - correction`` (NumPy calls it ``ddof``).
 
     Examples
     --------
@@ -229,12 +229,12 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     axes = shapes.axes_of(axis, x.ndim)
     off = x - _mean(x, axes, True)
     squares = arith.square(off) if x.dtype.kind == "f" else arith.real(off * arith.conj(off))
-    return _mean(squares, axes, keepdims, correction)
+    return _mean(squares, axes, keepdims, correction if ddof is None else ddof)
 
 
 @public
 def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        out: Tensor | None = None) -> Tensor:
+        ddof: float | None = None, out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
 
     Examples
@@ -243,7 +243,7 @@ def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
-    return _root(var(x, axis, correction=correction, keepdims=keepdims))
+    return _root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof))
 
 
 def _root(squares: Tensor) -> Tensor:

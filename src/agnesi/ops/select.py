@@ -12,7 +12,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
 from agnesi.core.op import explain, typed
-from agnesi.core.public import apply_to, into, public
+from agnesi.core.public import apply_to, into
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.compare import isnan
@@ -26,21 +26,13 @@ WHERE = Elementwise(
 )
 
 
-@public
-def nonzero(x: Any, /) -> tuple[Tensor, ...]:
-    """Indices of the elements that are not zero, a tensor for each axis.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nonzero(ag.tensor([0, 3, 4]))
-    (tensor([1, 2]),)
-    """
+def nonzero(x: Any) -> tuple[Tensor, ...]:
+    """Indices of the elements that are not zero, a tensor for each axis; of known values only."""
     x = as_tensor(x)
     if not is_fixed(x):
         raise TraceError(
             "how many elements are not zero is unknown when the graph is written; keep the mask "
-            "(x != 0) and use where, or sum it"
+            "(x != 0) and use where, sum it, or say how many places to give: ag.nonzero(x, size=n)"
         )
     if x.ndim == 0:
         raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")

@@ -1,7 +1,7 @@
 """Sets: the different elements of a tensor, and whether elements are among others.
 
-How many different elements there are is known only with their values, so these functions, but for
-:func:`isin`, do not run while a graph is written.
+How many different elements there are is known only with their values: while a graph is written,
+say with ``size=`` how many to give.
 """
 
 from __future__ import annotations
@@ -10,15 +10,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agnesi.core import dtypes
 from agnesi.core.config import STATE
-from agnesi.core.errors import TraceError
+from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.compare import equal, greater, logical_and, logical_not
-from agnesi.ops.convert import as_tensor, pair
+from agnesi.ops.convert import as_tensor, cast, pair
+from agnesi.ops.creation import filled
 from agnesi.ops.index import take
+from agnesi.ops.join import concat
 from agnesi.ops.movement import reshape
-from agnesi.ops.sort import searchsorted, sort
+from agnesi.ops.nonzeros import first_places, nonzero
+from agnesi.ops.running import cumsum
+from agnesi.ops.scatter import index_put
+from agnesi.ops.select import where
+from agnesi.ops.sort import argsort, searchsorted, sort
 
 
 class UniqueAll(NamedTuple):
@@ -49,7 +56,7 @@ def _known(x: Any) -> tuple[Tensor, np.ndarray]:
     if x.data is None or STATE.trace is not None:
         raise TraceError(
             "how many different elements there are is unknown when the graph is written; "
-            "sort the elements instead"
+            "sort the elements instead, or say how many to give: ag.unique(x, size=n)"
         )
     return x, x.data
 
@@ -61,7 +68,8 @@ def _values(x: Tensor, first: np.ndarray) -> Tensor:
 
 @public
 def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
-           return_counts: bool = False) -> Any:
+           return_counts: bool = False, axis: int | None = None, size: int | None = None,
+           fill_value: Any = None) -> Any:
     """The different elements, in order; optionally where they are and how often.
 
     Parameters
@@ -70,6 +78,12 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
     return_index, return_inverse, return_counts : bool
         Whether to tell where each is found first, which of them each element is, and how often
         each is there.
+    axis : int, optional
+        Gives the different slices at positions of an axis instead of elements.
+    size : int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value`` (the least
+        element by default), with count 0.  Works while a graph is written, too.
+    fill_value : number, optional
 
     Returns
     -------
@@ -81,16 +95,56 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
     >>> import agnesi as ag
     >>> ag.unique(ag.tensor([3, 1, 3]))
     tensor([1, 3])
+    >>> ag.unique(ag.tensor([3, 1, 3]), size=3, return_counts=True)
+    (tensor([1, 3, 1]), tensor([1, 2, 0]))
     """
+    asked = (return_index, return_inverse, return_counts)
+    if size is not None:
+        if axis is not None:
+            raise ValueError("size is for elements; slices along an axis are not bounded")
+        return _bounded(as_tensor(x), size, fill_value, asked)
     x, data = _known(x)
-    if not (return_index or return_inverse or return_counts or x.requires_grad):
-        return wrap(np.unique(data))
+    if not (any(asked) or x.requires_grad):
+        return wrap(np.unique(data, axis=axis))
     _, first, inverse, counts = np.unique(
-        data, return_index=True, return_inverse=True, return_counts=True
+        data, return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
-    wanted = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
-    rest = [wrap(found) for asked, found in wanted if asked]
-    return (_values(x, first), *rest) if rest else _values(x, first)
+    rest = [wrap(f) for a, f in zip(asked, (first, inverse, counts), strict=True) if a]
+    values = _values(x, first) if axis is None else take(x, wrap(first), axis)
+    return (values, *rest) if rest else values
+
+
+def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> Any:
+    """So many different elements, from the elements in order."""
+    flat = reshape(x, (x.size,))
+    n = flat.shape[0]
+    if n == 0:
+        raise ShapeError("there are no elements, and so none to give with a size")
+    order = argsort(flat)
+    ordered = take(flat, order)
+    starts = _starts(ordered)
+    place = first_places(starts, size, -1)
+    there = place >= 0
+    fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
+    values = where(there, take(ordered, place), fill)
+    number = cumsum(cast(starts, dtypes.int64)) - 1
+    more = (
+        lambda: where(there, take(order, place), take(order, 0)),
+        lambda: reshape(index_put(filled((n,), 0, number.dtype), order, number), x.shape),
+        lambda: index_put(filled((size + 1,), 0, number.dtype), number.clip(0, size), 1,
+                          accumulate=True)[:size],
+    )
+    rest = [make() for wanted, make in zip(asked, more, strict=True) if wanted]
+    return (values, *rest) if rest else values
+
+
+def _starts(ordered: Tensor) -> Tensor:
+    """Whether each element of a row in order differs from the one before; all NaN are one."""
+    before, here = ordered[:-1], ordered[1:]
+    differs = logical_not(equal(here, before))
+    if ordered.dtype.kind in "fc":
+        differs = logical_and(differs, equal(before, before))
+    return concat([as_tensor(np.ones(1, bool)), differs], 0)
 
 
 @public
@@ -219,3 +273,108 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False, out: Tensor | None = None
     if x.dtype.kind in "fc":
         found = logical_and(found, equal(x, x))
     return logical_not(found) if invert else found
+
+
+# -- operations of sets -------------------------------------------------------------------------
+def _row(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return reshape(x, (x.size,))
+
+
+def _different(x: Tensor, chosen: Any, size: int | None, fill_value: Any) -> Tensor:
+    """The different elements of a vector for which ``chosen`` holds, in order."""
+    ordered = sort(x)
+    starts = logical_and(_starts(ordered), chosen(ordered)) if x.size else chosen(ordered)
+    if size is None:
+        _known(x)
+        return take(ordered, nonzero(starts)[0])
+    place = first_places(starts, size, -1)
+    fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
+    return where(place >= 0, take(ordered, place), fill)
+
+
+@public
+def union1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+            out: Tensor | None = None) -> Tensor:
+    """The different elements of both, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+    size, fill_value
+        As for :func:`unique`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.union1d([3, 1], [2, 3])
+    tensor([1, 2, 3])
+    """
+    a, b = pair(x1, x2)
+    return unique(concat([_row(a), _row(b)], 0), size=size, fill_value=fill_value)
+
+
+@public
+def intersect1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+                out: Tensor | None = None) -> Tensor:
+    """The different elements that are in both, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+    size, fill_value
+        As for :func:`unique`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.intersect1d([3, 1, 3], [2, 3])
+    tensor([3])
+    """
+    a, b = pair(x1, x2)
+    return _different(_row(a), lambda x: isin(x, b), size, fill_value)
+
+
+@public
+def setdiff1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+              out: Tensor | None = None) -> Tensor:
+    """The different elements of the first that are not in the second, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+    size, fill_value
+        As for :func:`unique`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.setdiff1d([3, 1, 3], [2, 3])
+    tensor([1])
+    """
+    a, b = pair(x1, x2)
+    return _different(_row(a), lambda x: isin(x, b, invert=True), size, fill_value)
+
+
+@public
+def setxor1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+             out: Tensor | None = None) -> Tensor:
+    """The different elements that are in one of the two only, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+    size, fill_value
+        As for :func:`unique`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.setxor1d([3, 1], [2, 3])
+    tensor([1, 2])
+    """
+    a, b = (_row(v) for v in pair(x1, x2))
+    both = concat([a, b], 0)
+    return _different(
+        both, lambda x: logical_not(logical_and(isin(x, a), isin(x, b))), size, fill_value
+    )

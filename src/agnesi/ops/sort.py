@@ -1,4 +1,4 @@
-"""Order: sort, argsort, topk, and what lies in the middle."""
+"""Order: sort, argsort, topk, and where values belong."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
 from agnesi.core.config import STATE
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError, TraceError
+from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_tensor, cast, pair
+from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.index import take, take_along_axis
-from agnesi.ops.movement import expand_dims, reshape
+from agnesi.ops.movement import reshape
 from agnesi.ops.order import first_places, sorted_rows, stable_order
 
 
@@ -260,64 +259,3 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None, *,
     if sorter is not None:
         row = take(row, sorter)
     return apply(SearchSorted(side == "right"), row, x)
-
-
-@public
-def quantile(x: Any, q: Any, axis: int | None = None, *, keepdims: bool = False,
-             out: Tensor | None = None) -> Tensor:
-    """The value below which a share ``q`` of the elements lies, between neighbours linearly.
-
-    Parameters
-    ----------
-    x : array_like
-    q : float
-        Between 0 and 1.
-    axis : int or None
-    keepdims : bool
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.quantile(ag.tensor([1.0, 2.0, 4.0]), 0.25).item()
-    1.5
-    """
-    if not 0 <= q <= 1:
-        raise ValueError(f"q must lie between 0 and 1, not {q}")
-    whole = as_tensor(x)
-    if whole.dtype.kind == "c":
-        raise DTypeError("complex numbers have no order")
-    flat, place = _axis(cast(whole, dtypes.floating(whole.dtype)), axis)
-    n = flat.shape[place]
-    if isinstance(n, Dim):
-        raise TraceError(f"quantile needs to know the size {n} of the axis")
-    if n == 0:
-        raise ShapeError(f"the axis is empty: shape {whole.shape}")
-    ordered = sort(flat, place)
-    at = q * (n - 1)
-    low = int(at)
-    index = [slice(None)] * place
-    below, above = ordered[(*index, low)], ordered[(*index, min(low + 1, n - 1))]
-    result = below + (above - below) * (at - low) if at > low else below
-    if not keepdims:
-        return result
-    if axis is None:
-        return reshape(result, (1,) * whole.ndim)
-    return expand_dims(result, place)
-
-
-@public
-def median(x: Any, axis: int | None = None, *, keepdims: bool = False,
-           out: Tensor | None = None) -> Tensor:
-    """The middle element, or the mean of the two in the middle.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.median(ag.tensor([3.0, 1.0, 2.0])).item()
-    2.0
-    """
-    return quantile(x, 0.5, axis, keepdims=keepdims)

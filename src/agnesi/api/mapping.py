@@ -1,0 +1,118 @@
+"""Functions of rows and elements, applied to all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.autodiff.vmap import vmap
+from agnesi.core import shapes, tree
+from agnesi.core.dims import product
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.movement import expand_dims, moveaxis, reshape
+from agnesi.ops.replicate import broadcast_to
+
+__all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
+
+
+@public
+def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any,
+                     out: Tensor | None = None, **keywords: Any) -> Tensor:
+    """A function of vectors, for all vectors along an axis at once (by :func:`agnesi.vmap`).
+
+    Parameters
+    ----------
+    func1d : callable
+        Of a vector, and ``args`` and ``keywords``; its result stands in the place of the axis.
+    axis : int
+    x : array_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.apply_along_axis(lambda row: row.sum(), 1, ag.tensor([[1, 2], [3, 4]]))
+    tensor([3, 7])
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    rows = moveaxis(x, axis, -1)
+    kept = rows.shape[:-1]
+    if not kept:
+        return as_tensor(func1d(x, *args, **keywords))
+    flat = reshape(rows, (product(kept), rows.shape[-1]))
+    found = vmap(lambda row: as_tensor(func1d(row, *args, **keywords)))(flat)
+    width = found.ndim - 1
+    whole = reshape(found, (*kept, *found.shape[1:]))
+    source = tuple(range(len(kept), len(kept) + width))
+    return moveaxis(whole, source, tuple(range(axis, axis + width)))
+
+
+@public
+def apply_over_axes(func: Callable[..., Any], x: Any, axes: Any, *,
+                    out: Tensor | None = None) -> Tensor:
+    """A reduction over one axis after another; the axes stay, with size 1.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.apply_over_axes(ag.sum, ag.ones((2, 3)), [0, 1])
+    tensor([[6.]])
+    """
+    x = as_tensor(x)
+    for axis in axes if isinstance(axes, (list, tuple)) else (axes,):
+        place = shapes.axis_of(axis, x.ndim)
+        found = as_tensor(func(x, place))
+        x = found if found.ndim == x.ndim else expand_dims(found, place)
+    return x
+
+
+def vectorize(pyfunc: Callable[..., Any], *, signature: str | None = None) -> Callable[..., Any]:
+    """A function of numbers, for arrays that broadcast (by :func:`agnesi.vmap`).
+
+    Parameters
+    ----------
+    pyfunc : callable
+        Of numbers; or of arrays with the axes that ``signature`` names.
+    signature : str, optional
+        Such as "(n),(n)->()", as in NumPy.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> step = ag.vectorize(lambda x, y: ag.where(x > y, x, 0))
+    >>> step(ag.tensor([1.0, 3.0]), 2.0)
+    tensor([0., 3.])
+    """
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        tensors = [as_tensor(a) for a in args]
+        own = _axes(signature, len(tensors))
+        for t, n in zip(tensors, own, strict=True):
+            if t.ndim < n:
+                raise ShapeError(f"an operand of shape {t.shape} needs {n} axes: {signature}")
+        outer = [t.shape[: t.ndim - n] for t, n in zip(tensors, own, strict=True)]
+        common = shapes.broadcast(*outer)
+        if not common:
+            return pyfunc(*tensors, **keywords)
+        rows = [
+            reshape(broadcast_to(t, (*common, *t.shape[t.ndim - n:])),
+                    (product(common), *t.shape[t.ndim - n:]))
+            for t, n in zip(tensors, own, strict=True)
+        ]
+        found = vmap(lambda *row: pyfunc(*row, **keywords))(*rows)
+        return tree.map_leaves(lambda v: reshape(v, (*common, *v.shape[1:])), found)
+
+    return call
+
+
+def _axes(signature: str | None, count: int) -> Sequence[int]:
+    """How many axes of each operand belong to the function."""
+    if signature is None:
+        return [0] * count
+    operands = signature.replace(" ", "").partition("->")[0].strip("()").split("),(")
+    if len(operands) != count:
+        raise TypeError(f"{signature!r} is for {len(operands)} operands, not {count}")
+    return [len([n for n in o.split(",") if n]) for o in operands]

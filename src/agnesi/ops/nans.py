@@ -1,0 +1,237 @@
+"""Reductions that leave out NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import running
+from agnesi.ops.arith import square
+from agnesi.ops.compare import isnan, logical_not
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.ensure import ensure
+from agnesi.ops.reduce import Axis, argmax, argmin, prod
+from agnesi.ops.reduce import all as every
+from agnesi.ops.reduce import max as greatest
+from agnesi.ops.reduce import min as least
+from agnesi.ops.reduce import sum as total
+from agnesi.ops.select import maximum, where
+
+__all__ = [
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar",
+]
+
+
+def _filled(x: Any, value: float) -> Tensor:
+    """``x`` with a number in the place of NaN."""
+    x = as_tensor(x)
+    return where(isnan(x), as_tensor(value, x.dtype), x) if dtypes.is_inexact(x.dtype) else x
+
+
+@public
+def nansum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Sum over axes without NaN; 0 where there is nothing else.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nansum(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(3.)
+    """
+    return total(_filled(x, 0), axis, dtype=dtype, keepdims=keepdims)
+
+
+@public
+def nanprod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+            out: Tensor | None = None) -> Tensor:
+    """Product over axes without NaN; 1 where there is nothing else.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanprod(ag.tensor([3.0, ag.nan, 2.0]))
+    tensor(6.)
+    """
+    return prod(_filled(x, 1), axis, dtype=dtype, keepdims=keepdims)
+
+
+@public
+def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+              out: Tensor | None = None) -> Tensor:
+    """Running sums along an axis (of the flat elements by default); NaN adds nothing.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nancumsum(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor([1., 1., 3.])
+    """
+    return running.cumsum(_filled(x, 0), axis, dtype=dtype)
+
+
+@public
+def nancumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+               out: Tensor | None = None) -> Tensor:
+    """Running products along an axis (of the flat elements by default); NaN counts as 1.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nancumprod(ag.tensor([3.0, ag.nan, 2.0]))
+    tensor([3., 3., 6.])
+    """
+    return running.cumprod(_filled(x, 1), axis, dtype=dtype)
+
+
+def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    found = reduce(_filled(x, limit), axis, keepdims=keepdims)
+    if x.dtype.kind != "f":
+        return found
+    return where(every(isnan(x), axis, keepdims=keepdims), as_tensor(np.nan, x.dtype), found)
+
+
+@public
+def nanmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Greatest element along axes without NaN; NaN where there is nothing else.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanmax(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(2.)
+    """
+    return _extreme(greatest, x, -np.inf, axis, keepdims)
+
+
+@public
+def nanmin(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Least element along axes without NaN; NaN where there is nothing else.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanmin(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(1.)
+    """
+    return _extreme(least, x, np.inf, axis, keepdims)
+
+
+def _position(find: Any, x: Any, limit: float, axis: int | None, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    found = find(_filled(x, limit), axis, keepdims=keepdims)
+    if x.dtype.kind != "f":
+        return found
+    missing = every(isnan(x), axis, keepdims=keepdims)
+    return ensure(found, every(logical_not(missing)), "a slice holds nothing but NaN")
+
+
+@public
+def nanargmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """Index of the first greatest element that is not NaN.
+
+    Raises
+    ------
+    ValueError
+        Where there is nothing but NaN; in compiled code too.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanargmax(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(2)
+    """
+    return _position(argmax, x, -np.inf, axis, keepdims)
+
+
+@public
+def nanargmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """Index of the first least element that is not NaN.
+
+    Raises
+    ------
+    ValueError
+        Where there is nothing but NaN; in compiled code too.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanargmin(ag.tensor([3.0, ag.nan, 2.0]))
+    tensor(2)
+    """
+    return _position(argmin, x, np.inf, axis, keepdims)
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
+def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """How many elements are not NaN, in the dtype of their sums."""
+    kind = dtypes.float32 if x.dtype == dtypes.float16 else dtypes.real_of(x.dtype)
+    return total(cast(logical_not(isnan(x)), kind), axis, keepdims=keepdims)
+
+
+@public
+def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+            out: Tensor | None = None) -> Tensor:
+    """Mean over axes without NaN; NaN where there is nothing else.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanmean(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(1.5)
+    """
+    x = _floating(x)
+    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    summed = total(_filled(wide, 0), axis, keepdims=keepdims)
+    return cast(summed / _numbers(x, axis, keepdims), x.dtype)
+
+
+@public
+def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float | None = None,
+           keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Variance over axes without NaN, over ``n - correction`` (NumPy calls it ``ddof``).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanvar(ag.tensor([1.0, ag.nan, 3.0]))
+    tensor(1.)
+    """
+    x = _floating(x)
+    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    off = _filled(wide - nanmean(wide, axis, keepdims=True), 0)
+    squares = square(off) if x.dtype.kind == "f" else square(off.real) + square(off.imag)
+    count = _numbers(x, axis, keepdims) - (correction if ddof is None else ddof)
+    spread = total(squares, axis, keepdims=keepdims) / maximum(count, 0)
+    unknown = where(count > 0, spread, as_tensor(np.nan, spread.dtype))
+    return cast(unknown, dtypes.real_of(x.dtype))
+
+
+@public
+def nanstd(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float | None = None,
+           keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over axes without NaN; its gradient is 0 where it is 0.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanstd(ag.tensor([1.0, ag.nan, 3.0]))
+    tensor(1.)
+    """
+    squares = nanvar(x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
+    nothing = squares == 0
+    return where(nothing, 0, where(nothing, 1, squares).sqrt())

@@ -1,0 +1,136 @@
+"""Places of the elements that are not zero; while a graph is written, as many as are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core import dtypes
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import select
+from agnesi.ops.compare import not_equal
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.join import stack
+from agnesi.ops.movement import reshape
+from agnesi.ops.ranges import arange
+from agnesi.ops.running import cumsum
+from agnesi.ops.select import where
+from agnesi.ops.sort import searchsorted
+
+__all__ = ["argwhere", "flatnonzero", "nonzero"]
+
+
+def first_places(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
+    """Positions of the first ``size`` true elements of a vector, then ``fill_value``."""
+    seen = cumsum(cast(chosen, dtypes.int64))
+    place = searchsorted(seen, arange(1, size + 1))
+    return where(place < chosen.shape[0], place, as_tensor(fill_value, dtypes.int64))
+
+
+def _along(flat: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Flat positions as an index for each axis."""
+    found: list[Tensor] = []
+    for n in reversed(shape):
+        found.append(flat % n)
+        flat = flat // n
+    return tuple(reversed(found))
+
+
+@public
+def nonzero(x: Any, /, *, size: int | None = None, fill_value: Any = 0) -> tuple[Tensor, ...]:
+    """Indices of the elements that are not zero, a tensor for each axis.
+
+    Parameters
+    ----------
+    x : array_like
+    size : int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``.  With a size
+        it works while a graph is written, too.
+    fill_value : int or sequence of int
+        One for all axes, or one for each.
+
+    Returns
+    -------
+    tuple of Tensor
+        int64.
+
+    Raises
+    ------
+    ShapeError
+        For numbers, which have no axes.
+    TraceError
+        While a graph is written, without ``size``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nonzero(ag.tensor([0, 3, 4]))
+    (tensor([1, 2]),)
+    >>> ag.nonzero(ag.tensor([0, 3, 4]), size=3, fill_value=-1)
+    (tensor([ 1,  2, -1]),)
+    """
+    x = as_tensor(x)
+    if size is None:
+        return select.nonzero(x)
+    if x.ndim == 0:
+        raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
+    if x.size == 0:
+        return tuple(as_tensor(v, dtypes.int64) + 0 * arange(size) for v in _fills(fill_value, x))
+    place = first_places(reshape(not_equal(x, 0), (x.size,)), size, -1)
+    indices = _along(place, x.shape)
+    return tuple(
+        where(place < 0, as_tensor(v, dtypes.int64), i)
+        for i, v in zip(indices, _fills(fill_value, x), strict=True)
+    )
+
+
+def _fills(value: Any, x: Tensor) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * x.ndim
+
+
+@public
+def flatnonzero(x: Any, /, *, size: int | None = None, fill_value: int = 0,
+                out: Tensor | None = None) -> Tensor:
+    """Positions of the elements that are not zero among the flat elements.
+
+    Parameters
+    ----------
+    x : array_like
+    size, fill_value : int
+        As for :func:`nonzero`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.flatnonzero(ag.tensor([[0, 3], [4, 0]]))
+    tensor([1, 2])
+    """
+    x = as_tensor(x)
+    return nonzero(reshape(x, (x.size,)), size=size, fill_value=fill_value)[0]
+
+
+@public
+def argwhere(x: Any, /, *, size: int | None = None, fill_value: Any = 0,
+             out: Tensor | None = None) -> Tensor:
+    """A row of indices for each element that is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+    size : int, optional
+    fill_value : int or sequence of int
+        As for :func:`nonzero`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argwhere(ag.tensor([[0, 3], [4, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    x = as_tensor(x)
+    if x.ndim == 0:
+        found = flatnonzero(reshape(x, (1,)), size=size, fill_value=fill_value)
+        return reshape(found, (-1, 1))[:, :0]
+    return stack(nonzero(x, size=size, fill_value=fill_value), -1)

@@ -1,0 +1,90 @@
+"""Orders by several keys, and orders that are right at some places only."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from agnesi.core import shapes
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.index import take_along_axis
+from agnesi.ops.sort import argsort, sort
+
+__all__ = ["argpartition", "lexsort", "partition"]
+
+
+def _checked(x: Any, kth: Any, axis: int | None) -> Tensor:
+    x = as_tensor(x)
+    n = x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
+    for k in kth if isinstance(kth, (list, tuple)) else (kth,):
+        if not -n <= operator.index(k) < n:
+            raise ValueError(f"kth = {k} is out of range for {n} elements")
+    return x
+
+
+@public
+def partition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = None) -> Tensor:
+    """The element that order puts at ``kth`` is there, smaller ones before, greater ones behind.
+
+    Parameters
+    ----------
+    x : array_like
+    kth : int or sequence of int
+    axis : int or None
+        None takes the flat elements.
+
+    Returns
+    -------
+    Tensor
+        All elements are in order: native sorts are as fast.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.partition(ag.tensor([3, 1, 2]), 0)[0]
+    tensor(1)
+    """
+    return sort(_checked(x, kth, axis), axis)
+
+
+@public
+def argpartition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = None) -> Tensor:
+    """The indices of :func:`partition`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argpartition(ag.tensor([3, 1, 2]), 0)[0]
+    tensor(1)
+    """
+    return argsort(_checked(x, kth, axis), axis)
+
+
+@public
+def lexsort(keys: Any, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """Indices that put the last key in order, equal ones by the key before it, and so on.
+
+    Parameters
+    ----------
+    keys : sequence of array_like of one shape
+    axis : int
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.lexsort(([3, 1, 2], [0, 0, -1]))
+    tensor([2, 1, 0])
+    """
+    tensors = [as_tensor(k) for k in keys]
+    if not tensors:
+        raise TypeError("lexsort needs keys")
+    if len({k.shape for k in tensors}) > 1:
+        raise ShapeError(f"keys have shapes {', '.join(str(k.shape) for k in tensors)}")
+    order = argsort(tensors[0], axis)
+    for key in tensors[1:]:
+        next_order = argsort(take_along_axis(key, order, axis), axis)
+        order = take_along_axis(order, next_order, axis)
+    return order

@@ -1,0 +1,244 @@
+"""Elements picked by conditions and numbers, and put where conditions and numbers say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dispatch import assign
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.compare import not_equal
+from agnesi.ops.convert import as_tensor, cast, common
+from agnesi.ops.index import as_index, getitem, take
+from agnesi.ops.join import stack
+from agnesi.ops.movement import reshape
+from agnesi.ops.replicate import broadcast_arrays, broadcast_to
+from agnesi.ops.running import cumsum
+from agnesi.ops.scatter import index_put
+from agnesi.ops.select import clip, where
+
+__all__ = [
+    "choose", "compress", "copyto", "extract", "piecewise", "place", "put", "putmask",
+]
+
+
+@public
+def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise",
+           out: Tensor | None = None) -> Tensor:
+    """At each place, the element of the array that ``indices`` names there.
+
+    Parameters
+    ----------
+    indices : array_like of int
+    choices : sequence of array_like
+        Broadcast with the indices and each other.
+    mode : {"raise", "wrap", "clip"}
+        What to do with numbers that name no array.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.choose(ag.tensor([1, 0]), [[10, 20], [30, 40]])
+    tensor([30, 20])
+    """
+    index = as_index(indices)
+    arrays = common(*choices)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    n = len(arrays)
+    index = clip(index, 0, n - 1) if mode == "clip" else index % n if mode == "wrap" else index
+    index, *rows = broadcast_arrays(index, *arrays)
+    if mode == "raise" and index.data is not None and index.size and index.data.min() < 0:
+        raise ValueError(f"an index is negative, and mode is {mode!r}")
+    found = stack(rows, -1).take_along_axis(reshape(index, (*index.shape, 1)), -1)
+    return reshape(found, index.shape)
+
+
+@public
+def compress(condition: Any, x: Any, axis: int | None = None, *,
+             out: Tensor | None = None) -> Tensor:
+    """The places of an axis where a vector is true; of the flat elements by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.compress([True, False, True], ag.tensor([1, 2, 3]))
+    tensor([1, 3])
+    """
+    x, mask = as_tensor(x), _mask(condition)
+    if mask.ndim != 1:
+        raise ShapeError(f"the condition must be a vector, not of shape {mask.shape}")
+    if axis is None:
+        x, axis = reshape(x, (x.size,)), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    front = (slice(None),) * axis
+    return getitem(getitem(x, (*front, slice(0, mask.shape[0]))), (*front, mask))
+
+
+@public
+def extract(condition: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
+    """The flat elements where a condition holds.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.extract(ag.tensor([[True, False], [False, True]]), ag.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    x, mask = as_tensor(x), _mask(condition)
+    return getitem(reshape(x, (x.size,)), mask.reshape(-1))
+
+
+def _mask(condition: Any) -> Any:
+    """What is not zero; known masks stay known while a graph is written."""
+    return not_equal(condition, 0) if isinstance(condition, Tensor) else np.asarray(condition) != 0
+
+
+# -- in place -----------------------------------------------------------------------------------
+def _target(x: Any) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"what is written to must be a Tensor, not {type(x).__name__}")
+    return x
+
+
+@public
+def copyto(dst: Tensor, src: Any, where: Any = True) -> None:
+    """Write ``src`` into ``dst``, in place, where a condition holds.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(3)
+    >>> ag.copyto(x, 1.0, where=ag.tensor([True, False, True]))
+    >>> x
+    tensor([1., 0., 1.])
+    """
+    dst = _target(dst)
+    value = as_tensor(src, dst.dtype) if not isinstance(src, Tensor) else src
+    if not dtypes.fits(value.dtype, dst.dtype):
+        raise DTypeError(f"{typed(value)} does not fit into {typed(dst)}")
+    new = broadcast_to(cast(value, dst.dtype), dst.shape)
+    assign(dst, new if where is True else _where(as_tensor(where), new, dst))
+
+
+_where = where
+
+
+def _repeated(values: Tensor, places: Any) -> Tensor:
+    """Values by number, from the start again where there are too few."""
+    if values.size == 0:
+        raise ValueError("there are no values to put")
+    return take(reshape(values, (values.size,)), places % values.size)
+
+
+@public
+def put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Write values at positions among the flat elements, in place.
+
+    Parameters
+    ----------
+    x : Tensor
+    indices : array_like of int
+    values : array_like
+        Repeated where there are fewer than indices.
+    mode : {"raise", "wrap", "clip"}
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(3)
+    >>> ag.put(x, [0, 2], [5.0, 6.0])
+    >>> x
+    tensor([5., 0., 6.])
+    """
+    x = _target(x)
+    index = reshape(as_index(indices), (-1,))
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    index = clip(index, 0, x.size - 1) if mode == "clip" else \
+        index % x.size if mode == "wrap" else index
+    if index.size == 0:
+        return
+    new = _repeated(as_tensor(values, x.dtype), np.arange(index.shape[0]))
+    assign(x, reshape(index_put(reshape(x, (x.size,)), index, new), x.shape))
+
+
+@public
+def place(x: Tensor, mask: Any, values: Any) -> None:
+    """Write the first values, one after another, where a mask is true, in place.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(4)
+    >>> ag.place(x, x == 0, [1.0, 2.0])
+    >>> x
+    tensor([1., 2., 1., 2.])
+    """
+    x = _target(x)
+    chosen = reshape(not_equal(as_tensor(mask), 0), (x.size,))
+    turn = cumsum(cast(chosen, dtypes.int64)) - cast(chosen, dtypes.int64)
+    new = reshape(_repeated(as_tensor(values, x.dtype), turn), x.shape)
+    assign(x, _where(reshape(chosen, x.shape), new, x))
+
+
+@public
+def putmask(x: Tensor, mask: Any, values: Any) -> None:
+    """Write the values of the same place (repeated, if fewer) where a mask is true, in place.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(4)
+    >>> ag.putmask(x, ag.tensor([True, False, False, True]), [1.0, 2.0])
+    >>> x
+    tensor([1., 0., 0., 2.])
+    """
+    x = _target(x)
+    new = reshape(_repeated(as_tensor(values, x.dtype), np.arange(x.size)), x.shape)
+    assign(x, _where(not_equal(as_tensor(mask), 0), new, x))
+
+
+@public
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any,
+              out: Tensor | None = None, **keywords: Any) -> Tensor:
+    """Functions on the places where their conditions hold; of several, the last.
+
+    Parameters
+    ----------
+    x : array_like
+    condlist : sequence of bool tensors, or one
+    funclist : sequence of callables or numbers
+        One for each condition, and optionally one for all other places (0 by default).  All are
+        computed on the whole of ``x``; gradients come from those that are chosen.
+    *args, **keywords
+        Handed to the functions.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([-2.0, 3.0])
+    >>> ag.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: 10 * v])
+    tensor([ 2., 30.])
+    """
+    x = as_tensor(x)
+    several = isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (bool, np.bool_))
+    conditions = [as_tensor(c) for c in (condlist if several else [condlist])]
+    functions = list(funclist)
+    if len(functions) == len(conditions):
+        functions.append(0)
+    if len(functions) != len(conditions) + 1:
+        raise ValueError(f"{len(conditions)} conditions for {len(funclist)} functions")
+    values = [
+        as_tensor(f(x, *args, **keywords) if callable(f) else f, x.dtype) for f in functions
+    ]
+    result = broadcast_to(values[-1], x.shape)
+    for c, v in zip(conditions, values, strict=False):
+        result = where(c, v, result)
+    return result

@@ -1,0 +1,434 @@
+"""Arrays put together and taken apart in NumPy's smaller ways; all give new tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, cast, pair
+from agnesi.ops.index import getitem, take
+from agnesi.ops.join import concat, split, vstack
+from agnesi.ops.keys import is_fixed
+from agnesi.ops.movement import atleast_1d, moveaxis, reshape, swapaxes
+from agnesi.ops.replicate import broadcast_to, tile, unfold
+from agnesi.ops.slices import flip
+
+__all__ = [
+    "append", "array_split", "block", "column_stack", "delete", "dsplit", "ediff1d", "fliplr",
+    "flipud", "hsplit", "insert", "resize", "rollaxis", "rot90", "row_stack", "sliding_window_view",
+    "sort_complex", "trim_zeros", "vsplit",
+]
+row_stack = vstack
+
+
+# -- turned around ------------------------------------------------------------------------------
+def _two(x: Any, least: int) -> Tensor:
+    x = as_tensor(x)
+    if x.ndim < least:
+        raise ShapeError(f"the operand must have {least} axes or more, not shape {x.shape}")
+    return x
+
+
+@public
+def flipud(x: Any, *, out: Tensor | None = None) -> Tensor:
+    """The first axis in reverse.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.flipud([[1, 2], [3, 4]])
+    tensor([[3, 4],
+            [1, 2]])
+    """
+    return flip(_two(x, 1), 0)
+
+
+@public
+def fliplr(x: Any, *, out: Tensor | None = None) -> Tensor:
+    """The second axis in reverse.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fliplr([[1, 2], [3, 4]])
+    tensor([[2, 1],
+            [4, 3]])
+    """
+    return flip(_two(x, 2), 1)
+
+
+@public
+def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1), *,
+          out: Tensor | None = None) -> Tensor:
+    """``k`` quarter turns in the plane of two axes, from the first towards the second.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.rot90([[1, 2], [3, 4]])
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    x = _two(x, 2)
+    a, b = (shapes.axis_of(axis, x.ndim) for axis in axes)
+    if a == b:
+        raise ValueError(f"the axes must differ: {axes}")
+    turns = k % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return flip(x, (a, b))
+    return swapaxes(flip(x, b), a, b) if turns == 1 else flip(swapaxes(x, a, b), b)
+
+
+@public
+def rollaxis(x: Any, axis: int, start: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """An axis moved before the axis ``start``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.rollaxis(ag.ones((3, 4, 5)), 2).shape
+    (5, 3, 4)
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    start = start + x.ndim if start < 0 else start
+    if not 0 <= start <= x.ndim:
+        raise ValueError(f"start must be between 0 and {x.ndim}, not {start}")
+    return moveaxis(x, axis, start - 1 if axis < start else start)
+
+
+# -- cut ----------------------------------------------------------------------------------------
+@public
+def array_split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
+    """Parts of an axis, of nearly equal size where it does not divide.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.array_split(ag.arange(3), 2)
+    [tensor([0, 1]), tensor([2])]
+    """
+    x = as_tensor(x)
+    if isinstance(sections, (list, tuple, np.ndarray)):
+        return split(x, sections, axis)
+    if sections < 1:
+        raise ValueError(f"the number of parts must be positive, not {sections}")
+    each, more = divmod(int(x.shape[shapes.axis_of(axis, x.ndim)]), sections)
+    sizes = [each + 1] * more + [each] * (sections - more)
+    return split(x, np.cumsum(sizes)[:-1], axis)
+
+
+@public
+def hsplit(x: Any, sections: Any) -> list[Tensor]:
+    """Parts of the second axis; of the only axis of vectors.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hsplit(ag.arange(4), 2)
+    [tensor([0, 1]), tensor([2, 3])]
+    """
+    x = _two(x, 1)
+    return split(x, sections, 1 if x.ndim > 1 else 0)
+
+
+@public
+def vsplit(x: Any, sections: Any) -> list[Tensor]:
+    """Parts of the first axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vsplit(ag.ones((2, 3)), 2)[0]
+    tensor([[1., 1., 1.]])
+    """
+    return split(_two(x, 2), sections, 0)
+
+
+@public
+def dsplit(x: Any, sections: Any) -> list[Tensor]:
+    """Parts of the third axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dsplit(ag.ones((2, 3, 4)), 2)[0].shape
+    (2, 3, 2)
+    """
+    return split(_two(x, 3), sections, 2)
+
+
+# -- joined -------------------------------------------------------------------------------------
+@public
+def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
+    """Vectors as columns, and the columns of matrices, side by side.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.column_stack([[1, 2], [3, 4]])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    columns = [atleast_1d(as_tensor(x)) for x in tensors]
+    return concat([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in columns], 1)
+
+
+@public
+def block(arrays: Any, *, out: Tensor | None = None) -> Tensor:
+    """One array of nested lists of blocks: the innermost are joined along the last axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.block([[ag.ones((1, 2)), 2], [3, ag.zeros((1, 2))]])
+    tensor([[1., 1., 2.],
+            [3., 0., 0.]])
+    """
+    depth = _depth(arrays)
+    ndim = max(depth, *(as_tensor(x).ndim for x in _leaves(arrays)))
+
+    def joined(part: Any, level: int) -> Tensor:
+        if not isinstance(part, list):
+            x = as_tensor(part)
+            return reshape(x, (1,) * (ndim - x.ndim) + x.shape)
+        return concat([joined(p, level + 1) for p in part], ndim - depth + level)
+
+    return joined(arrays, 0)
+
+
+def _depth(arrays: Any) -> int:
+    if not isinstance(arrays, list):
+        return 0
+    depths = {_depth(a) for a in arrays}
+    if len(depths) != 1:
+        raise ValueError("the lists of blocks must be nested to one depth, and none empty")
+    return 1 + depths.pop()
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    return [x for a in arrays for x in _leaves(a)] if isinstance(arrays, list) else [arrays]
+
+
+@public
+def append(x: Any, values: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """``values`` behind ``x`` along an axis; of the flat elements by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.append(ag.tensor([1, 2]), [3])
+    tensor([1, 2, 3])
+    """
+    a, b = pair(x, values)
+    return concat([reshape(a, (-1,)), reshape(b, (-1,))], 0) if axis is None else \
+        concat([a, b], axis)
+
+
+def _fixed(index: Any, n: int, name: str) -> Any:
+    """A key of one axis as a sorted-by-nothing array of places, for what decides sizes."""
+    if isinstance(index, slice):
+        return np.arange(n)[index]
+    if isinstance(index, Tensor):
+        if not is_fixed(index):
+            raise TraceError(
+                f"which places {name} takes decides the size of the result, and is not known when "
+                "the graph is written; give numbers"
+            )
+        index = index.data
+    places = np.asarray(index) if np.size(index) else np.zeros(0, np.int64)
+    if places.dtype == bool:
+        if places.shape != (n,):
+            raise IndexError(f"the mask has shape {places.shape}, the axis {n} elements")
+        return np.flatnonzero(places)
+    return places
+
+
+@public
+def delete(x: Any, obj: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Without some places of an axis; of the flat elements by default.
+
+    Parameters
+    ----------
+    x : array_like
+    obj : int, slice, or array_like of int or bool
+    axis : int, optional
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.delete(ag.tensor([1, 2, 3]), 1)
+    tensor([1, 3])
+    """
+    x, axis = _axis(x, axis)
+    n = x.shape[axis]
+    places = _fixed(obj, n, "delete")
+    if ((places < -n) | (places >= n)).any():
+        raise IndexError(f"place {obj} is out of range for {n} elements")
+    return take(x, np.delete(np.arange(n), places), axis)
+
+
+def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(x, (x.size,)), 0
+    return x, shapes.axis_of(axis, x.ndim)
+
+
+@public
+def insert(x: Any, obj: Any, values: Any, axis: int | None = None, *,
+           out: Tensor | None = None) -> Tensor:
+    """With values before some places of an axis; of the flat elements by default.
+
+    Parameters
+    ----------
+    x : array_like
+    obj : int, slice, or array_like of int or bool
+    values : array_like
+        Broadcast to the places; cast to the dtype of ``x``.
+    axis : int, optional
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.insert(ag.tensor([1, 3]), 1, 2)
+    tensor([1, 2, 3])
+    """
+    x, axis = _axis(x, axis)
+    n = x.shape[axis]
+    given = _fixed(obj, n, "insert")
+    new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else cast(values, x.dtype)
+    if given.ndim == 0:  # NumPy: values for one place stand as they are
+        new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
+        new = moveaxis(new, 0, axis)
+    places = np.atleast_1d(given)
+    places = np.where(places < 0, places + n, places)
+    if ((places < 0) | (places > n)).any():
+        raise IndexError(f"place {obj} is out of range for {n} elements")
+    count = len(places) if len(places) != 1 else (new.shape[axis] if new.ndim == x.ndim else 1)
+    region = (*x.shape[:axis], count, *x.shape[axis + 1:])
+    new = broadcast_to(new, region)
+    places = np.repeat(places, count) if len(places) == 1 else places
+    old = np.arange(n) * 2.0 + 1
+    order = np.argsort(np.concatenate([old, places * 2.0]), kind="stable")
+    return take(concat([x, new], axis), order, axis)
+
+
+@public
+def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
+    """Another shape, filled with the elements again and again.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.resize(ag.tensor([1, 2]), (3,))
+    tensor([1, 2, 1])
+    """
+    x = as_tensor(x)
+    shape = (new_shape,) if np.ndim(new_shape) == 0 else tuple(new_shape)
+    count = int(np.prod(shape, dtype=np.int64))
+    if any(n < 0 for n in shape):
+        raise ValueError(f"sizes must not be negative: {shape}")
+    if x.size == 0:
+        return broadcast_to(as_tensor(0, x.dtype), shape)
+    flat = reshape(x, (x.size,))
+    return reshape(tile(flat, max(-(-count // x.size), 1))[:count], shape)
+
+
+@public
+def trim_zeros(x: Any, trim: str = "fb", axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Without the zeros in front ("f") and behind ("b") along axes (all by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.trim_zeros(ag.tensor([0, 0, 1, 2, 0]))
+    tensor([1, 2])
+    """
+    x = as_tensor(x)
+    if not is_fixed(x):
+        raise TraceError(
+            "how many zeros there are decides the size of the result, and is not known when the "
+            "graph is written; multiply by a mask instead"
+        )
+    where = np.argwhere(x.data)
+    key: list[slice] = [slice(None)] * x.ndim
+    for a in shapes.axes_of(axis, x.ndim):
+        low, high = (where[:, a].min(), where[:, a].max() + 1) if len(where) else (0, 0)
+        key[a] = slice(int(low) if "f" in trim else None, int(high) if "b" in trim else None)
+    return getitem(x, tuple(key))
+
+
+@public
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *,
+                        out: Tensor | None = None) -> Tensor:
+    """All windows of a shape; their axes are the last ones.
+
+    Parameters
+    ----------
+    x : array_like
+    window_shape : int or sequence of int
+    axis : int or sequence of int, optional
+        One for each size of the window; all axes by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sliding_window_view(ag.arange(4), 3)
+    tensor([[0, 1, 2],
+            [1, 2, 3]])
+    """
+    x = as_tensor(x)
+    sizes = (window_shape,) if np.ndim(window_shape) == 0 else tuple(window_shape)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        axes = tuple(shapes.axis_of(a, x.ndim) for a in np.atleast_1d(axis).tolist())
+    if len(sizes) != len(axes):
+        raise ValueError(f"{len(sizes)} sizes of the window for {len(axes)} axes")
+    for a, n in zip(axes, sizes, strict=True):
+        x = unfold(x, a, n)
+    return x
+
+
+@public
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *,
+            out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours among the flat elements, with more in front and behind.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ediff1d(ag.tensor([1, 4, 9]), to_end=0)
+    tensor([3, 5, 0])
+    """
+    x = as_tensor(x)
+    flat = reshape(x, (x.size,))
+    parts = [flat[1:] - flat[:-1]]
+    if to_begin is not None:
+        parts.insert(0, reshape(as_tensor(to_begin, x.dtype), (-1,)))
+    if to_end is not None:
+        parts.append(reshape(as_tensor(to_end, x.dtype), (-1,)))
+    return concat(parts, 0) if len(parts) > 1 else parts[0]
+
+
+@public
+def sort_complex(x: Any, *, out: Tensor | None = None) -> Tensor:
+    """The last axis in order, by real and then by imaginary parts, as complex numbers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sort_complex([3.0, 1.0])
+    tensor([1.+0.j, 3.+0.j])
+    """
+    x = as_tensor(x).sort(-1)
+    return x if x.dtype.kind == "c" else cast(x, dtypes.complex_of(dtypes.floating(x.dtype)))

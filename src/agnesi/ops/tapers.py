@@ -1,0 +1,82 @@
+"""Windows of signals: weights that fall off towards both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, wrap
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
+
+
+def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) -> Tensor:
+    return wrap(function(n, *parameters).astype(dtypes.config.float_dtype))
+
+
+@public
+def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A triangle with zeros at both ends.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.bartlett(5)
+    tensor([0. , 0.5, 1. , 0.5, 0. ])
+    """
+    return _weights(np.bartlett, n)
+
+
+@public
+def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A sum of three cosines, nearly zero at both ends.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.blackman(3).round(3)
+    tensor([-0.,  1., -0.])
+    """
+    return _weights(np.blackman, n)
+
+
+@public
+def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A cosine on a step of 0.08.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hamming(3)
+    tensor([0.08, 1.  , 0.08])
+    """
+    return _weights(np.hamming, n)
+
+
+@public
+def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A cosine with zeros at both ends (von Hann's).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hanning(3)
+    tensor([0., 1., 0.])
+    """
+    return _weights(np.hanning, n)
+
+
+@public
+def kaiser(n: int, beta: float, *, out: Tensor | None = None) -> Tensor:
+    """Kaiser's window; ``beta`` 0 is a rectangle, 14 falls to nearly nothing.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.kaiser(3, 0.0)
+    tensor([1., 1., 1.])
+    """
+    return _weights(np.kaiser, n, beta)
