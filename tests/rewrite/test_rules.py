@@ -172,6 +172,7 @@ SAMPLES = {
     ],
     "over_count": [lambda x, y, c: x / count(7), lambda x, y, c: ag.exp(x)[0] / count(3)],
     "over_power_of_two": [lambda x, y, c: x / 4, lambda x, y, c: x / -0.5],
+    "product_of_parts": [lambda x, y, c: ag.matmul(x * 1j, y.mT + 2j)],
     "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
 }
 

@@ -42,6 +42,10 @@ from agnesi.ops.compare import logical_or as logical_or
 from agnesi.ops.compare import logical_xor as logical_xor
 from agnesi.ops.compare import not_equal as not_equal
 from agnesi.ops.compare import signbit as signbit
+from agnesi.ops.complexes import complex as complex
+from agnesi.ops.complexes import polar as polar
+from agnesi.ops.complexes import view_as_complex as view_as_complex
+from agnesi.ops.complexes import view_as_real as view_as_real
 from agnesi.ops.composite import addcdiv as addcdiv
 from agnesi.ops.composite import addcmul as addcmul
 from agnesi.ops.composite import allclose as allclose

@@ -11,7 +11,8 @@ from agnesi.core.dtypes import as_dtype
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import add as plus
-from agnesi.ops.arith import imag, real
+from agnesi.ops.arith import imag
+from agnesi.ops.complexes import part
 from agnesi.ops.convert import Cast, cast
 from agnesi.ops.movement import flatten as flatten_axes
 from agnesi.ops.movement import matrix_transpose, permute_dims, swapaxes
@@ -163,13 +164,13 @@ def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
 
 
 def real_part(self: Tensor) -> Tensor:
-    """The real part; the tensor itself if it is real."""
-    return real(self) if self.dtype.kind == "c" else self
+    """The real part, a view; the tensor itself if it is real."""
+    return part(self, False) if self.dtype.kind == "c" else self
 
 
 def imaginary_part(self: Tensor) -> Tensor:
-    """The imaginary part."""
-    return imag(self)
+    """The imaginary part, a view; zeros for real tensors."""
+    return part(self, True) if self.dtype.kind == "c" else imag(self)
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:

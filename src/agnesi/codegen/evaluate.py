@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from agnesi.codegen import scalars
+from agnesi.codegen import pairs, scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.periodic import (
@@ -31,9 +31,6 @@ STREAM_BYTES = 16 << 20
 #: buffers from a size; and how many turns to look ahead.
 _FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
 _MEMORY = {"bool": "i8"}
-#: Type of the parts of complex numbers.
-_PART = {"complex64": "float", "complex128": "double"}
-Pair = tuple[Value, Value]
 _ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4,
          "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8, "complex64": 8,
          "complex128": 16}
@@ -123,7 +120,7 @@ class Scope:
         self.unit = unit
         self.memo: dict[Expr, Value] = {}
         #: Parts of complex numbers in memory.
-        self._pairs: dict[Expr, Pair] = {}
+        self.pairs: dict[Expr, pairs.Pair] = {}
         self._wide: dict[Expr, Value] = {}
         #: Values of an earlier loop over the same axis that were kept in memory.
         self.kept: dict[Expr, Expr] = {}
@@ -140,7 +137,7 @@ class Scope:
         return Scope(self.b, self.pointer, {**self.axes, **index}, self, **settings)
 
     # -- lookup ---------------------------------------------------------------------------
-    def _outwards(self) -> Iterator[Scope]:
+    def outwards(self) -> Iterator[Scope]:
         """This scope and those around it."""
         scope: Scope | None = self
         while scope is not None:
@@ -148,15 +145,15 @@ class Scope:
             scope = scope.parent
 
     def _found(self, value: Expr) -> Value | None:
-        return next((s.memo[value] for s in self._outwards() if value in s.memo), None)
+        return next((s.memo[value] for s in self.outwards() if value in s.memo), None)
 
     def _kept(self, value: Expr) -> Expr | None:
-        return next((s.kept[value] for s in self._outwards() if value in s.kept), None)
+        return next((s.kept[value] for s in self.outwards() if value in s.kept), None)
 
     def _divisor(self, value: Expr) -> Divisor | None:
         """A divisor made ready for the lanes of this scope."""
         key = (value, self.lanes)
-        return next((s.divisors[key] for s in self._outwards() if key in s.divisors), None)
+        return next((s.divisors[key] for s in self.outwards() if key in s.divisors), None)
 
     def has(self, value: Expr) -> bool:
         """Whether a value is there already, computed or kept."""
@@ -171,7 +168,7 @@ class Scope:
 
     def wide(self, value: Expr) -> Value:
         """The value in all lanes."""
-        for scope in self._outwards():
+        for scope in self.outwards():
             found = scope._wide.get(value)
             if found is not None and width(found.type) == self.lanes:
                 return found
@@ -194,7 +191,7 @@ class Scope:
         if value.op == "load":
             return self._load(value)
         if value.op in ("real", "imag"):
-            return self._pair(value.args[0])[value.op == "imag"]
+            return pairs.load(self, value.args[0])[value.op == "imag"]
         if value.op == "index":
             return self._index(value.param)
         if value.op == "reduce":
@@ -265,7 +262,7 @@ class Scope:
     def _address(self, dtype: str, buffer: Buffer, at: Affine) -> Value:
         return self.b.gep(memory_type(dtype), self.pointer(buffer), self.place(at))
 
-    def _step(self, at: Affine) -> int | None:
+    def step(self, at: Affine) -> int | None:
         """Elements from one lane to the next; None where it is not constant."""
         if any(self.varies(a) for a in at.atoms):
             return None
@@ -277,7 +274,7 @@ class Scope:
         align = _ITEM[dtype]
         if not self.varies(value):
             raw = self.b.load(type_, self._address(dtype, buffer, at), align)
-        elif self._step(at) == 1:
+        elif self.step(at) == 1:
             wide = vector(type_, self.lanes)
             address = self._address(dtype, buffer, at)
             if self.mask is None:
@@ -294,7 +291,7 @@ class Scope:
         active = self.lanes if self.mask is None else self.active
         if active is None:
             return None
-        step = self._step(at)
+        step = self.step(at)
         if step is not None:
             if not isinstance(step, int) or not 1 < step <= LONGEST_STEP:
                 return None
@@ -312,7 +309,7 @@ class Scope:
         return load_repeated(self.b, type_, address, self.lanes, period.length, active,
                              _ITEM[dtype])
 
-    def _pointers(self, type_: str, buffer: Buffer, at: Affine) -> Value:
+    def pointers(self, type_: str, buffer: Buffer, at: Affine) -> Value:
         places = self._index(at)
         base = self.pointer(buffer)
         return self.b.value(
@@ -323,12 +320,12 @@ class Scope:
     def _gather(self, type_: str, dtype: str, buffer: Buffer, at: Affine) -> Value:
         wide = vector(type_, self.lanes)
         mask = self.mask or const(vector("i1", self.lanes), True)
-        return self.b.gather(wide, self._pointers(type_, buffer, at), mask, _ITEM[dtype])
+        return self.b.gather(wide, self.pointers(type_, buffer, at), mask, _ITEM[dtype])
 
     def store(self, buffer: Buffer, at: Affine, value: Expr) -> None:
         """Write an expression's value."""
         if value.op == "complex":
-            self._store_pair(buffer, at, value)
+            pairs.store(self, buffer, at, value)
             return
         dtype = buffer.dtype.name
         type_ = memory_type(dtype)
@@ -336,81 +333,19 @@ class Scope:
         result = self.wide(value) if varies else self.value(value)
         if dtype == "bool":
             result = self.b.cast("zext", result, vector(type_, width(result.type)))
-        if varies and self._step(at) != 1:
+        if varies and self.step(at) != 1:
             mask = self.mask or const(vector("i1", self.lanes), True)
-            self.b.scatter(result, self._pointers(type_, buffer, at), mask, _ITEM[dtype])
+            self.b.scatter(result, self.pointers(type_, buffer, at), mask, _ITEM[dtype])
             return
         address = self._address(dtype, buffer, at)
         if varies and self.mask is not None:
             self.b.masked_store(result, address, self.mask, _ITEM[dtype])
-        elif varies and self._streams(buffer, at):
+        elif varies and self.streams(buffer, at):
             self.b.stream(result, address)
         else:
             self.b.store(result, address, _ITEM[dtype])
 
-    # -- complex numbers ------------------------------------------------------------------
-    def _pair(self, load: Expr) -> Pair:
-        """The parts of a complex number in memory."""
-        found = next((s._pairs[load] for s in self._outwards() if load in s._pairs), None)
-        if found is None:
-            found = self._pairs[load] = self._load_pair(*load.param, self.varies(load))
-        return found
-
-    def _load_pair(self, buffer: Buffer, at: Affine, varies: bool) -> Pair:
-        b, type_, item = self.b, _PART[buffer.dtype.name], buffer.dtype.itemsize // 2
-        if not varies:
-            address = self._part(type_, buffer, at)
-            return (b.load(type_, address, item),
-                    b.load(type_, b.gep(type_, address, i64(1)), item))
-        if self._step(at) != 1:
-            mask = self.mask or const(vector("i1", self.lanes), True)
-            re, im = (b.gather(vector(type_, self.lanes), p, mask, item)
-                      for p in self._part_pointers(type_, buffer, at))
-            return re, im
-        both, address = vector(type_, 2 * self.lanes), self._part(type_, buffer, at)
-        if self.mask is None:
-            raw = b.load(both, address, item)
-        else:
-            raw = b.masked_load(both, address, self._twice(self.mask), item, const(both, 0))
-        evens = range(0, 2 * self.lanes, 2)
-        return b.shuffle(raw, None, evens), b.shuffle(raw, None, [k + 1 for k in evens])
-
-    def _store_pair(self, buffer: Buffer, at: Affine, value: Expr) -> None:
-        b, type_, item = self.b, _PART[buffer.dtype.name], buffer.dtype.itemsize // 2
-        if not self.varies(at):
-            address = self._part(type_, buffer, at)
-            re, im = (self.value(a) for a in value.args)
-            b.store(re, address, item)
-            b.store(im, b.gep(type_, address, i64(1)), item)
-            return
-        re, im = (self.wide(a) for a in value.args)
-        if self._step(at) != 1:
-            mask = self.mask or const(vector("i1", self.lanes), True)
-            for part, places in zip((re, im), self._part_pointers(type_, buffer, at), strict=True):
-                b.scatter(part, places, mask, item)
-            return
-        order = [k for i in range(self.lanes) for k in (i, i + self.lanes)]
-        both, address = b.shuffle(re, im, order), self._part(type_, buffer, at)
-        if self.mask is not None:
-            b.masked_store(both, address, self._twice(self.mask), item)
-        elif self._streams(buffer, at):
-            b.stream(both, address)
-        else:
-            b.store(both, address, item)
-
-    def _twice(self, mask: Value) -> Value:
-        """Each lane of a mask for two parts."""
-        return self.b.shuffle(mask, None, [k // 2 for k in range(2 * self.lanes)])
-
-    def _part(self, type_: str, buffer: Buffer, at: Affine) -> Value:
-        """Address of a complex number, by its real part."""
-        return self.b.gep(type_, self.pointer(buffer), self.place(at * 2))
-
-    def _part_pointers(self, type_: str, buffer: Buffer, at: Affine) -> Pair:
-        re, im = (self._pointers(type_, buffer, at * 2 + k) for k in (0, 1))
-        return re, im
-
-    def _streams(self, buffer: Buffer, at: Affine) -> bool:
+    def streams(self, buffer: Buffer, at: Affine) -> bool:
         """Whether a store should go past the caches: a big result, every vector aligned."""
         bytes_ = self.lanes * _ITEM[buffer.dtype.name]
         return (
@@ -462,7 +397,7 @@ class Scope:
                 continue
             buffer, at = value.param
             size, step = _ITEM[value.dtype], at.terms.get(axis, 0)
-            if not isinstance(step, int) or abs(step) * size < _FAR or self._step(at) != 1:
+            if not isinstance(step, int) or abs(step) * size < _FAR or self.step(at) != 1:
                 continue
             if guess(buffer.nbytes) < _FAR_BYTES:
                 continue

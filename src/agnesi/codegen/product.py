@@ -94,7 +94,7 @@ def _swept(product: Product, along: Axis) -> list[tuple[Buffer, Affine]]:
     places = dict.fromkeys([*stores, *loads])
     return [
         (buffer, place) for buffer, place in places
-        if buffer is not product.total and not place.atoms
+        if buffer is not product.total and buffer.dtype.kind != "c" and not place.atoms
         and place.terms.get(along) == 1 and at <= place.terms.keys()
     ]
 

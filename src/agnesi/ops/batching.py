@@ -21,6 +21,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor
+from agnesi.ops.complexes import AsComplex, AsReal, Complex, Part
 from agnesi.ops.conv import Conv, ConvGradW, ConvGradX
 from agnesi.ops.convert import Cast
 from agnesi.ops.creation import made
@@ -257,9 +258,11 @@ def _loss(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) 
 
 
 _RULES: dict[Any, tuple[type[Op], ...]] = {
-    pointwise: (Elementwise, Cast, Copy),
+    pointwise: (Elementwise, Cast, Complex, Copy),
     _ensure: (Ensure,),
-    _trailing: (Diagonal, DiagonalMatrix, Triangle, Pick, SoftmaxLessLabel),
+    _trailing: (
+        Diagonal, DiagonalMatrix, Triangle, Pick, SoftmaxLessLabel, Part, AsReal, AsComplex,
+    ),
     _one_axis: (ArgReduce, Concat, CumSum, CumProd, Shift, Recurrence, ArgSort, TopIndices),
     _several_axes: (LogSumExp, Softmax, LogSoftmax, Standardize),
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),

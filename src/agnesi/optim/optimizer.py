@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from agnesi.core.dispatch import touch
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.complexes import view_as_real
 from agnesi.optim.hyper import Hyper
 
 #: Parameters of this many elements are updated by compiled code in eager programs too: one pass
@@ -91,7 +92,14 @@ class Optimizer:
             if STATE.trace is None and p.data.size >= COMPILED_FROM:
                 self._compiled_update(i)(g, *shared)
             else:
-                self.update(p, g, *self._slots_of[i], *shared)
+                self._update_parts(p, g, self._slots_of[i], shared)
+
+    def _update_parts(self, p: Tensor, g: Tensor, slots: Sequence[Tensor],
+                      shared: Sequence[Any]) -> None:
+        """The update; of complex parameters, that of their parts, each a parameter by itself."""
+        if p.dtype.kind == "c":
+            p, g, slots = view_as_real(p), view_as_real(g), [view_as_real(s) for s in slots]
+        self.update(p, g, *slots, *shared)
 
     def _compiled_update(self, i: int) -> Jit:
         """The update of one parameter as compiled code; equal parameters have equal code."""
@@ -101,7 +109,7 @@ class Optimizer:
             slots = self._slots_of[i]
 
             def update(g: Tensor, *shared: Tensor) -> None:
-                self.update(p, g, *slots, *shared)
+                self._update_parts(p, g, slots, shared)
 
             found = self._compiled[i] = jit(update)
         touch(p)

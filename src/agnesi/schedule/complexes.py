@@ -86,7 +86,8 @@ class _Parts(Substitution):
         part = dtypes.real_of(dtypes.as_dtype(value.dtype)).name
         if value.op == "load":
             read = loops.load(value.param[0], value.dtype, self.index(value.param[1]))
-            return (Real(loops.make("real", (read,), part)), Real(loops.make("imag", (read,), part)))
+            re, im = (Real(loops.make(name, (read,), part)) for name in ("real", "imag"))
+            return re, im
         if value.op == "complex":
             return Real(self(value.args[0])), Real(self(value.args[1]))
         if value.op == "cast":

@@ -308,7 +308,7 @@ def _tanh(z: Pair) -> Pair:
     re, im = beta * rho * s / below, t / below
     small = (-2.0 * abs(a)).to("exp")
     twist = 4.0 * b.to("sin") * b.to("cos") * small
-    twist = select(abs(a).eq(math.inf) & ~b.to("isfinite"), a.like(0.0), twist)
+    twist = select(abs(a).eq(math.inf), a.like(0.0).to("copysign", b), twist)
     beyond = far & (b.to("isfinite") | abs(a).eq(math.inf))
     re, im = select(beyond, a.like(1.0).to("copysign", a), re), select(far, twist, im)
     return select(a.eq(0), a, re), select(b.eq(0), b, im)

@@ -22,6 +22,7 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.core.record import field, struct
 from agnesi.schedule import varying
+from agnesi.schedule.complexes import split
 from agnesi.schedule.depend import Dependence
 from agnesi.schedule.narrow import narrowed
 from agnesi.schedule.order import least_memory
@@ -146,7 +147,9 @@ def _copy(state: Buffer, result: Buffer) -> Kernel:
     at = tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
     place = result.place(at) if result.shape == state.shape else ravel(at, state.shape)
     value = load(result, result.dtype.name, place)
-    return Nest([], axes, [Store(state, state.place(at), value)])
+    kernel = Nest([], axes, [Store(state, state.place(at), value)])
+    split([kernel])
+    return kernel
 
 
 def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:

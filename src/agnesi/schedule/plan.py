@@ -23,7 +23,7 @@ _CHEAP = frozenset(
     "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
     "negative abs sign maximum minimum where equal not_equal less less_equal greater "
     "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
-    "bitwise_xor bitwise_invert square relu positive ensure".split()
+    "bitwise_xor bitwise_invert square relu positive ensure real imag complex conj".split()
 )
 #: Operations that hold graphs; they read what they are given in place, however it is strided.
 CONTROL = frozenset(("scan", "while_loop", "cond"))
@@ -84,7 +84,7 @@ def _is_matmul(node: Node) -> bool:
 
 def is_movement(node: Node) -> bool:
     """Whether a node only renames the indices of its operand."""
-    return lowerable(node) and (
+    return lowerable(node) and all(i.dtype == node.dtype for i in node.inputs[:1]) and (
         node.op.view or node.op.flat
         or node.op.name in ("broadcast_to", "permute_dims", "reshape", "after")
     )
