@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from agnesi.core import loops
 from agnesi.core.dims import product
 from agnesi.core.kernels import (
