@@ -97,7 +97,11 @@ if TYPE_CHECKING:
     from agnesi.compiler.jit import jit as jit
     from agnesi.core.graph import clone as clone
     from agnesi.ops.calculus import *  # noqa: F403
+    from agnesi.ops.convolve import convolve as convolve
+    from agnesi.ops.convolve import correlate as correlate
+    from agnesi.ops.convolve import fftconvolve as fftconvolve
     from agnesi.ops.grids import *  # noqa: F403
+    from agnesi.ops.inquire import *  # noqa: F403
     from agnesi.ops.nans import *  # noqa: F403
     from agnesi.ops.nonzeros import *  # noqa: F403
     from agnesi.ops.numeric import *  # noqa: F403
@@ -113,9 +117,7 @@ if TYPE_CHECKING:
     from agnesi.ops.statistics import *  # noqa: F403
     from agnesi.ops.tapers import *  # noqa: F403
     from agnesi.ops.triangles import *  # noqa: F403
-    from agnesi.ops.convolve import convolve as convolve
-    from agnesi.ops.convolve import correlate as correlate
-    from agnesi.ops.convolve import fftconvolve as fftconvolve
+    from agnesi.ops.vectors import *  # noqa: F403
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {

@@ -67,6 +67,10 @@ for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool"
     ARGUMENTS[f"{_name}3d"] = (ag.concat([VOLUME, VOLUME], axis=-1), *_rest)
 ARGUMENTS |= {
     "append": (SQUARE, OTHER), "argpartition": (SQUARE, 1), "bartlett": (5,), "blackman": (5,),
+    "array": (MATRIX,), "array_equiv": (SQUARE, OTHER), "frombuffer": (MATRIX, "float64"),
+    "matvec": (SQUARE, VECTOR), "packbits": (INTEGERS,), "vdot": (SQUARE, OTHER),
+    "unpackbits": (ag.tensor([7], dtype="uint8"),), "vecmat": (VECTOR, SQUARE),
+    "apply_along_axis": (lambda row: row * 2, 0, SQUARE), "apply_over_axes": (ag.sum, SQUARE, 0),
     "bincount": (INTEGERS[0],), "bitwise_count": (INTEGERS,), "block": ([[SQUARE, OTHER]],),
     "choose": (INTEGERS, [SQUARE, OTHER, 1.0]), "column_stack": ([SQUARE, OTHER],),
     "compress": ([True, False, True], SQUARE, 0), "delete": (SQUARE, 1, 0),

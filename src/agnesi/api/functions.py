@@ -239,6 +239,7 @@ arctan = atan
 arctan2 = atan2
 arctanh = atanh
 around = round
+array = tensor
 bitwise_not = bitwise_invert
 bmm = matmul
 cat = concat

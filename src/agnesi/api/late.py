@@ -9,6 +9,10 @@ _MODULES = {
         fromfunction fromiter geomspace identity indices ix_ mgrid ogrid ravel_multi_index
         unravel_index
     """,
+    "agnesi.ops.inquire": """
+        array_equiv asanyarray asarray_chkfinite frombuffer issubdtype iterable may_share_memory
+        ndim packbits promote_types shape shares_memory size unpackbits
+    """,
     "agnesi.ops.nans": """
         nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
     """,
@@ -38,6 +42,7 @@ _MODULES = {
         diag_indices diag_indices_from diagflat fill_diagonal mask_indices tri tril_indices
         tril_indices_from triu_indices triu_indices_from vander
     """,
+    "agnesi.ops.vectors": "matvec vdot vecmat",
 }
 #: Where each name is found, as "module:name".
 NAMES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,19 @@ __all__ = [
 
 
 class _Grid:
-    """What ``mgrid`` and ``ogrid`` are: objects that make coordinates from slices."""
+    """What ``mgrid`` and ``ogrid`` are: objects that make coordinates from slices.
+
+    ``mgrid`` gives one array with full coordinates, ``ogrid`` one for each slice, with size 1 along
+    the other axes.  An imaginary step is a count, both ends included.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.mgrid[0:2, 0:3].shape
+    (2, 2, 3)
+    >>> [x.shape for x in ag.ogrid[0:2, 0:1:3j]]
+    [(2, 1), (1, 3)]
+    """
 
     def __init__(self, full: bool) -> None:
         self.full = full
@@ -43,7 +56,7 @@ class _Grid:
         if not isinstance(key, tuple):
             return _axis(key)
         rows = [_axis(k) for k in key]
-        kind = np.result_type(*(r.dtype for r in rows))
+        kind = functools.reduce(dtypes.promote, (r.dtype for r in rows))
         n = len(rows)
         opened = tuple(
             reshape(cast(r, kind), (1,) * i + r.shape + (1,) * (n - 1 - i))

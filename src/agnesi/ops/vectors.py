@@ -1,0 +1,54 @@
+"""Products with vectors that NumPy has names for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import conj
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.matmul import matmul, vecdot
+from agnesi.ops.movement import expand_dims, reshape
+
+__all__ = ["matvec", "vdot", "vecmat"]
+
+
+@public
+def vdot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Sum of products of the flat elements; the first operand is conjugated.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vdot(ag.tensor([1j, 2]), ag.tensor([1j, 1]))
+    tensor(3.+0.j)
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    return vecdot(reshape(a, (a.size,)), reshape(b, (b.size,)))
+
+
+@public
+def matvec(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Matrices (the last two axes) times vectors (the last axis).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.matvec(ag.tensor([[1, 2], [3, 4]]), ag.tensor([1, 10]))
+    tensor([21, 43])
+    """
+    return matmul(x1, expand_dims(as_tensor(x2), -1))[..., 0]
+
+
+@public
+def vecmat(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Vectors (the last axis, conjugated) times matrices (the last two axes).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vecmat(ag.tensor([1, 10]), ag.tensor([[1, 2], [3, 4]]))
+    tensor([31, 42])
+    """
+    return matmul(expand_dims(conj(as_tensor(x1)), -2), x2)[..., 0, :]
