@@ -61,20 +61,30 @@ if TYPE_CHECKING:
     from agnesi import inspect as inspect
     from agnesi import nn as nn
     from agnesi import optim as optim
+    from agnesi import rewrite as rewrite
     from agnesi import testing as testing
     from agnesi.api import fft as fft
     from agnesi.api import func as func
+    from agnesi.api import linalg as linalg
     from agnesi.api import random as random
     from agnesi.api import sparse as sparse
     from agnesi.api import symbolic as symbolic
     from agnesi.api import tree as tree
+    from agnesi.api.effects import callback as callback
+    from agnesi.api.effects import print as print
+    from agnesi.api.forward_backward import Function as Function
+    from agnesi.api.kernels import elementwise as elementwise
+    from agnesi.api.kernels import reduction as reduction
     from agnesi.api.mapping import apply_along_axis as apply_along_axis
     from agnesi.api.mapping import apply_over_axes as apply_over_axes
     from agnesi.api.mapping import vectorize as vectorize
+    from agnesi.api.opgraph import OpFromGraph as OpFromGraph
     from agnesi.api.random import manual_seed as manual_seed
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
     from agnesi.api.random import randn as randn
+    from agnesi.api.userops import Op as Op
+    from agnesi.api.userops import op as op
     from agnesi.autodiff.checkpoint import checkpoint as checkpoint
     from agnesi.autodiff.checkpoint import checkpoint_sequential as checkpoint_sequential
     from agnesi.autodiff.custom import custom_jvp as custom_jvp
@@ -121,7 +131,7 @@ if TYPE_CHECKING:
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
-    **_NAMES,
+    "callback": "agnesi.api.effects:callback",
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
@@ -130,9 +140,11 @@ _LATE = {
     "correlate": "agnesi.ops.convolve:correlate",
     "custom_jvp": "agnesi.autodiff.custom:custom_jvp",
     "custom_vjp": "agnesi.autodiff.custom:custom_vjp",
+    "elementwise": "agnesi.api.kernels:elementwise",
     "fft": "agnesi.api.fft",
     "fftconvolve": "agnesi.ops.convolve:fftconvolve",
     "func": "agnesi.api.func",
+    "Function": "agnesi.api.forward_backward:Function",
     "function": "agnesi.compiler.function:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "hessian": "agnesi.autodiff.jacobians:hessian",
@@ -145,21 +157,29 @@ _LATE = {
     "jit": "agnesi.compiler.jit:jit",
     "keep_memory": "agnesi.compiler.control:keep_memory",
     "limit_memory": "agnesi.compiler.control:limit_memory",
+    "linalg": "agnesi.api.linalg",
     "linearize": "agnesi.autodiff.jacobians:linearize",
     "manual_seed": "agnesi.api.random:manual_seed",
     "memory_stats": "agnesi.compiler.control:memory_stats",
     "nn": "agnesi.nn",
+    "Op": "agnesi.api.userops:Op",
+    "op": "agnesi.api.userops:op",
+    "OpFromGraph": "agnesi.api.opgraph:OpFromGraph",
     "optim": "agnesi.optim",
+    "print": "agnesi.api.effects:print",
     "rand": "agnesi.api.random:rand",
     "randint": "agnesi.api.random:randint",
     "randn": "agnesi.api.random:randn",
     "random": "agnesi.api.random",
+    "reduction": "agnesi.api.kernels:reduction",
+    "rewrite": "agnesi.rewrite",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
     "tree": "agnesi.api.tree",
     "vmap": "agnesi.autodiff.vmap:vmap",
+    **_NAMES,
 }
 
 

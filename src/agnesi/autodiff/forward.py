@@ -16,7 +16,7 @@ from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import zeros_like
+from agnesi.ops.creation import filled, zeros_like
 
 
 def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[Node, Any]:
@@ -47,16 +47,17 @@ def _tangent(node: Node, ts: list[Any]) -> Any:
 def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> Any:
     """The tangent from the reverse rule alone: a pullback is linear, so its transpose is it."""
     op = node.op
-    if op.vjp is None or op.outputs > 1:
+    if op.vjp is None:
         raise NotImplementedError(
             at(f"{op.name} has no forward-mode derivative rule (jvp)", node.where)
         )
     before = STATE.recording
     STATE.recording = True
     try:
-        u = alias(zeros_like(y))
-        source = current(u)
-        parts = op.vjp(u, y, *xs)
+        types = node.outputs or ((node.shape, node.dtype),)
+        us = [alias(filled(shape, 0, dtype)) if dtype.kind in "fc" else None
+              for shape, dtype in types]
+        parts = op.vjp(us if op.outputs > 1 else us[0], y, *xs)
         seeds: dict[Node, Tensor] = {
             current(p): t
             for p, t in zip(parts, ts, strict=True)
@@ -64,7 +65,10 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
         }
     finally:
         STATE.recording = before
-    return backprop(seeds, [source]).get(source)
+    sources = [None if u is None else current(u) for u in us]
+    found = backprop(seeds, [s for s in sources if s is not None])
+    moves = [None if s is None else found.get(s) for s in sources]
+    return moves if op.outputs > 1 else moves[0]
 
 
 def _listed(xs: Any) -> list[Any]:

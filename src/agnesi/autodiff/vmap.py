@@ -233,6 +233,14 @@ class _Call:
             )
         return found if self.around is None else self.around.common(target, found)
 
+    def outside(self, act: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
+        """Results of ``act(rows, *tensors)``, which gets what ``xs`` are for all examples."""
+        nodes = [graph_node(x) for x in xs]
+        with self._paused():
+            found = self.batch(nodes)
+            results = act([differs for _, differs in found], *[x for x, _ in found])
+        return [symbolic(Example(self), (y,)) for y in results]
+
     def drawn(self, draw: Callable[[Any], Tensor], size: Any) -> Tensor:
         """Random words for one example."""
         with self._paused():

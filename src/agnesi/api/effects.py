@@ -1,0 +1,233 @@
+"""Python in the middle of compiled code: callbacks and prints, in program order."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import tree
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import apply, assign
+from agnesi.core.errors import at
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.loop import applied
+
+#: What every effect reads and writes: it keeps them in order, and each of them alive.
+_ORDER = wrap(np.zeros((), np.int8))
+
+Types = tuple[tuple[tuple[Any, ...], np.dtype], ...]
+
+
+@record
+class Callback(Op):
+    """A Python function of arrays; an ``effect`` also takes and gives what keeps the order."""
+
+    function: Callable[..., Any]
+    types: Types
+    effect: bool = False
+    name = "callback"
+    differentiable = False
+
+    def __post_init__(self) -> None:
+        self.__dict__["outputs"] = len(self.types) + self.effect
+
+    def label(self) -> str:
+        return f"callback[{getattr(self.function, '__name__', 'function')}]"
+
+    def infer(self, *xs: Any) -> Any:
+        types = (*self._first, *self.types)
+        return types if len(types) > 1 else types[0]
+
+    @property
+    def _first(self) -> Types:
+        return (((), _ORDER.dtype),) if self.effect else ()
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        first, arrays = (xs[:1], xs[1:]) if self.effect else ((), xs)
+        found = self.function(*arrays)
+        leaves = [np.asarray(v) for v in tree.flatten(found)[0]] if self.types else []
+        told = [f"{v.dtype}{list(v.shape)}" for v in leaves]
+        wanted = [f"{d}{[*map(int, s)]}" for s, d in self.types]
+        if len(leaves) != len(self.types) or any(
+            v.shape != tuple(s) or not np.can_cast(v.dtype, d, "same_kind")
+            for v, (s, d) in zip(leaves, self.types, strict=False)
+        ):
+            raise TypeError(
+                f"{getattr(self.function, '__name__', 'the function')} returned "
+                f"{', '.join(told) or 'nothing'} where {', '.join(wanted)} was declared"
+            )
+        results = (*first, *(v.astype(d) for v, (_, d) in zip(leaves, self.types, strict=True)))
+        return results if len(results) > 1 else results[0]
+
+    def resolve(self, known: Any) -> Op:
+        types = tuple((tuple(map(known, s)), d) for s, d in self.types)
+        return Callback(self.function, types, self.effect)
+
+
+class _Rows:
+    """A function of arrays, called for each example of some of its operands."""
+
+    def __init__(self, function: Callable[..., Any], rows: Sequence[bool], length: int) -> None:
+        self.function = function
+        self.rows = rows
+        self.length = length
+        self.__name__ = getattr(function, "__name__", "function")
+
+    def __call__(self, *arrays: np.ndarray) -> Any:
+        found = []
+        for i in range(self.length):
+            given = [x[i] if r else x for x, r in zip(arrays, self.rows, strict=True)]
+            found.append(tree.flatten(self.function(*given))[0])
+        return tuple(np.stack(v) for v in zip(*found, strict=True))
+
+
+def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) -> list[Tensor]:
+    """Results of a function that is called whenever, and in the order in which, this runs."""
+    if STATE.examples is not None and any(x.data is None for x in xs):
+        length = STATE.examples.length
+
+        def act(rows: Sequence[bool], *whole: Tensor) -> list[Tensor]:
+            many = tuple(((length, *s), d) for s, d in types)
+            return _effect(_Rows(function, rows, length), many, whole)
+
+        found: list[Tensor] = STATE.examples.outside(act, xs)
+        return found
+    op = Callback(function, types, True)
+    if STATE.trace is None and all(x.data is not None for x in xs):
+        arrays: list[Any] = [x.data for x in xs]
+        done = op.perform(_ORDER.data, *arrays)
+        return [wrap(v) for v in done[1:]] if types else []
+    if STATE.trace is None:
+        raise TypeError(
+            at("an effect has no place in a declared graph, whose operations run when their "
+               "results are needed: give it a result and use that, or write a function for ag.jit")
+        )
+    token, *results = applied(op, _ORDER, *xs)
+    assign(_ORDER, token)
+    return results
+
+
+def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool = False) -> Any:
+    """A Python function of NumPy arrays in the middle of tensors, compiled code included.
+
+    It runs where its result is needed: never, if nobody does, or once for calls with equal
+    arguments.  With ``effect`` it runs once each time this is reached, in program order with all
+    other effects, whatever becomes of its result.  It has no gradient: :func:`agnesi.op` and
+    ``custom_vjp`` give one.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array for each of ``args``, and returns what ``like`` tells.
+    like : nest of tensors or arrays, or None
+        What the results look like; only shapes and dtypes count.  None: no result, and an effect.
+    *args
+        Tensors, or what may stand for them.
+    effect : bool
+        Whether calling it does something besides its result.
+
+    Returns
+    -------
+    nest of Tensor
+
+    Raises
+    ------
+    TypeError
+        If the function returns something else than it should.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> import numpy as np
+    >>> f = ag.jit(lambda x: ag.callback(np.sort, x, x * 2) + 1)
+    >>> f(ag.tensor([3.0, 1.0]))
+    tensor([3., 7.])
+    """
+    xs = [as_tensor(x) for x in args]
+    leaves, shape = ([], None) if like is None else tree.flatten(like)
+    models = [x if hasattr(x, "dtype") else as_tensor(x) for x in leaves]
+    types = tuple((tuple(x.shape), np.dtype(x.dtype)) for x in models)
+    if effect or like is None:
+        results = _effect(function, types, xs)
+    else:
+        results = list(applied(Callback(function, types), *xs))
+    return None if shape is None else shape.build(results)
+
+
+@record
+class _Printed(Op):
+    """The first operand; all are printed when it is computed."""
+
+    function: Callable[..., Any]
+    name = "print"
+    keep_inputs = ()
+
+    def infer(self, x: Any, *xs: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, *xs: np.ndarray) -> np.ndarray:
+        self.function(*xs)
+        return xs[0].copy()
+
+    def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+        return (g, *(None,) * (len(xs) - 1))
+
+    def jvp(self, ts: Any, y: Tensor, *xs: Tensor) -> Any:
+        return ts[0]
+
+
+class _Line:
+    """Prints arrays as a format string says."""
+
+    def __init__(self, text: str, names: tuple[str, ...]) -> None:
+        self.text = text
+        self.names = names
+        self.__name__ = "print"
+
+    def __call__(self, *arrays: np.ndarray) -> tuple[()]:
+        values = [np.array(x) for x in arrays]
+        first = len(values) - len(self.names)
+        named = dict(zip(self.names, values[first:], strict=True))
+        builtins.print(self.text.format(*values[:first], **named), flush=True)
+        return ()
+
+
+def print(text: str, *args: Any, **named: Any) -> Any:
+    """Print a line each time this is reached, in compiled code too, in program order.
+
+    In a declared graph, where nothing is reached, the line is printed when the result is computed.
+
+    Parameters
+    ----------
+    text : str
+        A format string, as for ``str.format``; values come as NumPy arrays.
+    *args, **named
+        Tensors, or what may stand for them.
+
+    Returns
+    -------
+    Tensor or None
+        The first value, unchanged, to be used in a declared graph.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> @ag.jit
+    ... def f(x):
+    ...     ag.print("sum {} of {x}", x.sum(), x=x)
+    ...     return x * 2
+    >>> y = f(ag.tensor([1.0, 2.0]))
+    sum 3.0 of [1. 2.]
+    """
+    line = _Line(text, tuple(named))
+    xs = [as_tensor(x) for x in (*args, *named.values())]
+    if STATE.trace is None and STATE.examples is None and any(x.data is None for x in xs):
+        return apply(_Printed(line), *xs)
+    _effect(line, (), xs)
+    return xs[0] if xs else None

@@ -1,0 +1,166 @@
+"""Operations as a pair of methods on tuples of arrays, as Chainer has them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agnesi.api.effects import Callback, _effect
+from agnesi.api.userops import probed
+from agnesi.core.config import STATE
+from agnesi.core.dispatch import record, record_many
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import Op, explain
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import filled
+from agnesi.ops.loop import applied
+
+Arrays = tuple[Any, ...]
+
+
+class Function:
+    """A differentiable function of arrays: ``forward(inputs)``, ``backward(inputs, grads)``.
+
+    Both take tuples of NumPy arrays and return tuples; ``backward`` gives the gradient of each
+    input, or None.  (``forward_cpu`` and ``backward_cpu`` are the same under their older names.)
+    Each call works on a copy of the object, so what ``forward`` keeps on ``self`` is there for
+    ``backward``.  Attributes named in ``parameter_names`` are arrays that ``backward`` has
+    gradients for, which it adds to those named in ``gradient_names``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> class MulAdd(ag.Function):
+    ...     def forward(self, inputs):
+    ...         x, y, z = inputs
+    ...         return x * y + z,
+    ...     def backward(self, inputs, grads):
+    ...         (x, y, z), (g,) = inputs, grads
+    ...         return y * g, x * g, g
+    >>> ag.grad(lambda x: MulAdd()(x, 3.0, 1.0))(2.0)
+    tensor(3.)
+    """
+
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    gradient_names: ClassVar[tuple[str, ...]] = ()
+
+    def forward(self, inputs: Arrays) -> Arrays:
+        """The results, as a tuple."""
+        found: Any = self._other("forward_cpu")(inputs)
+        return found
+
+    def backward(self, inputs: Arrays, grad_outputs: Arrays) -> Arrays:
+        """Gradients of the inputs, as a tuple; None where there is none."""
+        if not hasattr(self, "backward_cpu"):
+            return (None,) * len(inputs)
+        found: Any = self._other("backward_cpu")(inputs, grad_outputs)
+        return found
+
+    def _other(self, name: str) -> Any:
+        if not hasattr(self, name):
+            raise NotImplementedError(at(f"{type(self).__name__} has no {name.split('_')[0]}"))
+        return getattr(self, name)
+
+    @property
+    def parameters(self) -> Arrays:
+        """The arrays that it learns."""
+        return tuple(getattr(self, n) for n in self.parameter_names)
+
+    @property
+    def gradients(self) -> Arrays:
+        """What has been added up for each of them."""
+        return tuple(getattr(self, n) for n in self.gradient_names)
+
+    def __call__(self, *inputs: Any) -> Any:
+        xs = [as_tensor(x) for x in inputs]
+        op = _Applied(copy.copy(self), len(xs))
+        if self.parameter_names and STATE.recording:  # gradients flow, whatever the inputs are
+            anchor = wrap(np.zeros((), np.float32))
+            anchor.requires_grad = True
+            xs.append(anchor)
+        known = STATE.trace is None and all(x.data is not None for x in xs)
+        results = op.run(xs) if known else op.symbolic(xs)
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+class _Applied(Op):
+    """One application of a :class:`Function`."""
+
+    keep_output = True
+
+    def __init__(self, function: Function, arity: int) -> None:
+        self.function = function
+        self.arity = arity
+        self.name = type(function).__name__  # type: ignore[misc]
+
+    def run(self, xs: Sequence[Tensor]) -> list[Tensor]:
+        """On values."""
+        arrays: list[Any] = [x.data for x in xs]
+        try:
+            results = [wrap(v) for v in self._forward(*arrays)]
+        except (ValueError, TypeError, IndexError) as error:
+            raise explain(error, self.name, tuple(xs[: self.arity])) from None
+        self.outputs = len(results)  # type: ignore[misc]
+        if STATE.recording and any(x.requires_grad for x in xs):
+            if self.outputs == 1:
+                record(results[0], self, tuple(xs))
+            else:
+                record_many(results, self, tuple(xs))
+        return results
+
+    def symbolic(self, xs: Sequence[Tensor]) -> list[Tensor]:
+        """In a graph; how many results there are is found out on ones."""
+        trial = [np.ones([n if isinstance(n, int) else 3 for n in x.shape], x.dtype) for x in xs]
+        self.outputs = len(_Applied(copy.copy(self.function), self.arity)._forward(*trial))  # type: ignore[misc]
+        return list(applied(self, *xs))
+
+    def _forward(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        return self._tuple("forward", self.function.forward(arrays[: self.arity]))
+
+    def _tuple(self, what: str, found: Any) -> list[Any]:
+        if not isinstance(found, tuple):
+            raise TypeError(
+                f"{what} must return a tuple of arrays, not {type(found).__name__}; one result is "
+                "`return y,`, with a comma"
+            )
+        return [v if v is None else np.asarray(v) for v in found]
+
+    def infer(self, *xs: Any) -> Any:
+        trial = _Applied(copy.copy(self.function), self.arity)
+        trial.outputs = self.outputs  # type: ignore[misc]
+        return probed(trial, xs)
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        results = self._forward(*xs)
+        return tuple(results) if self.outputs > 1 else results[0]
+
+    def pull(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Gradients of the inputs that can have one: of inputs, then cotangents, then results."""
+        inputs, gs = arrays[: self.arity], arrays[self.arity : self.arity + self.outputs]
+        found = self._tuple("backward", self.function.backward(inputs, gs))
+        if len(found) != self.arity:
+            raise ValueError(f"backward returned {len(found)} gradients for {self.arity} inputs")
+        results = []
+        for x, g in zip(inputs, found, strict=True):
+            if g is not None and g.shape != x.shape:
+                raise ShapeError(f"backward returned shape {g.shape} for an input of {x.shape}")
+            if x.dtype.kind in "fc":
+                results.append(np.zeros_like(x) if g is None else g)
+        return tuple(results)
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        inputs = xs[: self.arity]
+        ys = y if self.outputs > 1 else (y,)
+        gs = [filled(v.shape, 0, v.dtype) if c is None else c
+              for v, c in zip(ys, g if self.outputs > 1 else (g,), strict=True)]
+        types = tuple((tuple(x.shape), x.dtype) for x in inputs if x.dtype.kind in "fc")
+        if self.function.parameter_names:
+            found = iter(_effect(self.pull, types, [*inputs, *gs, *ys]))
+        else:
+            found = iter(applied(Callback(self.pull, types), *inputs, *gs, *ys) if types else ())
+        parts = [next(found) if x.dtype.kind in "fc" else None for x in inputs]
+        return (*parts, *(None,) * (len(xs) - self.arity))

@@ -1,0 +1,238 @@
+"""Kernels from an expression: elementwise ones, and reductions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.api import functions as ag
+from agnesi.api.expressions import parsed
+from agnesi.api.loops import fori_loop
+from agnesi.compiler.jit import jit
+from agnesi.core.config import STATE
+from agnesi.core.dims import is_static
+from agnesi.core.dtypes import as_dtype
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import typed
+from agnesi.core.shapes import axes_of, broadcast
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import filled
+
+Expression = str | Callable[..., Any]
+
+
+def _function(expression: Expression, parameters: str = "") -> tuple[Callable[..., Any], int]:
+    """What an expression means, and how many operands it takes."""
+    if isinstance(expression, str):
+        function, names = parsed(expression, parameters)
+        return function, len(names)
+    return expression, expression.__code__.co_argcount
+
+
+class _Kernel:
+    """Base: a function that is compiled where it is called on values."""
+
+    def __init__(self, body: Callable[..., Any], name: str, arity: int) -> None:
+        self._body = body
+        self.__name__ = self.__qualname__ = name
+        self.arity = arity
+
+        def kernel(*xs: Any, **keywords: Any) -> Any:
+            return body(*xs, **keywords)
+
+        kernel.__name__ = kernel.__qualname__ = name
+        self.compiled = jit(kernel)
+
+    def _run(self, xs: Sequence[Any], **keywords: Any) -> Any:
+        if len(xs) != self.arity:
+            raise TypeError(
+                at(f"{self.__name__} takes {self.arity} operands, not {len(xs)}")
+            )
+        operands = [x if isinstance(x, (Tensor, bool, int, float, complex)) else as_tensor(x)
+                    for x in xs]
+        if not any(isinstance(x, Tensor) for x in operands):
+            operands = [as_tensor(x) for x in operands]
+        known = all(not isinstance(x, Tensor) or x.data is not None for x in operands)
+        if known and STATE.trace is None and STATE.examples is None:
+            return self.compiled(*operands, **keywords)
+        return self._body(*operands, **keywords)
+
+
+class _Elementwise(_Kernel):
+    def __init__(self, expression: Expression, name: str, parameters: str) -> None:
+        self._expression, arity = _function(expression, parameters)
+        super().__init__(self._values, name, arity)
+
+    def _values(self, *xs: Any) -> Any:
+        found = self._expression(*xs)
+        shape = broadcast(*(x.shape for x in xs if isinstance(x, Tensor)))
+        results = found if isinstance(found, tuple) else (found,)
+        for y in results:
+            if isinstance(y, Tensor) and len(y.shape) > len(shape):
+                raise ShapeError(
+                    at(f"{self.__name__} made {typed(y)} of operands of shape {shape}: it may only "
+                       "use operations on single elements")
+                )
+        made = tuple(ag.broadcast_to(as_tensor(y), shape) for y in results)
+        return made if isinstance(found, tuple) else made[0]
+
+    def __call__(self, *xs: Any) -> Any:
+        return self._run(xs)
+
+
+def elementwise(expression: Expression, *, name: str = "elementwise",
+                parameters: str = "") -> Callable[..., Any]:
+    """A function of single elements, from an expression, for tensors that broadcast.
+
+    On values it is one compiled kernel; in records, graphs and under ``jit`` it is what it says,
+    with gradients, and shares kernels with what stands around it.
+
+    Parameters
+    ----------
+    expression : str or callable
+        As in Python: ``"x*y + z"``.  It may use all elementwise functions of agnesi by their names,
+        ``pi``, ``e``, ``inf``, ``nan``, ``a if c else b``, ``and``, ``or``, ``not``, comparisons;
+        assignments before it, with semicolons or line ends between; and commas for several
+        results.  Or a function that does such things to tensors.
+    name : str
+        Name for errors and listings.
+    parameters : str
+        Names of the operands in their order, if it is not that of their first use.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> squared_difference = ag.elementwise("d = x - y; d * d")
+    >>> squared_difference(ag.tensor([1.0, 5.0]), 2.0)
+    tensor([1., 9.])
+    """
+    return _Elementwise(expression, name, parameters)
+
+
+#: Reductions that exist, with their neutral elements, by how two values become one.
+_KNOWN = {
+    "a + b": ("sum", 0), "a * b": ("prod", 1), "maximum(a, b)": ("max", None),
+    "minimum(a, b)": ("min", None), "max(a, b)": ("max", None), "min(a, b)": ("min", None),
+    "b + a": ("sum", 0), "b * a": ("prod", 1),
+}
+
+
+def _normal(text: str) -> str:
+    try:
+        return ast.unparse(ast.parse(text.strip()))
+    except SyntaxError:
+        return text  # told where it is read
+
+
+class _Reduction(_Kernel):
+    def __init__(self, map: Expression, reduce: Expression, identity: Any, post: Expression | None,
+                 dtype: Any, name: str, parameters: str) -> None:
+        self._map, arity = _function(map, parameters)
+        self._reduce, two = _function(reduce, "a b" if isinstance(reduce, str) else "")
+        if two != 2:
+            raise TypeError(at(f"reduce takes two values, a and b, not {two}"))
+        self._post = None if post is None else _function(post)[0]
+        self._kind = _KNOWN.get(_normal(reduce)) if isinstance(reduce, str) else None
+        self._identity = identity
+        self._dtype = None if dtype is None else as_dtype(dtype)
+        super().__init__(self._values, name, arity)
+
+    def _values(self, *xs: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+        shape = broadcast(*(x.shape for x in xs if isinstance(x, Tensor)))
+        values = ag.broadcast_to(as_tensor(self._map(*xs)), shape)
+        if self._dtype is not None:
+            values = values.astype(self._dtype)
+        axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, len(shape))
+        total = self._reduced(values, axes)
+        if keepdims:
+            total = ag.expand_dims(total, axes)
+        return total if self._post is None else self._post(total)
+
+    def _reduced(self, values: Tensor, axes: tuple[int, ...]) -> Tensor:
+        kept = [n for i, n in enumerate(values.shape) if i not in axes]
+        empty = any(is_static((values.shape[i],)) and values.shape[i] == 0 for i in axes)
+        if empty or self._kind is None:
+            if self._identity is None and empty:
+                raise ValueError(
+                    at(f"{self.__name__} has no identity, and no elements to reduce: "
+                       f"{typed(values)}")
+                )
+            start = None if self._identity is None else filled(
+                tuple(kept), self._identity, values.dtype)
+            if empty:
+                assert start is not None
+                return start
+            rest = [i for i in range(len(values.shape)) if i not in axes]
+            moved = ag.permute_dims(values, (*axes, *rest))
+            rows = ag.reshape(moved, (-1, *kept)) if len(axes) != 1 else moved
+            total = self._halved(rows) if is_static(rows.shape[:1]) else self._in_turn(rows)
+            return total if start is None else self._reduce(start, total)
+        kind, neutral = self._kind
+        total = getattr(ag, kind)(values, axis=axes)
+        if self._identity is None or self._identity == neutral:
+            return total
+        return self._reduce(filled(tuple(kept), self._identity, values.dtype), total)
+
+    def _halved(self, rows: Tensor) -> Tensor:
+        """All rows combined: neighbours first, so that their order stays."""
+        while rows.shape[0] > 1:
+            n = rows.shape[0]
+            pairs = self._reduce(rows[0 : n - n % 2 : 2], rows[1:n:2])
+            rows = ag.concat([pairs, rows[n - 1 :]]) if n % 2 else pairs
+        return rows[0]
+
+    def _in_turn(self, rows: Tensor) -> Tensor:
+        def step(i: Tensor, total: Tensor) -> Any:
+            return self._reduce(total, rows[i])
+
+        found: Tensor = fori_loop(1, rows.shape[0], step, rows[0])
+        return found
+
+    def __call__(self, *xs: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+        found: Tensor = self._run(xs, axis=axis, keepdims=keepdims)
+        return found
+
+
+def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any = None, *,
+              post: Expression | None = None, dtype: Any = None, name: str = "reduction",
+              parameters: str = "") -> Callable[..., Tensor]:
+    """A reduction, from expressions: what to do with the elements, and with two results.
+
+    Like :func:`elementwise`, it is compiled on values and has gradients.  The function takes the
+    operands, ``axis`` (all, if it is None) and ``keepdims``.
+
+    Parameters
+    ----------
+    map : str or callable
+        From elements of the operands, which broadcast, to what is reduced.
+    reduce : str or callable
+        Two such values, ``a`` and ``b``, as one; in whatever groups, so it must be associative.
+    identity : number, optional
+        Where the reduction starts, and its result without elements.
+    post : str or callable, optional
+        What becomes of the result.
+    dtype : dtype, optional
+        In which type to reduce.
+    name, parameters : str
+        As for :func:`elementwise`.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> dot = ag.reduction("x * y", "a + b", 0)
+    >>> dot(ag.ones((2, 3)), ag.arange(3.0), axis=1)
+    tensor([3., 3.])
+    >>> ag.reduction("x * x", post="sqrt(a)")(ag.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    return _Reduction(map, reduce, identity, post, dtype, name, parameters)

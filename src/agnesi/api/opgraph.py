@@ -1,0 +1,189 @@
+"""OpFromGraph: a graph as an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.bodies import body_trace, close, copied_leaf, enclosed
+from agnesi.autodiff.flows import listed, pushed, seeds_of
+from agnesi.autodiff.reverse import backprop
+from agnesi.core.dispatch import current
+from agnesi.core.dtypes import fits
+from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.graph import FunctionGraph, live_tensor, substituted
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import Op, typed
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.body import Body, check_types
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import zeros_like
+from agnesi.ops.loop import applied
+
+Rule = Callable[..., Any]
+
+
+@record
+class GraphOp(Op):
+    """What a body computes, as one operation; ``own`` holds derivatives that replace its own."""
+
+    body: Body
+    title: str
+    own: tuple[Rule | None, Rule | None] = (None, None)
+    bodies = ("body",)
+
+    def __post_init__(self) -> None:
+        self.__dict__["outputs"] = len(self.body.outputs)
+        self.__dict__["name"] = self.title
+        self.__dict__["keep_output"] = self.own != (None, None)
+
+    def label(self) -> str:
+        return self.title
+
+    def infer(self, *xs: Any) -> Any:
+        why = check_types("operands", self.body.inputs, xs)
+        if why:
+            raise ShapeError(why)
+        types = tuple((y.shape, y.dtype) for y in self.body.outputs)
+        return types if len(types) > 1 else types[0]
+
+    def perform(self, *xs: Any) -> Any:
+        values = tuple(np.array(v) for v in self.body.run(xs))
+        return values if len(values) > 1 else values[0]
+
+    def decompose(self, *xs: Tensor) -> Any:
+        found = self.body(*xs)
+        return tuple(found) if len(found) > 1 else found[0]
+
+    def resolve(self, known: Any) -> Op:
+        return GraphOp(self.body.resolve(known), self.title, self.own)
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        if self.own[0] is not None:
+            parts = self.own[0](g, y, *xs)
+            return tuple(parts) if isinstance(parts, tuple | list) else (parts,)
+        gs = listed(g, self)
+        with body_trace() as trace:
+            values = [trace.variable(x) for x in xs]
+            results = self.body(*values)
+            cotangents = [None if v is None else trace.variable(r)
+                          for r, v in zip(results, gs, strict=True)]
+            wanted = [current(v) for v, x in zip(values, xs, strict=True) if x.requires_grad]
+            found = backprop(seeds_of(results, cotangents), wanted)
+            ends = [current(found.get(n, zeros_like(symbol(n)))) for n in wanted]
+        variables = [*values, *(c for c in cotangents if c is not None)]
+        body, captured = close(trace, variables, ends)
+        done = iter(applied(GraphOp(body, f"{self.title}_vjp"), *xs,
+                            *(v for v in gs if v is not None), *captured))
+        return tuple(next(done) if x.requires_grad else None for x in xs)
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        if self.own[1] is not None:
+            return self.own[1](ts, y, *xs)
+        with body_trace() as trace:
+            values = [trace.variable(x) for x in xs]
+            moves = [None if t is None else trace.variable(v)
+                     for v, t in zip(values, ts, strict=True)]
+            results = self.body(*values)
+            found = pushed(results, values, moves)
+            ends = [current(zeros_like(r) if v is None else v)
+                    for r, v in zip(results, found, strict=True)]
+        body, captured = close(trace, [*values, *(m for m in moves if m is not None)], ends)
+        done = applied(GraphOp(body, f"{self.title}_jvp"), *xs,
+                       *(t for t in ts if t is not None), *captured)
+        return done if self.outputs > 1 else done[0]
+
+
+def _outside(leaf: Node) -> Tensor:
+    """The tensor that a leaf stands for; a shared one is a symbol of graphs."""
+    t = live_tensor(leaf)
+    return t if t is not None and t.node is leaf else symbol(leaf)
+
+
+class OpFromGraph:
+    """A graph as an operation: called with operands, it gives the outputs for them.
+
+    It is one operation in listings, records and derivatives, and dissolves into its parts when it
+    is compiled.  Graphs may use others.  Shared tensors in the graph are read when it runs.
+
+    Parameters
+    ----------
+    inputs : list of Tensor
+        Symbolic variables.
+    outputs : Tensor or list of Tensor
+        What to compute from them.
+    inline : bool
+        Leave no operation behind, but put the graph's own into the place of the call.
+    vjp, jvp : callable, optional
+        Derivatives in the place of the graph's own: ``vjp(g, y, *xs)``, ``jvp(ts, y, *xs)``, as
+        for :func:`agnesi.op`.
+    name : str
+        Name for listings and errors.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x, y = T.vectors("x", "y")
+    >>> op = ag.OpFromGraph([x, y], x * y + 1)
+    >>> op(ag.ones(2, dtype="float64"), [2.0, 3.0])
+    tensor([3., 4.], dtype=float64)
+    """
+
+    def __init__(self, inputs: Sequence[Tensor], outputs: Tensor | Sequence[Tensor], *,
+                 inline: bool = False, vjp: Rule | None = None, jvp: Rule | None = None,
+                 name: str = "graph") -> None:
+        self._single = isinstance(outputs, Tensor)
+        results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+        for x in inputs:
+            if x.data is not None or x.node is None or x.node.op is not None:
+                raise TypeError(at(f"{name}: inputs must be symbolic variables, not {typed(x)}"))
+        self.inline = inline
+        self.name = name
+        self._own = (vjp, jvp)
+        self._inputs: list[Any] = [x.node for x in inputs]
+        self._outputs = [current(as_tensor(y)) for y in results]
+        FunctionGraph(self._inputs, self._outputs)  # complains of variables without a value
+        self._live = [n for n in toposort(self._outputs)
+                      if n.op is None and live_tensor(n) is not None]
+        self._known: dict[Any, GraphOp] = {}
+
+    def __repr__(self) -> str:
+        return f"<OpFromGraph {self.name}: {len(self._inputs)} to {len(self._outputs)}>"
+
+    def __call__(self, *xs: Any) -> Any:
+        if len(xs) != len(self._inputs):
+            raise TypeError(at(f"{self.name} takes {len(self._inputs)} operands, not {len(xs)}"))
+        operands = [self._operand(x, n, i) for i, (x, n) in
+                    enumerate(zip(xs, self._inputs, strict=True))]
+        op = self._op(operands)
+        given = [*operands, *map(_outside, self._live)]
+        found = op.body(*given) if self.inline else applied(op, *given)
+        return found[0] if self._single else list(found)
+
+    def _operand(self, x: Any, wanted: Node, i: int) -> Tensor:
+        t = x if isinstance(x, Tensor) else as_tensor(x, wanted.dtype)
+        if len(t.shape) != len(wanted.shape):
+            raise ShapeError(
+                at(f"{self.name}: operand {i} must have {len(wanted.shape)} axes, not {typed(t)}"))
+        if not fits(t.dtype, wanted.dtype):
+            raise DTypeError(
+                at(f"{self.name}: operand {i} must fit into {wanted.dtype}, not {typed(t)}"))
+        return cast(t, wanted.dtype)
+
+    def _op(self, operands: Sequence[Tensor]) -> GraphOp:
+        """The operation for operands of these types."""
+        key = tuple(x.shape for x in operands)
+        if key not in self._known:
+            own = [Node(None, (), x.shape, x.dtype, False, x.dtype.kind in "fc")
+                   for x in operands]
+            rest = [copied_leaf(n) for n in self._live]
+            for n in rest:
+                n.requires_grad = n.dtype.kind in "fc"
+            places = dict(zip([*self._inputs, *self._live], [*own, *rest], strict=True))
+            body = enclosed([*own, *rest], substituted(self._outputs, places))
+            self._known[key] = GraphOp(body, self.name, self._own)
+        return self._known[key]

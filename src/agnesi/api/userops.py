@@ -1,0 +1,332 @@
+"""Operations of one's own: ``ag.op`` for functions of arrays, ``ag.Op`` for classes."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import op as core
+from agnesi.core.dims import Dim, is_static
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.foreign import POINTERS, RESOLVERS, SIZES, Call
+from agnesi.core.op import explain, typed
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, constant
+from agnesi.ops.elementwise import silently
+from agnesi.ops.loop import applied
+
+Rule = Callable[..., Any]
+
+#: What stands for unknown sizes while a result's shape is found out, in two tries.
+_PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (4, 6, 9, 10, 14, 15, 21, 22))
+#: C functions of user operations: the address, and what must live as long.
+_C_FUNCTIONS: dict[str, tuple[int, Any]] = {}
+
+
+def _address_of(name: str) -> int | None:
+    return _C_FUNCTIONS[name][0] if name in _C_FUNCTIONS else None
+
+
+RESOLVERS["user"] = _address_of
+
+
+class Op(core.Op):
+    """Base of operations of one's own; objects of a subclass are called with tensors.
+
+    Annotated names are parameters, given to the constructor.  ``perform`` computes on arrays and
+    returns one (a tuple, with ``outputs`` above 1), in memory of its own.  Everything else is
+    optional: ``infer(*xs)`` gives ``(shape, dtype)`` of the result (one for each, with several) and
+    is found out with arrays of ones if missing; ``vjp(g, y, *xs)`` and ``jvp(ts, y, *xs)`` are
+    derivatives in tensors; ``lower(at, *reads)`` is one element of the result in the loop language,
+    without which compiled code calls ``perform``; ``foreign(*xs)`` names a C function;
+    ``batch(node, xs, rows, length)`` is the rule for ``vmap``, which else calls it row by row.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> class Scale(ag.Op):
+    ...     factor: float
+    ...     def perform(self, x):
+    ...         return x * self.factor
+    ...     def vjp(self, g, y, x):
+    ...         return (g * self.factor,)
+    >>> ag.grad(lambda x: Scale(3.0)(x).sum())(ag.ones(2))
+    tensor([3., 3.])
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__.lower()
+        record(cls)
+
+    def infer(self, *xs: Any) -> Any:
+        return probed(self, xs)
+
+    def __call__(self, *xs: Any) -> Any:
+        return called(self, xs)
+
+
+def called(op: core.Op, xs: tuple[Any, ...]) -> Any:
+    """The result of an operation on whatever may stand for tensors; a tuple, if there are more."""
+    beside = next((x for x in xs if isinstance(x, Tensor)), None)
+    operands = []
+    for x in xs:
+        known = constant(x, beside) if beside is not None and x is not beside else None
+        operands.append(as_tensor(x) if known is None else known)
+    return apply(op, *operands) if op.outputs == 1 else tuple(applied(op, *operands))
+
+
+def probed(op: Any, xs: tuple[Any, ...]) -> Any:
+    """Types of the results, found out by running the operation on ones.
+
+    Unknown sizes are tried with two numbers each: what is that number both times is that size.
+    """
+    sizes: list[Dim] = []
+    for n in (n for x in xs for n in x.shape if not is_static((n,))):
+        if isinstance(n, Extent):
+            raise UnknownSizeError(at(f"{op.name} has no infer, so that its sizes must be known"))
+        if n not in sizes:
+            sizes.append(n)
+    if len(sizes) > len(_PROBES[0]):
+        raise ShapeError(f"{len(sizes)} unknown sizes are too many to guess; give {op.name} infer")
+    found = []
+    for numbers in _PROBES if sizes else _PROBES[:1]:
+        known = dict(zip(sizes, numbers, strict=False))
+        arrays = [np.ones([known.get(n, n) for n in x.shape], x.dtype) for x in xs]
+        results = _results(op, silently(op.perform, *arrays))
+        found.append([(r.shape, r.dtype, known) for r in results])
+    types = tuple(
+        (_generalised(op, [r[0] for r in tries], [r[2] for r in tries]), tries[0][1])
+        for tries in zip(*found, strict=True)
+    )
+    return types if op.outputs > 1 else types[0]
+
+
+def _results(op: Any, value: Any) -> list[np.ndarray]:
+    several = value if isinstance(value, tuple | list) else (value,)
+    if len(several) != op.outputs:
+        raise TypeError(
+            f"perform returned {len(several)} results, but {op.name} has outputs={op.outputs}"
+        )
+    return [np.asarray(v) for v in several]
+
+
+def _generalised(op: Any, shapes: list[Any], known: list[dict[Any, int]]) -> tuple[Any, ...]:
+    if len({len(s) for s in shapes}) > 1:
+        raise ShapeError(f"the number of axes depends on sizes; give {op.name} infer")
+    sizes: list[Any] = []
+    for tries in zip(*shapes, strict=True):
+        same = [n for n in known[0]
+                if all(k[n] == t for k, t in zip(known, tries, strict=True))]
+        if len(set(tries)) > 1 and not same:
+            raise ShapeError(
+                f"how size {len(sizes)} of the result follows from the operands' is not clear from "
+                f"examples ({', '.join(map(str, tries))}); give {op.name} infer"
+            )
+        sizes.append(tries[0] if len(set(tries)) == 1 else same[0])
+    return tuple(sizes)
+
+
+class _Custom(core.Op):
+    """The operation of a decorated function, for one choice of its keywords."""
+
+    def __init__(self, function: CustomFunction, keywords: dict[str, Any]) -> None:
+        self.function = function
+        self.keywords = keywords
+        self.name = function.__name__  # type: ignore[misc]
+        self.outputs = function.outputs  # type: ignore[misc]
+        self.differentiable = function.rules.get("differentiable", True)  # type: ignore[misc]
+        for rule in ("lower", "batch", "vjp", "jvp"):
+            given = function.rules.get(rule)
+            setattr(self, rule, None if given is None else functools.partial(given, **keywords))
+        if self.vjp is not None:
+            self.vjp = self._vjp
+        self.foreign = self._foreign if function.symbol else None
+        self.keep_output = self.outputs > 1  # type: ignore[misc]
+        self._key = (id(function), tuple(sorted(keywords.items())))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Custom and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __reduce__(self) -> Any:
+        found = self.function
+        return _named, (found.__module__, found.__qualname__, self.keywords)
+
+    def label(self) -> str:
+        words = ", ".join(f"{k}={v}" for k, v in self.keywords.items())
+        return f"{self.name}[{words}]" if words else self.name
+
+    def infer(self, *xs: Any) -> Any:
+        rules = self.function.rules
+        if rules.get("infer") is not None:
+            return rules["infer"](*xs, **self.keywords)
+        if rules.get("like") is not None:
+            x = xs[rules["like"]]
+            types = ((tuple(x.shape), x.dtype),) * self.outputs
+            return types if self.outputs > 1 else types[0]
+        return probed(self, xs)
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        return self.function.function(*xs, **self.keywords)
+
+    def _vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        found = self.function.rules["vjp"](g, y, *xs, **self.keywords)
+        parts = tuple(found) if isinstance(found, tuple | list) else (found,)
+        if len(parts) != len(xs):
+            raise ValueError(
+                at(f"the vjp of {self.name} returned {len(parts)} cotangents for {len(xs)} "
+                   "operands")
+            )
+        for i, (part, x) in enumerate(zip(parts, xs, strict=True)):
+            if part is not None and tuple(part.shape) != tuple(x.shape):
+                raise ShapeError(
+                    at(f"the vjp of {self.name} returned {typed(part)} for operand {i}, which is "
+                       f"{typed(x)}; their shapes must agree")
+                )
+        return parts
+
+    def _foreign(self, *xs: Any) -> Call:
+        return Call(self.function.symbol, (POINTERS, SIZES), status=True)
+
+
+class CustomFunction:
+    """What :func:`op` makes of a function: call it with tensors, arrays or numbers."""
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: Rule, outputs: int, address: int | None, keep: Any,
+                 rules: dict[str, Any]) -> None:
+        self.function = function
+        self.outputs = outputs
+        self.rules = rules
+        self.symbol = ""
+        functools.update_wrapper(self, function)
+        self._known: dict[Any, _Custom] = {}
+        kinds = inspect.signature(function).parameters.values()
+        self._keywords = {p.name for p in kinds if p.kind is p.KEYWORD_ONLY}
+        if address is not None:
+            title = f"{function.__module__}.{function.__qualname__}"
+            _C_FUNCTIONS[title] = (address, keep)
+            self.symbol = f"user:{title}"
+
+    def with_keywords(self, **keywords: Any) -> _Custom:
+        """The operation itself, for these keywords."""
+        key = tuple(sorted(keywords.items()))
+        if key not in self._known:
+            self._known[key] = _Custom(self, keywords)
+        return self._known[key]
+
+    def __call__(self, *xs: Any, **keywords: Any) -> Any:
+        unknown = set(keywords) - self._keywords
+        if unknown:
+            raise TypeError(
+                at(f"{self.__name__} has no keyword-only parameter {min(unknown)!r}; operands are "
+                   "given by position")
+            )
+        op = self.with_keywords(**keywords)
+        try:
+            return called(op, xs)
+        except (ValueError, TypeError, IndexError) as error:
+            raise explain(error, op.name, xs) from None
+
+
+def _named(module: str, qualname: str, keywords: dict[str, Any]) -> _Custom:
+    """The operation of a decorated function, for pickles."""
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    made: _Custom = found.with_keywords(**keywords)
+    return made
+
+
+def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = None,
+       infer: Rule | None = None, vjp: Rule | None = None, jvp: Rule | None = None,
+       lower: Rule | None = None, batch: Rule | None = None, c: Any = None,
+       differentiable: bool = True) -> Any:
+    """A decorator: a function of NumPy arrays becomes an operation on tensors.
+
+    It then works on values, in records, in symbolic graphs, under ``vmap`` and under ``jit``, where
+    compiled code calls it back, unless ``lower`` or ``c`` say how to do without.  Keyword-only
+    parameters are no operands: they reach all rules as they are.
+
+    Parameters
+    ----------
+    function : callable
+        Takes arrays, which it must not change, and returns one (or a tuple of ``outputs``).
+    outputs : int
+        Number of results.
+    like : int, optional
+        The operand whose shape and dtype the results have.
+    infer : callable, optional
+        ``infer(*xs)``: ``(shape, dtype)`` of the result (one for each, if there are more).  Without
+        it and ``like``, the function is run on ones.
+    vjp, jvp : callable, optional
+        ``vjp(g, y, *xs)``: cotangents of the operands, from that of the result ``y``;
+        ``jvp(ts, y, *xs)``: the result's tangent, from those of the operands (or None).  Both are
+        written in operations on tensors; the first gives the second.
+    lower : callable, optional
+        ``lower(at, *reads)``: an element of the result in the loop language (``core.loops``).
+    batch : callable, optional
+        ``batch(node, xs, rows, length)``: the result for many examples; else one by one.
+    c : address, ctypes function, cffi pointer or numba cfunc, optional
+        ``int32 f(void **arrays, int64 *sizes)``, which compiled code calls, without Python: arrays
+        of the operands, then of the results, row-major; all their sizes, axis by axis.  Anything
+        but 0 is an error.
+    differentiable : bool
+        False: gradients end here, silently.
+
+    Returns
+    -------
+    CustomFunction
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> import numpy as np
+    >>> @ag.op(vjp=lambda g, y, x: g / (1 + ag.abs(x)) ** 2)
+    ... def softsign(x):
+    ...     return x / (1 + np.abs(x))
+    >>> ag.jit(ag.grad(lambda x: softsign(x).sum()))(ag.ones(2))
+    tensor([0.25, 0.25])
+    """
+    if function is None:
+        return functools.partial(
+            op, outputs=outputs, like=like, infer=infer, vjp=vjp, jvp=jvp, lower=lower,
+            batch=batch, c=c, differentiable=differentiable,
+        )
+    rules = {"like": like, "infer": infer, "vjp": vjp, "jvp": jvp, "lower": lower, "batch": batch,
+             "differentiable": differentiable}
+    address = None if c is None else _address(c)
+    return CustomFunction(function, outputs, address, c, rules)
+
+
+def _address(c: Any) -> int:
+    """Where a C function is, whoever tells it."""
+    if isinstance(c, int):
+        return c
+    if hasattr(c, "address"):  # numba's, and those of ``c_function``
+        return int(c.address)
+    if type(c).__module__ == "_cffi_backend":
+        return int(sys.modules["_cffi_backend"].FFI().cast("intptr_t", c))
+    try:
+        found = ctypes.cast(c, ctypes.c_void_p).value
+    except ctypes.ArgumentError:
+        found = None
+    if not found:
+        raise TypeError(at(f"c must be the address of a C function, not {type(c).__name__}"))
+    return found
