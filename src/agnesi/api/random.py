@@ -1,5 +1,9 @@
 """Random numbers, seeded and counter-based: the same eagerly and compiled, on any thread count.
 
+Every distribution is a function here and a method of ``Generator``.  The methods take what those
+of NumPy's ``Generator`` take; of the functions, ``uniform``, ``normal``, ``exponential`` and
+``gumbel`` take the shape first.
+
 Examples
 --------
 >>> import agnesi as ag
@@ -8,12 +12,54 @@ Examples
 >>> g = ag.manual_seed(0)
 >>> bool((ag.random.uniform((2, 3)) == a).all())
 True
+>>> ag.random.default_rng(1).normal(10.0, 0.5, size=4).shape
+(4,)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from agnesi.api.draws.choices import bytes_ as bytes
+from agnesi.api.draws.choices import categorical as categorical
+from agnesi.api.draws.choices import integers as integers
+from agnesi.api.draws.choices import permuted as permuted
+from agnesi.api.draws.counts import binomial as binomial
+from agnesi.api.draws.counts import hypergeometric as hypergeometric
+from agnesi.api.draws.counts import negative_binomial as negative_binomial
+from agnesi.api.draws.counts import poisson as poisson
+from agnesi.api.draws.counts import zipf as zipf
+from agnesi.api.draws.gamma import beta as beta
+from agnesi.api.draws.gamma import chisquare as chisquare
+from agnesi.api.draws.gamma import dirichlet as dirichlet
+from agnesi.api.draws.gamma import f as f
+from agnesi.api.draws.gamma import gamma as gamma
+from agnesi.api.draws.gamma import standard_gamma as standard_gamma
+from agnesi.api.draws.gamma import standard_t as standard_t
+from agnesi.api.draws.methods import method as _method
+from agnesi.api.draws.methods import shape_last as _shape_last
+from agnesi.api.draws.mixed import noncentral_chisquare as noncentral_chisquare
+from agnesi.api.draws.mixed import noncentral_f as noncentral_f
+from agnesi.api.draws.mixed import vonmises as vonmises
+from agnesi.api.draws.plain import cauchy as cauchy
+from agnesi.api.draws.plain import geometric as geometric
+from agnesi.api.draws.plain import laplace as laplace
+from agnesi.api.draws.plain import logistic as logistic
+from agnesi.api.draws.plain import lognormal as lognormal
+from agnesi.api.draws.plain import logseries as logseries
+from agnesi.api.draws.plain import pareto as pareto
+from agnesi.api.draws.plain import power as power
+from agnesi.api.draws.plain import rayleigh as rayleigh
+from agnesi.api.draws.plain import rice as rice
+from agnesi.api.draws.plain import standard_cauchy as standard_cauchy
+from agnesi.api.draws.plain import triangular as triangular
+from agnesi.api.draws.plain import truncated_normal as truncated_normal
+from agnesi.api.draws.plain import wald as wald
+from agnesi.api.draws.plain import weibull as weibull
+from agnesi.api.draws.vectors import multinomial as multinomial
+from agnesi.api.draws.vectors import multivariate_hypergeometric as multivariate_hypergeometric
+from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random import Generator as Generator
@@ -29,6 +75,9 @@ from agnesi.ops.random import permutation as permutation
 from agnesi.ops.random import randint as randint
 from agnesi.ops.random import shuffle as shuffle
 from agnesi.ops.random import uniform as uniform
+
+#: NumPy's name for making a generator.
+default_rng = Generator
 
 
 def _shape(sizes: tuple[Any, ...]) -> Any:
@@ -61,3 +110,23 @@ def randn(*shape: Any, dtype: Any = None, generator: Generator | None = None,
     dtype('float32')
     """
     return normal(_shape(shape), dtype=dtype, generator=generator)
+
+
+# -- methods of generators --------------------------------------------------------------------
+_AS_THEY_ARE: tuple[Callable[..., Any], ...] = (
+    bernoulli, beta, binomial, bytes, categorical, cauchy, chisquare, choice, dirichlet, f, gamma,
+    geometric, hypergeometric, integers, laplace, logistic, lognormal, logseries, multinomial,
+    multivariate_hypergeometric, multivariate_normal, negative_binomial, noncentral_chisquare,
+    noncentral_f, pareto, permutation, permuted, poisson, power, rayleigh, rice, shuffle,
+    standard_cauchy, standard_gamma, standard_t, triangular, truncated_normal, vonmises, wald,
+    weibull, zipf,
+)
+for _function in _AS_THEY_ARE:
+    setattr(Generator, _function.__name__.strip("_"), _method(_function))
+for _name, _function, _defaults in (
+    ("uniform", uniform, {"low": 0.0, "high": 1.0}), ("random", uniform, {}),
+    ("normal", normal, {"loc": 0.0, "scale": 1.0}), ("standard_normal", normal, {}),
+    ("exponential", exponential, {"scale": 1.0}), ("standard_exponential", exponential, {}),
+    ("gumbel", gumbel, {"loc": 0.0, "scale": 1.0}),
+):
+    setattr(Generator, _name, _shape_last(_function, **_defaults))

@@ -68,8 +68,13 @@ def _open(m: _Math, words: Sequence[Any], dtype: str) -> Any:
     return m.call("add", scaled, m.const(2.0**-33, dtype))
 
 
+#: Exponential numbers are positive, so that they have logarithms: half a digit of a number below 1.
+_LEAST = {"float32": 2.0**-26, "float64": 2.0**-55}
+
+
 def _exponential(m: _Math, words: Sequence[Any], dtype: str) -> Any:
-    return m.call("negative", m.call("log", _open(m, words, dtype)))
+    log = m.call("negative", m.call("log", _open(m, words, dtype)))
+    return m.call("maximum", log, m.const(_LEAST[dtype], dtype))
 
 
 def _normals(m: _Math, first: Sequence[Any], second: Sequence[Any], dtype: str) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from agnesi.ops.philox import MOST_WORDS, Advance, RandomBits
 from agnesi.ops.running import cumsum
 from agnesi.ops.select import floor, where
 from agnesi.ops.slices import Slice
-from agnesi.ops.sort import argsort, searchsorted
+from agnesi.ops.sort import argsort, searchsorted, topk
 
 _UINT32 = dtypes.uint32
 
@@ -61,6 +61,10 @@ class Generator:
     >>> bool((uniform(3, generator=a) == uniform(3, generator=b)).all())
     True
     """
+
+    if TYPE_CHECKING:  # every distribution: ``api/random.py``
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, seed: int | None = None) -> None:
         self.state = wrap(_start(seed))  # not by assignment, which a trace would note
@@ -140,7 +144,8 @@ def manual_seed(seed: int | None = None) -> Generator:
     return default_generator().manual_seed(seed)
 
 
-def _bits(generator: Generator | None, size: Size) -> Tensor:
+def words(size: Size, generator: Generator | None) -> Tensor:
+    """``size`` random uint32."""
     return (generator or default_generator()).bits(size)
 
 
@@ -235,9 +240,9 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
 
 
 @public
-def gumbel(shape: Any = (), *, dtype: Any = None, generator: Generator | None = None,
-           out: Tensor | None = None) -> Tensor:
-    """Standard Gumbel numbers; the argmax of logits plus them is a draw of their softmax.
+def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = None,
+           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Gumbel numbers; the argmax of logits plus standard ones is a draw of their softmax.
 
     Examples
     --------
@@ -245,7 +250,8 @@ def gumbel(shape: Any = (), *, dtype: Any = None, generator: Generator | None = 
     >>> ag.random.gumbel(3).shape
     (3,)
     """
-    return -log(exponential(shape, dtype=dtype, generator=generator))
+    kind = _float(dtype)
+    return _scaled(-log(exponential(shape, dtype=kind, generator=generator)), scale, loc, kind)
 
 
 @public
@@ -298,7 +304,7 @@ def survivors(shape: Any, p: Any, generator: Generator | None = None) -> Tensor:
     if isinstance(p, Tensor):
         return uniform(shape, dtype=dtypes.float32, generator=generator) >= p
     sizes = sizes_of(shape)
-    bits = reshape(_bits(generator, product(sizes)), sizes)
+    bits = reshape(words(product(sizes), generator), sizes)
     return bits >= as_tensor(min(int(p * MOST_WORDS), MOST_WORDS - 1), _UINT32)
 
 
@@ -356,7 +362,7 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
     sizes, kind = sizes_of(shape), dtypes.as_dtype(dtype)
     if kind.kind not in "iu":
         raise DTypeError(f"random integers have an integer dtype, not {kind}")
-    bits = reshape(_bits(generator, product(sizes)), sizes)
+    bits = reshape(words(product(sizes), generator), sizes)
     drawn = cast(mulhi(bits, as_tensor(span, _UINT32)), dtypes.int64)
     return cast(drawn + low if isinstance(low, Dim) or low else drawn, kind)
 
@@ -372,13 +378,13 @@ def permutation(x: Any, *, generator: Generator | None = None, out: Tensor | Non
     [0, 1, 2, 3]
     """
     if isinstance(x, Dim):
-        return argsort(_bits(generator, x))
+        return argsort(words(x, generator))
     if isinstance(x, (int, np.integer)):
-        return argsort(_bits(generator, operator.index(x)))
+        return argsort(words(operator.index(x), generator))
     x = as_tensor(x)
     if x.ndim == 0:
         raise ShapeError("a scalar tensor has no axis to put into random order; pass an int")
-    return take(x, argsort(_bits(generator, x.shape[0])), 0)
+    return take(x, argsort(words(x.shape[0], generator)), 0)
 
 
 @public
@@ -408,7 +414,7 @@ def choice(n: Any, shape: Any = (), *, p: Any = None, replace: bool = True,
     p : array_like, optional
         A probability for each number.
     replace : bool
-        Whether the same may be drawn again; without, ``p`` must be None.
+        Whether the same may be drawn again.
     generator : Generator, optional
 
     Returns
@@ -431,17 +437,27 @@ def choice(n: Any, shape: Any = (), *, p: Any = None, replace: bool = True,
         return _without_replacement(n, sizes, p, generator)
     if p is None:
         return randint(n, shape=sizes, generator=generator)
-    edges = cumsum(as_tensor(p, dtypes.float64), 0)
-    if edges.shape != (n,) and is_static((*edges.shape, n)):
-        raise ShapeError(f"p has shape {edges.shape}; it must have one probability for each of {n}")
+    edges = cumsum(_chances(p, n), 0)
     drawn = uniform(sizes, dtype=dtypes.float64, generator=generator) * edges[-1]
     return searchsorted(edges, drawn, side="right")
 
 
+def _chances(p: Any, n: Any) -> Tensor:
+    chances = as_tensor(p, dtypes.float64)
+    if chances.shape != (n,) and is_static((*chances.shape, n)):
+        raise ShapeError(
+            f"p has shape {chances.shape}; it must have one probability for each of {n}"
+        )
+    return chances
+
+
 def _without_replacement(n: Any, sizes: Shape, p: Any, generator: Generator | None) -> Tensor:
     count = product(sizes)
-    if p is not None:
-        raise ValueError("p and replace=False together are not offered; draw one after the other")
     if is_static((n, count)) and count > n:
         raise ValueError(f"{count} different numbers cannot be drawn from {n}")
+    if p is not None:
+        # As if drawn one after the other: Vieira, Gumbel-max trick and weighted sampling, 2014.
+        noise = gumbel(n, dtype=dtypes.float64, generator=generator)
+        chances = log(_chances(p, n)) + noise
+        return reshape(topk(chances, int(count)).indices, sizes)
     return reshape(_range(permutation(n, generator=generator), 0, count), sizes)

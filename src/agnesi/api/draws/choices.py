@@ -1,0 +1,152 @@
+"""Draws from things at hand: categories, integers, orders, bytes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import product
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.public import public, told
+from agnesi.core.tensor import Tensor
+from agnesi.ops.bitwise import mulhi
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import sizes_of
+from agnesi.ops.index import take_along_axis
+from agnesi.ops.movement import moveaxis, reshape
+from agnesi.ops.philox import MOST_WORDS
+from agnesi.ops.random import Generator, gumbel, randint, words
+from agnesi.ops.reduce import argmax
+from agnesi.ops.sort import argsort
+
+
+@public
+def integers(low: Any, high: Any = None, size: Any = (), *, dtype: Any = "int64",
+             endpoint: bool = False, generator: Generator | None = None,
+             out: Tensor | None = None) -> Tensor:
+    """Integers in [low, high), or in [0, low); with ``endpoint`` in [low, high].
+
+    Parameters
+    ----------
+    low, high : int
+        Any that the dtype holds.
+    size : int or tuple of int
+    dtype : dtype
+    endpoint : bool
+    generator : Generator, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> set(ag.random.integers(1, 3, 99, endpoint=True).tolist()) == {1, 2, 3}
+    True
+    """
+    low, high = (0, low) if high is None else (low, high)
+    if not all(isinstance(x, (int, np.integer)) for x in (low, high)):
+        return randint(low, high + 1 if endpoint else high, size, dtype=dtype, generator=generator)
+    low, high = int(low), int(high) + bool(endpoint)
+    kind = dtypes.as_dtype(dtype)
+    if kind.kind not in "iu":
+        raise DTypeError(f"random integers have an integer dtype, not {kind}")
+    span, bounds = high - low, np.iinfo(kind)
+    if not low < high or low < bounds.min or high - 1 > bounds.max:
+        raise ValueError(f"[{low}, {high}) must hold an integer, and {kind} all of its integers")
+    if span < MOST_WORDS and abs(low) < 1 << 62:
+        return randint(low, high, size, dtype=kind, generator=generator)
+    return _wide(low, span, size, kind, generator)
+
+
+def _wide(low: int, span: int, size: Any, kind: np.dtype, generator: Generator | None) -> Tensor:
+    """Integers from two words each."""
+    sizes = sizes_of(size)
+    n = product(sizes)
+    both = cast(reshape(words(2 * n, generator), (2, n)), dtypes.uint64)
+    drawn = both[0] * as_tensor(1 << 32, dtypes.uint64) + both[1]
+    if span < 1 << 64:
+        drawn = mulhi(drawn, as_tensor(span, dtypes.uint64))
+    drawn = drawn + as_tensor(low % (1 << 64), dtypes.uint64)
+    return reshape(cast(drawn, kind), sizes)
+
+
+@public
+def categorical(logits: Any, size: Any = None, *, axis: int = -1,
+                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Indices along an axis with chances proportional to ``exp(logits)``: int64.
+
+    Parameters
+    ----------
+    logits : array_like
+        Logarithms of chances, up to a constant; -inf is never drawn.
+    size : int or tuple of int, optional
+        How many for each set of logits: axes in front of the others.
+    axis : int
+    generator : Generator, optional
+
+    Returns
+    -------
+    Tensor
+        Of shape (\\*size, \\*others).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.categorical([-ag.inf, 0.0], 3)
+    tensor([1, 1, 1])
+    """
+    x = as_tensor(logits)
+    if x.dtype.kind != "f":
+        x = cast(x, dtypes.config.float_dtype)
+    if x.ndim == 0:
+        raise ShapeError("logits need an axis: one for each category")
+    x = moveaxis(x, shapes.axis_of(axis, x.ndim), -1)
+    sizes = () if size is None else sizes_of(size)
+    wide = dtypes.float64 if x.dtype == dtypes.float64 else dtypes.float32
+    noise = gumbel((*sizes, *x.shape), dtype=wide, generator=generator)
+    return argmax(cast(x, wide) + noise, -1)
+
+
+@public
+def permuted(x: Any, *, axis: int | None = None, generator: Generator | None = None,
+             out: Tensor | None = None) -> Tensor:
+    """A tensor with the elements along an axis in random order, each line in its own.
+
+    Without an axis, all elements are mixed.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> sorted(ag.random.permuted([1, 2, 3]).tolist())
+    [1, 2, 3]
+    """
+    x = as_tensor(x)
+    if axis is None:
+        flat = reshape(x, (product(x.shape),))
+        return reshape(permuted(flat, axis=0, generator=generator), x.shape)
+    axis = shapes.axis_of(axis, x.ndim)
+    order = argsort(reshape(words(product(x.shape), generator), x.shape), axis)
+    return take_along_axis(x, order, axis)
+
+
+@told
+def bytes_(length: int, *, generator: Generator | None = None) -> bytes:
+    """Random bytes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> len(ag.random.bytes(5))
+    5
+    """
+    n = operator.index(length)
+    found = words(-(-n // 4), generator)
+    if found.data is None:
+        raise TypeError("bytes are Python's, which compiled functions do not have; draw integers "
+                        "of dtype 'uint8'")
+    return bytes(np.asarray(found.data, "<u4").tobytes()[:n])

@@ -1,0 +1,117 @@
+"""What the distributions share: shapes, dtypes, noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.loops import while_loop
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import Shape
+from agnesi.core.errors import DTypeError
+from agnesi.core.tensor import Tensor
+from agnesi.ops.compare import logical_not
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import sizes_of
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.random import Generator, noise
+from agnesi.ops.reduce import any as any_
+from agnesi.ops.select import where
+
+#: Rounds after which a rejection loop gives up: each accepts more than half of what is left.
+_ROUNDS = 120
+
+
+class Draw:
+    """One draw: the shape and dtype of its result, its parameters, and the noise to make it of.
+
+    ``params`` are Python numbers, or tensors of the dtype that is computed in, ``wide``: float64
+    where the draw is to be ``exact``.
+    """
+
+    def __init__(self, size: Any, dtype: Any, generator: Generator | None, *params: Any,
+                 exact: bool = False) -> None:
+        found = [p if isinstance(p, (int, float)) else as_tensor(p) for p in params]
+        tensors = [p for p in found if isinstance(p, Tensor)]
+        self.dtype = _float(dtype, tensors)
+        wide = dtypes.float64 if exact or self.dtype == dtypes.float64 else dtypes.float32
+        self.wide: np.dtype = wide
+        self.sizes: Shape = (
+            shapes.broadcast((), *[t.shape for t in tensors]) if size is None else sizes_of(size)
+        )
+        self.params = [cast(p, wide) if isinstance(p, Tensor) else p for p in found]
+        self.generator = generator
+
+    def unit(self) -> Tensor:
+        """Uniform in [0, 1)."""
+        return noise("unit", self.sizes, self.wide, self.generator)
+
+    def open(self) -> Tensor:
+        """Uniform in (0, 1], dense near zero."""
+        return noise("open", self.sizes, self.wide, self.generator)
+
+    def normal(self) -> Tensor:
+        """Normal, of mean 0 and deviation 1."""
+        return noise("normal", self.sizes, self.wide, self.generator)
+
+    def exponential(self) -> Tensor:
+        """Exponential, of mean 1."""
+        return noise("exponential", self.sizes, self.wide, self.generator)
+
+    def give(self, x: Tensor) -> Tensor:
+        """The result in its dtype."""
+        return cast(x, self.dtype)
+
+    def full(self, p: Any) -> Tensor:
+        """A parameter in the result's shape."""
+        return broadcast_to(as_tensor(p, self.wide), self.sizes)
+
+
+def _float(dtype: Any, tensors: list[Tensor]) -> np.dtype:
+    if dtype is not None:
+        found = dtypes.as_dtype(dtype)
+        if found.kind != "f":
+            raise DTypeError(f"random floats have a float dtype, not {found}")
+        return found
+    kinds = [t.dtype for t in tensors if t.dtype.kind == "f"]
+    return np.result_type(*kinds) if kinds else dtypes.config.float_dtype
+
+
+def positive(**params: Any) -> None:
+    """Python numbers must be positive."""
+    for name, p in params.items():
+        if isinstance(p, (int, float)) and not p > 0:
+            raise ValueError(f"{name} must be positive, not {p}")
+
+
+def not_negative(**params: Any) -> None:
+    """Python numbers must not be negative."""
+    for name, p in params.items():
+        if isinstance(p, (int, float)) and not p >= 0:
+            raise ValueError(f"{name} must not be negative, but is {p}")
+
+
+def chance(**params: Any) -> None:
+    """Python numbers must be probabilities."""
+    for name, p in params.items():
+        if isinstance(p, (int, float)) and not 0 <= p <= 1:
+            raise ValueError(f"{name} must be in [0, 1], not {p}")
+
+
+def accepted(attempt: Callable[[], tuple[Tensor, Tensor]], start: Tensor, open_: Any) -> Tensor:
+    """Where ``open_``, what the first successful attempt gives; else ``start``.
+
+    ``attempt()`` gives values and where they are accepted.
+    """
+    def go_on(state: Any) -> Any:
+        return any_(state[1]) & (state[2] < _ROUNDS)
+
+    def step(state: Any) -> Any:
+        value, left, turn = state
+        new, good = attempt()
+        return where(left & good, new, value), left & logical_not(good), turn + 1
+
+    found: Tensor = while_loop(go_on, step, (start, broadcast_to(open_, start.shape), 0))[0]
+    return found

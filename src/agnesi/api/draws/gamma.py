@@ -1,0 +1,213 @@
+"""The gamma distribution and what is made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.draws.common import Draw, accepted, not_negative, positive
+from agnesi.autodiff.recording import no_grad, stop_gradient
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import sqrt
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import sizes_of
+from agnesi.ops.explog import exp, log
+from agnesi.ops.implicit import gamma_path
+from agnesi.ops.random import Generator
+from agnesi.ops.reduce import amax
+from agnesi.ops.reduce import sum as sum_
+from agnesi.ops.select import where
+
+
+def _at_least_one(d: Draw, a: Tensor) -> Tensor:
+    """Standard gamma numbers of shapes of at least 1, by Marsaglia and Tsang (2000)."""
+    third = a - 1.0 / 3.0
+    c = 1.0 / (3.0 * sqrt(third))
+
+    def attempt() -> tuple[Tensor, Tensor]:
+        x = d.normal()
+        v = (1.0 + c * x) ** 3
+        good = v > 0
+        v = where(good, v, 1.0)
+        bound = 0.5 * x * x + third * (1.0 - v + log(v))
+        return third * v, good & (log(d.open()) < bound)
+
+    return accepted(attempt, third, a >= 1.0)
+
+
+def _log_gamma(d: Draw, a: Tensor) -> Tensor:
+    """Logarithms of standard gamma numbers: of small shapes, numbers themselves would be 0."""
+    with no_grad():
+        fixed = stop_gradient(a)
+        small = fixed < 1.0
+        raised = where(small, fixed + 1.0, fixed)
+        z = _at_least_one(d, raised)
+        z = where(raised >= 1.0, z, np.nan)  # 0, negative or not a number
+        boost = -d.exponential()
+    # A number of shape a + 1 times u**(1/a) has shape a, and so have the derivatives.
+    path = log(gamma_path(z, where(small, a + 1.0, a)))
+    return path + where(small, boost / where(small, a, 1.0), 0.0)
+
+
+def standard(d: Draw, a: Any) -> Tensor:
+    """Standard gamma numbers; 0 where the shape is."""
+    if isinstance(a, (int, float)) and a >= 1:
+        a = d.full(a)
+        with no_grad():
+            return _at_least_one(d, a)
+    a = d.full(a)
+    return where(a == 0.0, 0.0, exp(_log_gamma(d, where(a == 0.0, 1.0, a))))
+
+
+@public
+def standard_gamma(shape: Any, size: Any = None, *, dtype: Any = None,
+                   generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Gamma numbers of a shape (alpha) and scale 1.
+
+    Gradients flow to the shape implicitly (``ops/implicit.py``).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.standard_gamma(2.0, 9) > 0).all())
+    True
+    """
+    not_negative(shape=shape)
+    d = Draw(size, dtype, generator, shape)
+    return d.give(standard(d, d.params[0]))
+
+
+@public
+def gamma(shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
+          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Gamma numbers of a shape (alpha) and a scale; gradients flow to both.
+
+    Parameters
+    ----------
+    shape, scale : float or Tensor
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the parameters.
+    dtype : dtype, optional
+    generator : Generator, optional
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If a parameter that is a Python number is negative.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.gamma(2.0, 3.0, 9) > 0).all())
+    True
+    """
+    not_negative(shape=shape, scale=scale)
+    d = Draw(size, dtype, generator, shape, scale)
+    return d.give(standard(d, d.params[0]) * d.params[1])
+
+
+@public
+def chisquare(df: Any, size: Any = None, *, dtype: Any = None,
+              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Sums of squares of ``df`` normal numbers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.chisquare(3.0, 9) > 0).all())
+    True
+    """
+    positive(df=df)
+    d = Draw(size, dtype, generator, df)
+    return d.give(2.0 * standard(d, d.params[0] / 2))
+
+
+@public
+def beta(a: Any, b: Any, size: Any = None, *, dtype: Any = None,
+         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Numbers in [0, 1] with density proportional to ``x**(a-1) * (1-x)**(b-1)``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.beta(2.0, 0.5, 9) <= 1).all())
+    True
+    """
+    positive(a=a, b=b)
+    d = Draw(size, dtype, generator, a, b)
+    first, second = (_log_gamma(d, d.full(p)) for p in d.params)
+    return d.give(1.0 / (1.0 + exp(second - first)))
+
+
+@public
+def f(dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = None,
+      generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Ratios of the means of ``dfnum`` and ``dfden`` squares of normal numbers (Fisher's F).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.f(3.0, 4.0, 9) > 0).all())
+    True
+    """
+    positive(dfnum=dfnum, dfden=dfden)
+    d = Draw(size, dtype, generator, dfnum, dfden)
+    above, below = (standard(d, n / 2) / n for n in d.params)
+    return d.give(above / below)
+
+
+@public
+def standard_t(df: Any, size: Any = None, *, dtype: Any = None,
+               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Student's t with ``df`` degrees of freedom.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.standard_t(3.0, 4).shape
+    (4,)
+    """
+    positive(df=df)
+    d = Draw(size, dtype, generator, df)
+    n = d.params[0]
+    return d.give(d.normal() / sqrt(standard(d, n / 2) * 2.0 / n))
+
+
+@public
+def dirichlet(alpha: Any, size: Any = None, *, dtype: Any = None,
+              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Shares that sum to 1: gamma numbers of shapes ``alpha``, divided by their sum.
+
+    Parameters
+    ----------
+    alpha : array_like
+        Of shape (..., k).
+    size : int or tuple of int, optional
+        Shape of the result without its last axis; by default that of ``alpha``.
+
+    Returns
+    -------
+    Tensor
+        Of shape (\\*size, k).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.dirichlet([1.0, 2.0, 3.0], 4).shape
+    (4, 3)
+    """
+    alpha = as_tensor(alpha)
+    if alpha.ndim == 0:
+        raise ShapeError("alpha needs an axis: one shape for each share")
+    sizes = alpha.shape if size is None else (*sizes_of(size), alpha.shape[-1])
+    d = Draw(sizes, dtype, generator, alpha)
+    x = _log_gamma(d, d.full(d.params[0]))
+    x = exp(x - stop_gradient(amax(x, -1, keepdims=True)))
+    return d.give(x / sum_(x, -1, keepdims=True))

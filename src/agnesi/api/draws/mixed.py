@@ -1,0 +1,109 @@
+"""Directions, and chi-square and F about a center away from 0."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.api.draws.common import Draw, accepted, not_negative, positive
+from agnesi.api.draws.counts import poisson_of
+from agnesi.api.draws.gamma import standard
+from agnesi.autodiff.recording import no_grad, stop_gradient
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import remainder, sqrt
+from agnesi.ops.explog import log
+from agnesi.ops.random import Generator
+from agnesi.ops.select import clip, maximum, where
+from agnesi.ops.trig import acos, cos
+
+#: Concentrations below which directions are as good as uniform.
+_EVEN = 1e-6
+
+
+@public
+def vonmises(mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, *, dtype: Any = None,
+             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Directions in [-pi, pi] around ``mu``, after Best and Fisher (1979).
+
+    Gradients flow to ``mu`` only.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((abs(ag.random.vonmises(0.0, 2.0, 9)) <= 3.1416).all())
+    True
+    """
+    not_negative(kappa=kappa)
+    d = Draw(size, dtype, generator, mu, kappa, exact=True)
+    mu, kappa = d.params
+    with no_grad():
+        turn = _directions(d, stop_gradient(d.full(kappa)))
+    return d.give(remainder(turn + mu + math.pi, 2 * math.pi) - math.pi)
+
+
+def _directions(d: Draw, kappa: Tensor) -> Tensor:
+    """Directions around 0, in float64."""
+    k = maximum(kappa, _EVEN)
+    tau = 1.0 + sqrt(1.0 + 4.0 * k * k)
+    rho = (tau - sqrt(2.0 * tau)) / (2.0 * k)
+    # s = (1 + rho²) / (2 rho), which loses digits for small k, is 1 / k there.
+    s = where(k < 1e-4, 1.0 / k + k, (1.0 + rho * rho) / (2.0 * rho))
+
+    def attempt() -> tuple[Tensor, Tensor]:
+        z = cos(math.pi * d.unit())
+        w = (1.0 + s * z) / (s + z)
+        y, v = k * (s - w), d.open()
+        good = (y * (2.0 - y) > v) | (log(y / v) + 1.0 - y >= 0.0)
+        return acos(clip(w, -1.0, 1.0)), good
+
+    even = (d.unit() * 2.0 - 1.0) * math.pi
+    found = accepted(attempt, even * 0.0, kappa >= _EVEN)
+    turn = where(kappa < _EVEN, even, where(d.unit() < 0.5, -found, found))
+    return where(kappa >= 0.0, turn, math.nan)
+
+
+@public
+def noncentral_chisquare(df: Any, nonc: Any, size: Any = None, *, dtype: Any = None,
+                         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Sums of squares of ``df`` normal numbers whose means' squares sum to ``nonc``.
+
+    They are chi-square numbers of ``df + 2 i`` degrees, ``i`` from the Poisson distribution, for
+    any ``df``.  Gradients flow to ``df`` only.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.noncentral_chisquare(3.0, 1.0, 9) > 0).all())
+    True
+    """
+    positive(df=df)
+    not_negative(nonc=nonc)
+    d = Draw(size, dtype, generator, df, nonc, exact=True)
+    return d.give(_noncentral(d, *d.params))
+
+
+def _noncentral(d: Draw, df: Any, nonc: Any) -> Tensor:
+    with no_grad():
+        i = poisson_of(d, stop_gradient(d.full(nonc)) / 2.0)
+        i = where(i < 0.0, math.nan, i)
+    return 2.0 * standard(d, df / 2 + i)
+
+
+@public
+def noncentral_f(dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: Any = None,
+                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """:func:`f` with a numerator from :func:`noncentral_chisquare`; its gradients, too.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.noncentral_f(3.0, 4.0, 1.0, 9) > 0).all())
+    True
+    """
+    positive(dfnum=dfnum, dfden=dfden)
+    not_negative(nonc=nonc)
+    d = Draw(size, dtype, generator, dfnum, dfden, nonc, exact=True)
+    dfnum, dfden, nonc = d.params
+    below = 2.0 * standard(d, dfden / 2) / dfden
+    return d.give(_noncentral(d, dfnum, nonc) / dfnum / below)

@@ -1,0 +1,301 @@
+"""Distributions in closed form: functions of uniform, normal and exponential noise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.api.draws.common import Draw, not_negative, positive
+from agnesi.autodiff.recording import no_grad, stop_gradient
+from agnesi.core import dtypes
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import sqrt
+from agnesi.ops.convert import cast
+from agnesi.ops.explog import exp, expm1, log, log1p
+from agnesi.ops.random import Generator
+from agnesi.ops.select import clip, floor, where
+from agnesi.ops.special import erf, erfinv
+from agnesi.ops.trig import tan
+
+_ROOT2 = math.sqrt(2)
+
+
+@public
+def cauchy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
+           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Cauchy numbers with median ``loc``; half of them are within ``scale`` of it.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.cauchy(size=3).shape
+    (3,)
+    """
+    not_negative(scale=scale)
+    d = Draw(size, dtype, generator, loc, scale)
+    loc, scale = d.params
+    return d.give(loc + scale * tan((d.unit() - 0.5) * math.pi))
+
+
+@public
+def laplace(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Laplace numbers: exponential ones of mean ``scale`` on either side of ``loc``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.laplace(size=3).shape
+    (3,)
+    """
+    not_negative(scale=scale)
+    d = Draw(size, dtype, generator, loc, scale)
+    loc, scale = d.params
+    x = d.exponential()
+    return d.give(loc + scale * where(d.unit() < 0.5, -x, x))
+
+
+@public
+def logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
+             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Logistic numbers around ``loc``: ``log(u / (1 - u))`` of uniform ones, times ``scale``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.logistic(size=3).shape
+    (3,)
+    """
+    not_negative(scale=scale)
+    d = Draw(size, dtype, generator, loc, scale)
+    loc, scale = d.params
+    x = d.exponential()  # -log(u) + log(1 - u), without a difference near 1
+    return d.give(loc + scale * (x + log(-expm1(-x))))
+
+
+@public
+def lognormal(mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = None,
+              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Exponentials of normal numbers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.lognormal(size=9) > 0).all())
+    True
+    """
+    not_negative(sigma=sigma)
+    d = Draw(size, dtype, generator, mean, sigma)
+    mean, sigma = d.params
+    return d.give(exp(mean + sigma * d.normal()))
+
+
+@public
+def pareto(a: Any, size: Any = None, *, dtype: Any = None,
+           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Pareto II (Lomax) numbers of shape ``a``; plus one, they are classical Pareto numbers.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.pareto(3.0, 9) >= 0).all())
+    True
+    """
+    positive(a=a)
+    d = Draw(size, dtype, generator, a)
+    return d.give(expm1(d.exponential() / d.params[0]))
+
+
+@public
+def power(a: Any, size: Any = None, *, dtype: Any = None,
+          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Numbers in [0, 1] with density ``a * x**(a - 1)``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.power(2.0, 9) <= 1).all())
+    True
+    """
+    positive(a=a)
+    d = Draw(size, dtype, generator, a)
+    return d.give(exp(-d.exponential() / d.params[0]))
+
+
+@public
+def rayleigh(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
+             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Lengths of vectors of two normal numbers with deviation ``scale``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.rayleigh(size=9) >= 0).all())
+    True
+    """
+    not_negative(scale=scale)
+    d = Draw(size, dtype, generator, scale)
+    return d.give(d.params[0] * sqrt(2.0 * d.exponential()))
+
+
+@public
+def rice(nu: Any, sigma: Any = 1.0, size: Any = None, *, dtype: Any = None,
+         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Lengths of vectors of two normal numbers with deviation ``sigma``, ``nu`` from the origin.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.rice(1.0, size=9) >= 0).all())
+    True
+    """
+    not_negative(nu=nu, sigma=sigma)
+    d = Draw(size, dtype, generator, nu, sigma)
+    nu, sigma = d.params
+    x, y = nu + sigma * d.normal(), sigma * d.normal()
+    return d.give(sqrt(x * x + y * y))
+
+
+@public
+def weibull(a: Any, size: Any = None, *, dtype: Any = None,
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Weibull numbers of shape ``a`` and scale 1: exponential ones to the power ``1 / a``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.weibull(2.0, 9) >= 0).all())
+    True
+    """
+    positive(a=a)
+    d = Draw(size, dtype, generator, a)
+    return d.give(exp(log(d.exponential()) / d.params[0]))
+
+
+@public
+def triangular(left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = None,
+               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Numbers in [left, right] whose density rises straight up to ``mode`` and then falls.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.triangular(-1.0, 0.0, 3.0, 9) >= -1).all())
+    True
+    """
+    numbers = all(isinstance(p, (int, float)) for p in (left, mode, right))
+    if numbers and (not left <= mode <= right or left == right):
+        raise ValueError(f"left <= mode <= right must hold, not {left}, {mode}, {right}")
+    d = Draw(size, dtype, generator, left, mode, right)
+    left, mode, right = map(d.full, d.params)
+    u, span = d.unit(), right - left
+    rises = u * span < mode - left
+    area = where(rises, u * (mode - left), (1.0 - u) * (right - mode)) * span
+    return d.give(where(rises, left + sqrt(area), right - sqrt(area)))
+
+
+@public
+def wald(mean: Any, scale: Any, size: Any = None, *, dtype: Any = None,
+         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Wald (inverse Gaussian) numbers, as Michael, Schucany and Haas (1976) make them.
+
+    Which of two roots a number is depends on the parameters, so no gradients flow to them.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.wald(1.0, 2.0, 9) > 0).all())
+    True
+    """
+    positive(mean=mean, scale=scale)
+    d = Draw(size, dtype, generator, mean, scale)
+    with no_grad():
+        mean, scale = (stop_gradient(d.full(p)) for p in d.params)
+        y = d.normal()
+        ratio = mean * y * y / (2.0 * scale)
+        # 1 + r - sqrt(2r + r²) as a quotient, since the difference would lose all digits.
+        small = mean / (1.0 + ratio + sqrt(ratio * (2.0 + ratio)))
+        return d.give(where(d.unit() * (mean + small) <= mean, small, mean * mean / small))
+
+
+@public
+def truncated_normal(low: Any, high: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *,
+                     dtype: Any = None, generator: Generator | None = None,
+                     out: Tensor | None = None) -> Tensor:
+    """Normal numbers that are in [low, high].
+
+    They are made by the inverse of the distribution function, in float64; more than 8 deviations
+    from ``loc`` it has no digits left.  Gradients flow to all parameters.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((abs(ag.random.truncated_normal(-2.0, 2.0, size=99)) <= 2).all())
+    True
+    """
+    positive(scale=scale)
+    d = Draw(size, dtype, generator, low, high, loc, scale, exact=True)
+    low, high, loc, scale = map(d.full, d.params)
+    a, b = (low - loc) / scale, (high - loc) / scale
+    turned = a + b > 0
+    a, b = where(turned, -b, a), where(turned, -a, b)
+    start, stop = erf(a / _ROOT2), erf(b / _ROOT2)
+    inside = clip(start + (stop - start) * d.unit(), -1.0 + 2.0**-53, 1.0 - 2.0**-53)
+    x = erfinv(inside) * _ROOT2
+    return d.give(clip(loc + scale * where(turned, -x, x), low, high))
+
+
+@public
+def geometric(p: Any, size: Any = None, *, generator: Generator | None = None,
+              out: Tensor | None = None) -> Tensor:
+    """How many trials of chance ``p`` it takes to the first success: int64, at least 1.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.geometric(1.0, 3)
+    tensor([1, 1, 1])
+    """
+    if isinstance(p, (int, float)) and not 0 < p <= 1:
+        raise ValueError(f"p must be in (0, 1], not {p}")
+    d = Draw(size, None, generator, p, exact=True)
+    p = d.full(d.params[0])
+    turns = floor(-d.exponential() / log1p(-p)) + 1.0
+    return cast(where((p > 0) & (p <= 1), clip(turns, 1.0, 2.0**62), -1.0), dtypes.int64)
+
+
+@public
+def logseries(p: Any, size: Any = None, *, generator: Generator | None = None,
+              out: Tensor | None = None) -> Tensor:
+    """Whole numbers from 1 with chances proportional to ``p**k / k``, after Kemp (1981).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool((ag.random.logseries(0.5, 9) >= 1).all())
+    True
+    """
+    if isinstance(p, (int, float)) and not 0 <= p < 1:
+        raise ValueError(f"p must be in [0, 1), not {p}")
+    d = Draw(size, None, generator, p, exact=True)
+    p = d.full(d.params[0])
+    v = d.open()
+    q = -expm1(log1p(-p) * d.open())
+    many = floor(1.0 + log(v) / log(q))
+    k = where(v >= p, 1.0, where(v <= q * q, many, where(v >= q, 1.0, 2.0)))
+    return cast(where((p >= 0) & (p < 1), clip(k, 1.0, 2.0**62), -1.0), dtypes.int64)
+
+
+@public
+def standard_cauchy(size: Any = None, *, dtype: Any = None, generator: Generator | None = None,
+                    out: Tensor | None = None) -> Tensor:
+    """:func:`cauchy` numbers with median 0 and scale 1.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.standard_cauchy(3).shape
+    (3,)
+    """
+    return cauchy(size=size, dtype=dtype, generator=generator)

@@ -1,0 +1,190 @@
+"""Distributions whose numbers are vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api.draws.common import Draw, not_negative
+from agnesi.api.draws.counts import binomial_of, marked
+from agnesi.api.loops import scan
+from agnesi.autodiff.recording import no_grad, stop_gradient
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import Shape
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import sqrt
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import sizes_of
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.join import concat
+from agnesi.ops.linalg.cholesky import cholesky
+from agnesi.ops.linalg.eigh import eigh
+from agnesi.ops.matmul import matmul
+from agnesi.ops.movement import moveaxis, reshape
+from agnesi.ops.random import Generator
+from agnesi.ops.reduce import sum as sum_
+from agnesi.ops.select import clip, maximum, where
+
+
+def _vector(x: Any, name: str) -> Tensor:
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ShapeError(f"{name} needs an axis: it is a number for each element of a vector")
+    return x
+
+
+def _sizes(size: Any, *parts: Shape) -> Shape:
+    """The shape of a result without its last axis."""
+    return shapes.broadcast(*parts) if size is None else sizes_of(size)
+
+
+def _root(cov: Tensor, method: str) -> Tensor:
+    """A matrix that times its transpose is ``cov``."""
+    if method == "cholesky":
+        return cholesky(cov)
+    if method != "eigh":
+        raise ValueError(f"method must be 'cholesky' or 'eigh', not {method!r}")
+    values, vectors = eigh(cov)
+    return vectors * reshape(
+        sqrt(maximum(values, 0.0)), (*values.shape[:-1], 1, values.shape[-1])
+    )
+
+
+@public
+def multivariate_normal(mean: Any, cov: Any, size: Any = None, *, method: str = "cholesky",
+                        dtype: Any = None, generator: Generator | None = None,
+                        out: Tensor | None = None) -> Tensor:
+    """Normal vectors of a mean and covariances.
+
+    Parameters
+    ----------
+    mean : array_like
+        Of shape (..., n).
+    cov : array_like
+        Symmetric matrices of shape (..., n, n).
+    size : int or tuple of int, optional
+        Shape of the result without its last axis; by default that of the parameters.
+    method : {"cholesky", "eigh"}
+        How covariances are taken apart: the first is faster and has gradients everywhere, the
+        second takes singular ones, too.
+    dtype : dtype, optional
+    generator : Generator, optional
+
+    Returns
+    -------
+    Tensor
+        Of shape (\\*size, n).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.multivariate_normal([0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]], 3).shape
+    (3, 2)
+    """
+    mean, cov = _vector(mean, "mean"), as_tensor(cov)
+    n = mean.shape[-1]
+    if cov.ndim < 2 or cov.shape[-2:] != (n, n):
+        raise ShapeError(f"cov must have shape (..., {n}, {n}) for mean {typed(mean)}, "
+                         f"not {cov.shape}")
+    sizes = _sizes(size, mean.shape[:-1], cov.shape[:-2])
+    d = Draw((*sizes, n), dtype, generator, mean, cov)
+    mean, cov = d.params
+    x = reshape(d.normal(), (*sizes, n, 1))
+    return d.give(mean + reshape(matmul(_root(cov, method), x), (*sizes, n)))
+
+
+@public
+def multinomial(n: Any, pvals: Any, size: Any = None, *, generator: Generator | None = None,
+                out: Tensor | None = None) -> Tensor:
+    """How often each of k things comes up in ``n`` trials: binomial numbers, one after the other.
+
+    Parameters
+    ----------
+    n : int or array_like
+        Of shape (...).
+    pvals : array_like
+        Chances, of shape (..., k); the last one is what the others leave.
+    size : int or tuple of int, optional
+        Shape of the result without its last axis; by default that of the parameters.
+
+    Returns
+    -------
+    Tensor
+        int64, of shape (\\*size, k).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.multinomial(9, [0.0, 1.0, 0.0], 2)
+    tensor([[0, 9, 0],
+            [0, 9, 0]])
+    """
+    not_negative(n=n)
+    pvals, n = _vector(pvals, "pvals"), as_tensor(n)
+    sizes = _sizes(size, n.shape, pvals.shape[:-1])
+    d = Draw(sizes, None, generator, exact=True)
+    with no_grad():
+        p = cast(stop_gradient(pvals), d.wide)
+        rows = moveaxis(broadcast_to(p, (*sizes, p.shape[-1])), -1, 0)
+
+        def step(state: Any, chance: Tensor) -> Any:
+            left, rest = state
+            share = where(rest > 0.0, clip(chance / where(rest > 0.0, rest, 1.0), 0.0, 1.0), 0.0)
+            count = binomial_of(d, left, share)
+            return (left - count, rest - chance), count
+
+        whole = broadcast_to(cast(n, d.wide), sizes), d.full(1.0)
+        (left, _), counts = scan(step, whole, rows[:-1])
+        return _with_last(counts, left)
+
+
+def _with_last(counts: Tensor, left: Tensor) -> Tensor:
+    """Counts along the first axis and what is left for the last one, along the last axis."""
+    last = reshape(left, (*left.shape, 1))
+    return cast(concat([moveaxis(counts, 0, -1), last], -1), dtypes.int64)
+
+
+@public
+def multivariate_hypergeometric(colors: Any, nsample: Any, size: Any = None, *,
+                                generator: Generator | None = None,
+                                out: Tensor | None = None) -> Tensor:
+    """How many things of each kind are among ``nsample``, drawn from ``colors`` of each.
+
+    Parameters
+    ----------
+    colors : array_like
+        Numbers of things, of shape (..., k).
+    nsample : int or array_like
+        Of shape (...).
+    size : int or tuple of int, optional
+        Shape of the result without its last axis; by default that of the parameters.
+
+    Returns
+    -------
+    Tensor
+        int64, of shape (\\*size, k).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.multivariate_hypergeometric([3, 0, 2], 5)
+    tensor([3, 0, 2])
+    """
+    not_negative(nsample=nsample)
+    colors, nsample = _vector(colors, "colors"), as_tensor(nsample)
+    sizes = _sizes(size, nsample.shape, colors.shape[:-1])
+    d = Draw(sizes, None, generator, exact=True)
+    with no_grad():
+        kinds = cast(colors, d.wide)
+        rows = moveaxis(broadcast_to(kinds, (*sizes, kinds.shape[-1])), -1, 0)
+
+        def step(state: Any, good: Tensor) -> Any:
+            left, others = state
+            count = marked(d, good, others - good, left)
+            return (left - count, others - good), count
+
+        start = broadcast_to(cast(nsample, d.wide), sizes), sum_(rows, 0)
+        (left, _), counts = scan(step, start, rows[:-1])
+        return _with_last(counts, left)

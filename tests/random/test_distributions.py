@@ -1,0 +1,255 @@
+"""Distributions: against SciPy's, compiled against eager, batched, their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import agnesi as ag
+from agnesi.api.random import Generator
+
+N = 6000
+CONTINUOUS = {
+    "cauchy": (("cauchy", 1.0, 2.0), st.cauchy(1, 2)),
+    "standard_cauchy": (("standard_cauchy",), st.cauchy()),
+    "laplace": (("laplace", 1.0, 2.0), st.laplace(1, 2)),
+    "logistic": (("logistic", 1.0, 2.0), st.logistic(1, 2)),
+    "gumbel": (("gumbel", 1.0, 2.0), st.gumbel_r(1, 2)),
+    "uniform": (("uniform", -1.0, 2.0), st.uniform(-1, 3)),
+    "random": (("random",), st.uniform()),
+    "normal": (("normal", 1.0, 2.0), st.norm(1, 2)),
+    "standard_normal": (("standard_normal",), st.norm()),
+    "exponential": (("exponential", 3.0), st.expon(scale=3)),
+    "standard_exponential": (("standard_exponential",), st.expon()),
+    "lognormal": (("lognormal", 1.0, 0.5), st.lognorm(0.5, scale=np.e)),
+    "pareto": (("pareto", 3.0), st.lomax(3)),
+    "power": (("power", 3.0), st.powerlaw(3)),
+    "rayleigh": (("rayleigh", 3.0), st.rayleigh(scale=3)),
+    "rice": (("rice", 3.0, 2.0), st.rice(1.5, scale=2)),
+    "weibull": (("weibull", 3.0), st.weibull_min(3)),
+    "triangular": (("triangular", -1.0, 0.0, 4.0), st.triang(0.2, -1, 5)),
+    "wald": (("wald", 2.0, 3.0), st.invgauss(2 / 3, scale=3)),
+    "wald, skew": (("wald", 50.0, 0.5), st.invgauss(100, scale=0.5)),
+    "truncated_normal": (("truncated_normal", -1.0, 5.0, 1.0, 2.0), st.truncnorm(-1, 2, 1, 2)),
+    "truncated_normal, tail": (("truncated_normal", 5.0, 6.0, 0.0, 1.0), st.truncnorm(5, 6)),
+    "gamma, tiny": (("gamma", 0.05, 2.0), st.gamma(0.05, scale=2)),
+    "gamma, small": (("gamma", 0.5, 2.0), st.gamma(0.5, scale=2)),
+    "gamma": (("gamma", 3.0, 2.0), st.gamma(3, scale=2)),
+    "standard_gamma": (("standard_gamma", 100.0), st.gamma(100)),
+    "chisquare": (("chisquare", 3.0), st.chi2(3)),
+    "beta": (("beta", 0.5, 2.0), st.beta(0.5, 2)),
+    "f": (("f", 3.0, 7.0), st.f(3, 7)),
+    "standard_t": (("standard_t", 3.0), st.t(3)),
+    "noncentral_chisquare": (("noncentral_chisquare", 0.5, 3.0), st.ncx2(0.5, 3)),
+    "noncentral_chisquare, far": (("noncentral_chisquare", 5.0, 300.0), st.ncx2(5, 300)),
+    "noncentral_f": (("noncentral_f", 3.0, 5.0, 2.0), st.ncf(3, 5, 2)),
+    "vonmises": (("vonmises", 0.5, 2.0), st.vonmises(2, loc=0.5)),
+    "vonmises, even": (("vonmises", 0.0, 0.0), st.uniform(-np.pi, 2 * np.pi)),
+    "vonmises, narrow": (("vonmises", 0.0, 1000.0), st.vonmises(1000)),
+}
+DISCRETE = {
+    "poisson, rare": (("poisson", 0.1), st.poisson(0.1)),
+    "poisson, few": (("poisson", 9.9), st.poisson(9.9)),
+    "poisson": (("poisson", 10.0), st.poisson(10)),
+    "poisson, many": (("poisson", 1e6), st.poisson(1e6)),
+    "binomial, few": (("binomial", 10, 0.3), st.binom(10, 0.3)),
+    "binomial, turned": (("binomial", 20, 0.9), st.binom(20, 0.9)),
+    "binomial": (("binomial", 100, 0.3), st.binom(100, 0.3)),
+    "binomial, rare": (("binomial", 100_000, 1e-5), st.binom(100_000, 1e-5)),
+    "binomial, many": (("binomial", 10**6, 0.7), st.binom(10**6, 0.7)),
+    "negative_binomial": (("negative_binomial", 3.5, 0.3), st.nbinom(3.5, 0.3)),
+    "hypergeometric, few": (("hypergeometric", 5, 7, 4), st.hypergeom(12, 5, 4)),
+    "hypergeometric, most": (("hypergeometric", 5, 7, 9), st.hypergeom(12, 5, 9)),
+    "hypergeometric": (("hypergeometric", 50, 700, 400), st.hypergeom(750, 50, 400)),
+    "hypergeometric, turned": (("hypergeometric", 700, 50, 100), st.hypergeom(750, 700, 100)),
+    "hypergeometric, many": (
+        ("hypergeometric", 10_000, 20_000, 15_000), st.hypergeom(30_000, 10_000, 15_000)
+    ),
+    "zipf": (("zipf", 2.5), st.zipf(2.5)),
+    "zipf, long": (("zipf", 1.3), st.zipf(1.3)),
+    "geometric": (("geometric", 0.2), st.geom(0.2)),
+    "logseries": (("logseries", 0.8), st.logser(0.8)),
+    "integers": (("integers", 3, 9), st.randint(3, 9)),
+}
+OTHERS = {
+    "multinomial": ("multinomial", 50, [0.2, 0.3, 0.5]),
+    "multivariate_normal": ("multivariate_normal", [1.0, 2.0], [[2.0, 1.0], [1.0, 3.0]]),
+    "multivariate_hypergeometric": ("multivariate_hypergeometric", [5, 10, 3], 8),
+    "dirichlet": ("dirichlet", [0.5, 1.0, 2.0]),
+    "categorical": ("categorical", [0.0, 1.0, -1.0]),
+    "choice": ("choice", 5),
+}
+
+
+def draw(generator, what, size, **keywords):
+    name, *args = what
+    return getattr(generator, name)(*args, size, **keywords)
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous_distributions(name):
+    what, expected = CONTINUOUS[name]
+    x = draw(Generator(3), what, N, dtype="float64")
+    assert x.dtype == "float64"
+    assert st.kstest(x.numpy(), expected.cdf).pvalue > 1e-3
+    single = draw(Generator(4), what, (N // 2, 1)).numpy()
+    assert single.dtype == "float32"
+    assert single.shape == (N // 2, 1)
+    assert st.kstest(single.ravel().astype("float64"), expected.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete_distributions(name):
+    what, expected = DISCRETE[name]
+    x = draw(Generator(5), what, N)
+    assert x.dtype == "int64"
+    edges = np.unique(expected.ppf(np.linspace(0, 1, 25)[1:-1]))
+    chances = np.diff([0, *expected.cdf(edges), 1])
+    found = np.bincount(np.searchsorted(edges, x.numpy()), minlength=len(chances))
+    possible = chances > 1e-12
+    assert not found[~possible].any()
+    assert st.chisquare(found[possible], chances[possible] * N).pvalue > 1e-3
+    assert expected.support()[0] <= x.numpy().min()
+    assert x.numpy().max() <= expected.support()[1]
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE, *OTHERS])
+def test_compiled_draws_are_those_of_eager_ones_and_leave_the_same_state(name):
+    what = {**CONTINUOUS, **DISCRETE}.get(name, (OTHERS.get(name),))[0]
+    a, b = Generator(6), Generator(6)
+    compiled = ag.jit(lambda: draw(b, what, 37))
+    for _ in range(2):
+        x, y = draw(a, what, 37), compiled()
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=2e-5, atol=2e-6)
+    assert (a.state == b.state).all()
+
+
+def test_counts_of_several_kinds():
+    x = Generator(0).multinomial(30, [0.2, 0.5, 0.3], N).numpy()
+    p = np.array([0.2, 0.5, 0.3])
+    assert (x.sum(1) == 30).all()
+    np.testing.assert_allclose(x.mean(0), 30 * p, atol=0.2)
+    np.testing.assert_allclose(np.cov(x.T), 30 * (np.diag(p) - np.outer(p, p)), atol=0.5)
+    x = Generator(0).multivariate_hypergeometric([5, 10, 3], 8, N).numpy()
+    expected = st.multivariate_hypergeom([5, 10, 3], 8)
+    assert (x.sum(1) == 8).all()
+    np.testing.assert_allclose(x.mean(0), expected.mean(), atol=0.06)
+    np.testing.assert_allclose(np.cov(x.T), expected.cov(), atol=0.08)
+    many = Generator(0).multinomial([3, 9], [[1.0, 0.0], [0.0, 1.0]])
+    assert many.tolist() == [[3, 0], [0, 9]]
+
+
+@pytest.mark.parametrize("method", ["cholesky", "eigh"])
+def test_normal_vectors(method):
+    cov = [[2.0, 1.0], [1.0, 3.0]]
+    x = Generator(0).multivariate_normal([1.0, -1.0], cov, N, method=method, dtype="float64")
+    np.testing.assert_allclose(x.numpy().mean(0), [1, -1], atol=0.1)
+    np.testing.assert_allclose(np.cov(x.numpy().T), cov, atol=0.2)
+    singular = Generator(0).multivariate_normal([0.0, 0.0], np.ones((2, 2)), 9, method="eigh")
+    np.testing.assert_allclose(singular[:, 0], singular[:, 1], atol=1e-5)
+
+
+def test_shares():
+    x = Generator(0).dirichlet([0.5, 1.0, 2.0], N, dtype="float64").numpy()
+    np.testing.assert_allclose(x.sum(1), 1)
+    assert st.kstest(x[:, 0], st.beta(0.5, 3).cdf).pvalue > 1e-3
+    tiny = Generator(0).dirichlet([1e-4, 1e-4], 50).numpy()
+    assert np.isfinite(tiny).all()
+
+
+def test_categories_and_choices():
+    x = Generator(0).categorical(np.log([[0.2, 0.8], [0.5, 0.5]]), N, axis=1).numpy()
+    assert x.shape == (N, 2)
+    np.testing.assert_allclose(x.mean(0), [0.8, 0.5], atol=0.03)
+    first = [Generator(s).choice(3, 2, p=[0.6, 0.3, 0.1], replace=False).tolist()
+             for s in range(1500)]
+    pairs = {(0, 1): 0.6 * 0.3 / 0.4, (1, 0): 0.3 * 0.6 / 0.7, (0, 2): 0.6 * 0.1 / 0.4,
+             (2, 0): 0.1 * 0.6 / 0.9, (1, 2): 0.3 * 0.1 / 0.7, (2, 1): 0.1 * 0.3 / 0.9}
+    found = [first.count(list(pair)) for pair in pairs]
+    assert st.chisquare(found, np.array(list(pairs.values())) * 1500).pvalue > 1e-3
+
+
+def test_integers_of_all_widths():
+    g = Generator(0)
+    x = g.integers(0, 2**64 - 1, N, dtype="uint64", endpoint=True).numpy()
+    assert st.kstest(x / 2.0**64, st.uniform().cdf).pvalue > 1e-3
+    y = g.integers(-(2**62), 2**62 + 5, N).numpy()
+    assert y.min() >= -(2**62)
+    assert st.kstest(y / 2.0**63 + 0.5, st.uniform().cdf).pvalue > 1e-3
+    assert set(g.integers(-1, 1, 200, endpoint=True, dtype="int8").tolist()) == {-1, 0, 1}
+    assert g.integers(5).shape == ()
+    with pytest.raises(ValueError, match="int8"):
+        g.integers(0, 300, 2, dtype="int8")
+    with pytest.raises(TypeError, match="integer dtype"):
+        g.integers(0, 2**40, 2, dtype="float32")
+
+
+def test_orders_and_bytes():
+    g = Generator(0)
+    x = g.permuted(ag.reshape(ag.arange(12), (3, 4)), axis=1).numpy()
+    assert (np.sort(x, 1) == np.arange(12).reshape(3, 4)).all()
+    assert not (np.diff(x % 4, axis=0) == 0).all()
+    assert sorted(g.permuted(x).numpy().ravel()) == list(range(12))
+    data = g.bytes(1001)
+    assert isinstance(data, bytes)
+    assert len(data) == 1001
+    assert len(set(data)) > 200
+
+
+def test_parameters_broadcast_and_size_may_be_missing():
+    g = Generator(0)
+    x = g.gamma([1.0, 100.0], [[1.0], [1000.0]])
+    assert x.shape == (2, 2)
+    assert x.dtype == "float32"
+    assert g.normal(ag.tensor([0.0, 9.0], dtype="float64"), 1.0).shape == (2,)
+    assert g.poisson(ag.tensor([1.0, 2.0]), (3, 2)).shape == (3, 2)
+    assert g.beta(2.0, 3.0).shape == ()
+    assert g.gamma(ag.tensor(2.0, dtype="float64")).dtype == "float64"
+    assert g.normal(size=3, dtype="float16").dtype == "float16"
+
+
+def test_examples_of_a_batch_draw_by_their_own_parameters():
+    scales = ag.tensor([1.0, 100.0, 10_000.0])
+    g, h = Generator(0), Generator(0)
+    x = ag.vmap(lambda lam: g.poisson(lam, 4))(scales)
+    assert x.shape == (3, 4)
+    assert (np.abs(x.numpy() - scales.numpy()[:, None]) < 6 * scales.numpy()[:, None] ** 0.5).all()
+    y = ag.jit(ag.vmap(lambda lam: h.poisson(lam, 4)))(scales)
+    assert (x == y).all()
+
+
+def test_what_cannot_be_drawn_is_no_number():
+    g = Generator(0)
+    bad = ag.tensor([-1.0, np.nan])
+    assert np.isnan(g.gamma(bad).numpy()).all()
+    assert g.poisson(bad).tolist() == [-1, -1]
+    assert g.binomial(bad, 0.5).tolist() == [-1, -1]
+    assert g.zipf(bad).tolist() == [-1, -1]
+    assert g.gamma(ag.zeros(2)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda g: g.gamma(-1.0), ValueError, "shape must not be negative, but is -1.0"),
+        (lambda g: g.beta(0.0, 1.0), ValueError, "a must be positive, not 0.0"),
+        (lambda g: g.binomial(3, 1.5), ValueError, "p must be in [0, 1], not 1.5"),
+        (lambda g: g.geometric(0.0), ValueError, "p must be in (0, 1]"),
+        (lambda g: g.logseries(1.0), ValueError, "p must be in [0, 1)"),
+        (lambda g: g.zipf(1.0), ValueError, "a must be greater than 1"),
+        (lambda g: g.triangular(0.0, 2.0, 1.0), ValueError, "left <= mode <= right"),
+        (lambda g: g.hypergeometric(1, 2, 4), ValueError, "4 things cannot be drawn from 1 + 2"),
+        (lambda g: g.dirichlet(1.0), ValueError, "alpha needs an axis"),
+        (lambda g: g.categorical(1.0), ValueError, "logits need an axis"),
+        (lambda g: g.multivariate_normal([0.0, 1.0], [1.0, 1.0]), ValueError, "(..., 2, 2)"),
+        (lambda g: g.multivariate_normal([0.0], [[1.0]], method="svd"), ValueError, "'eigh'"),
+        (lambda g: g.gamma(1.0, dtype="int32"), TypeError, "float dtype"),
+        (lambda g: g.normal(0.0, 1.0, 2, 3), TypeError, "loc, scale, size"),
+    ],
+)
+def test_errors(call, error, words):
+    with pytest.raises(error) as caught:
+        call(Generator(0))
+    assert words in str(caught.value)
