@@ -87,7 +87,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     """Note how ``t`` was computed.  Written out flat: every recorded operation passes here."""
     data: Any = t.data
     dtype = data.dtype
-    if dtype.kind not in "fc":
+    if dtype.kind not in "fcV":
         return
     if len(xs) == 1:
         a = xs[0]
@@ -143,11 +143,11 @@ def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> No
     for r, item in zip(results, items, strict=True):
         if op.keep_output:
             keep(r, item)
-        if r.dtype.kind in "fc":
+        if r.dtype.kind in "fcV":
             r.node = item
             r.requires_grad = True
     if op.keep_output:  # not the items themselves, which hold on to their parent
-        parent.value = tuple((i.value, i.version) for i in items)
+        parent.value = tuple((i.value, i.version) for i in items)  # type: ignore[assignment]
 
 
 # -- views ----------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> No
     node = Node(
         op, inputs, shape, dtype,
         weak=bool(inputs) and all(n.weak for n in inputs),
-        requires_grad=flows and (several or dtype.kind in "fc"),
+        requires_grad=flows and (several or dtype.kind in "fcV"),
         where=where,
     )
     if several:
@@ -343,7 +343,7 @@ def item_of(parent: Node, index: int) -> Node:
     shape, dtype = parent.outputs[index]
     return Node(
         Item(index), (parent,), shape, dtype, where=parent.where,
-        requires_grad=parent.requires_grad and dtype.kind in "fc",
+        requires_grad=parent.requires_grad and dtype.kind in "fcV",
     )
 
 

@@ -29,7 +29,7 @@ from agnesi.ops.einsum import einsum
 from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
 from agnesi.ops.sort import searchsorted
-from agnesi.ops.special import polygamma
+from agnesi.testing import matrices
 
 Operands = tuple[np.ndarray, ...]
 _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
@@ -249,10 +249,38 @@ def _transforms() -> Iterator[tuple[str, Case]]:
     yield "fftconvolve", Case(lambda a, b: convolve.fftconvolve(a, b, "same"), pairs)
 
 
+def _matrices() -> Iterator[tuple[str, Case]]:
+    for name, sample in matrices.samples().items():
+        yield name, Case(*sample)
+
+
+def _ordered() -> Iterator[tuple[str, Case]]:
+    x = _uniform(18, (3, 4), (0.1, 0.9))
+    for name, orders in _ORDERED.items():
+        row = TABLE[name]
+        yield name, Case(lambda x, row=row, o=orders: call(row, (*o, x)), ((x,), (x[:0],)))
+        fixed = tuple(np.array([o, o + 1]) for o in orders)
+        yield f"{name} of orders", Case(_of(row), ((*fixed, np.array([0.5, 0.25])),), grads=False)
+    yield "spherical_jn, derivative", Case(lambda x: special.spherical_jn(1, x, True), ((x,),))
+
+
+def _densities() -> Iterator[tuple[str, Case]]:
+    x, w = _uniform(19, (3, 4), (-2, 2)), _uniform(20, (4,), (0.5, 2))
+    yield "special.softmax", Case(special.softmax, ((x,),))
+    yield "special.log_softmax", Case(lambda x: special.log_softmax(x, axis=0), ((x,),))
+    yield "special.logsumexp", Case(
+        lambda x, w: special.logsumexp(x, axis=1, b=w), ((x, w),)
+    )
+    yield "special.log_expit", Case(special.log_expit, ((x,),))
+    yield "special.multigammaln", Case(lambda x: special.multigammaln(x + 4, 3), ((x,),))
+    yield "special.loggamma", Case(special.loggamma, ((np.abs(x) + 0.3,),))
+    yield "special.factorial", Case(special.factorial, ((np.abs(x),),))
+
+
 def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
     families = (
         _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
-        _windows(), _normalizations(), _arrangements(), _transforms(),
+        _windows(), _normalizations(), _arrangements(), _transforms(), _matrices(),
     )
     return {name: case for family in families for name, case in family}

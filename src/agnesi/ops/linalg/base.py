@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from agnesi.core import dtypes, shapes
 from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply, apply_many, symbolic
@@ -59,6 +57,7 @@ def square(x: Any) -> Tensor:
 
 
 def check_square(shape: Any) -> None:
+    """Matrices of this shape are square."""
     m, n = shape[-2:]
     if m != n and is_settled((m, n)):
         raise ShapeError(f"the matrices must be square, not {m} by {n}: shape {shape}")
@@ -90,7 +89,7 @@ def stacked(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 def of_columns(solve: Any, a: Tensor, b: Any) -> Tensor:
     """``solve(a, b)`` for a right-hand side that may be one vector."""
     if len(b.shape) != 1:
-        return solve(a, b)  # type: ignore[no-any-return]
+        return solve(a, b)
     y = solve(a, reshape(b, (*b.shape, 1)))
     return reshape(y, y.shape[:-1])
 
@@ -125,10 +124,6 @@ def identity(x: Tensor) -> Tensor:
     n = x.shape[-1]
     op = Eye(n, n, 0, x.dtype)
     return symbolic(op, ()) if x.data is None else apply(op)
-
-
-def real_dtype(dtype: np.dtype) -> np.dtype:
-    return dtypes.real_of(dtype)
 
 
 def ensured(x: Tensor, holds: Tensor, message: str, subject: str) -> Tensor:

@@ -34,7 +34,7 @@ class Eigh(MatrixOp):
     Terms between vectors of equal eigenvalues are left out, as in ``SVD``.
     """
 
-    side: str
+    side: Side
     name = "eigh"
     outputs = 2
     keep_inputs = ()
@@ -69,7 +69,7 @@ class Eigh(MatrixOp):
 class EigenvaluesH(MatrixOp):
     """Eigenvalues of Hermitian matrices alone."""
 
-    side: str
+    side: Side
     name = "eigvalsh"
     keep_inputs = (0,)
 
@@ -89,14 +89,14 @@ class EigenvaluesH(MatrixOp):
         return arith.real(apply(Diagonal(0), times(adjoint(v), hermitian(ts[0]), v)))
 
 
-def _side(text: str) -> str:
+def _side(text: str) -> Side:
     if text not in ("L", "U", "l", "u"):
         raise ValueError(f"UPLO must be 'L' or 'U', not {text!r}")
-    return text.upper()
+    return "L" if text in "Ll" else "U"
 
 
 @public
-def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:  # noqa: N803 - NumPy's name
+def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
     Gradients are Hermitian, as though ``x`` were ``(x + adjoint(x)) / 2``.  They are those of
@@ -132,7 +132,7 @@ def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:  # noqa: N803 - NumPy's nam
 
 
 @public
-def eigvalsh(x: Any, /, UPLO: Side = "L", *,  # noqa: N803 - NumPy's name
+def eigvalsh(x: Any, /, UPLO: Side = "L", *,
              out: Tensor | None = None) -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending; derivatives hold for repeated ones, too.
 

@@ -8,7 +8,9 @@ same, on all matrices of a stack at once; so it does where those are many and sm
 from __future__ import annotations
 
 import ctypes
+import math
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,9 +26,8 @@ _MANY = 4
 
 @cache
 def _library() -> Any:
-    from numpy.linalg import _umath_linalg
-
-    return ctypes.CDLL(_umath_linalg.__file__)
+    """NumPy's own module, through which the library is found that it is linked to."""
+    return ctypes.CDLL(import_module("numpy.linalg._umath_linalg").__file__)
 
 
 @cache
@@ -86,7 +87,12 @@ class _Call:
 
 def _stack(x: np.ndarray) -> np.ndarray:
     """A copy of matrices, in order, as a stack."""
-    return np.array(x, order="C").reshape(-1, *x.shape[-2:])
+    return _listed(np.array(x, order="C"), 2)
+
+
+def _listed(x: np.ndarray, rank: int) -> np.ndarray:
+    """The axes before the last ``rank`` as one."""
+    return x.reshape(math.prod(x.shape[:-rank]), *x.shape[-rank:])
 
 
 # -- triangles --------------------------------------------------------------------------------
@@ -94,7 +100,7 @@ def trsm(a: np.ndarray, b: np.ndarray, lower: bool, transposed: bool, unit: bool
     """``inv(a) @ b`` of triangles ``a``, or of their transposes; both stacks are equally long."""
     n, k = b.shape[-2:]
     x = _stack(b)
-    matrices = a.reshape(-1, n, n)
+    matrices = _listed(a, 2)
     call = _Call("trsm", a.dtype)
     if len(matrices) > _MANY * n or not call.ready:
         _substitute(matrices, x, lower, transposed, unit)
@@ -179,7 +185,7 @@ def getrs(lu: np.ndarray, pivots: np.ndarray, b: np.ndarray, transposed: bool) -
     """
     k, n = b.shape[-2:]
     x = _stack(b)
-    factors, rows = lu.reshape(-1, n, n), pivots.reshape(-1, n)
+    factors, rows = _listed(lu, 2), _listed(pivots, 1)
     call = _Call("getrs", lu.dtype)
     if len(factors) > _MANY * n or not call.ready:
         columns = x.swapaxes(1, 2)

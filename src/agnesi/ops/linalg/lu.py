@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes, foreign
+from agnesi.core import dtypes, foreign, shapes
 from agnesi.core.dims import Size, combine
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import Op
@@ -120,8 +121,9 @@ def _padded(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _rows(x: Tensor, order: Tensor) -> Tensor:
     """Rows in another order."""
-    places = reshape(order, (*order.shape, 1))
-    return take_along_axis(x, broadcast_to(places, x.shape), -2)
+    shape = (*shapes.broadcast(x.shape[:-2], order.shape[:-1]), *x.shape[-2:])
+    places = broadcast_to(reshape(order, (*order.shape, 1)), shape)
+    return take_along_axis(broadcast_to(x, shape), places, -2)
 
 
 @record
@@ -136,8 +138,9 @@ class RowOrder(Op):
         return (*pivots.shape[:-1], self.n), dtypes.int64
 
     def perform(self, pivots: np.ndarray) -> np.ndarray:
-        rows = pivots.reshape(-1, pivots.shape[-1])
-        order = np.tile(np.arange(self.n), (len(rows), 1))
+        rows = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
+        n: Any = self.n
+        order = np.tile(np.arange(n), (len(rows), 1))
         every = np.arange(len(rows))
         for i, other in enumerate(rows.T):
             kept = order[every, other]
@@ -259,8 +262,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> Any:
             [2., 8.]])
     """
     factors, pivots = apply_many(_LU, matrix(a))
-    m, n = factors.shape[-2:]
-    k = pivots.shape[-1]
+    m, k = factors.shape[-2], pivots.shape[-1]
     lower = apply(Triangle(-1, False), factors)[..., :, :k] + eye(m, k, dtype=factors.dtype)
     upper = apply(Triangle(0, True), factors)[..., :k, :]
     order = apply(RowOrder(m), pivots)

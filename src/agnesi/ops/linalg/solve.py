@@ -88,7 +88,7 @@ class Solve(MatrixOp):
 
     def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
         if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
-            return super().batch(node, xs, rows, length)  # type: ignore[no-any-return]
+            return super().batch(node, xs, rows, length)
         return side_by_side(lambda b: apply(self, xs[0], b), xs[1])
 
 
@@ -212,7 +212,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None, *, out: Tensor | None = None) 
         a = moveaxis(a, axes, tuple(range(len(a.shape) - len(axes), len(a.shape))))
     shape = a.shape[len(b.shape):]
     n = dims.product(shape)
-    if dims.product(b.shape) != n:
+    if dims.is_settled((*a.shape, *b.shape)) and dims.product(b.shape) != n:
         raise ShapeError(f"the parts of {a.shape} beside {b.shape} have different sizes")
     return reshape(solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
 
@@ -242,7 +242,7 @@ def tensorinv(a: Any, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
         raise ValueError(f"ind must be at least 1, not {ind}")
     shape = (*a.shape[ind:], *a.shape[:ind])
     n = dims.product(a.shape[:ind])
-    if dims.product(a.shape[ind:]) != n:
+    if dims.is_settled(a.shape) and dims.product(a.shape[ind:]) != n:
         raise ShapeError(f"the parts of {a.shape} before and behind axis {ind} have different "
                          "sizes")
     return reshape(inv(reshape(a, (n, n))), shape)

@@ -47,7 +47,7 @@ class SVD(MatrixOp):
     full: bool
     name = "svd"
     outputs = 3
-    keep_inputs = ()
+    keep_inputs = (0,)
     keep_output = True
 
     def infer(self, a: Any) -> Any:
@@ -70,8 +70,7 @@ class SVD(MatrixOp):
                     "vectors beyond the singular values are not unique and have no derivative: "
                     "compute them with full_matrices=False"
                 )
-            k = s.shape[-1]
-            u, vh = u[..., :, :k], vh[..., :k, :]
+            u, s, vh = apply_many(SVD(False), a)  # these have derivatives
         gaps = arith.multiply(inverse_gaps(s), _sums(s))
         return u, s, vh, cast(gaps, a.dtype), safe_reciprocal(s, s)
 

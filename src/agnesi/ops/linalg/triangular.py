@@ -36,9 +36,10 @@ SINGULAR = "Singular matrix"
 
 @record
 class SolveTriangular(MatrixOp):
-    """``inv(t) @ b`` for the lower (or upper) triangle ``t`` of ``a`` (with ones on its diagonal: ``unit``).
+    """``inv(t) @ b`` for the lower or upper triangle ``t`` of ``a``.
 
-    ``transposed`` takes the transpose of the triangle.  Rules: Giles (2008), 2.2.3.
+    ``transposed`` takes the triangle's transpose, ``unit`` ones for its diagonal.  Rules: Giles
+    (2008), 2.2.3.
     """
 
     low: bool
@@ -97,7 +98,7 @@ class SolveTriangular(MatrixOp):
 
     def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
         if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
-            return super().batch(node, xs, rows, length)  # type: ignore[no-any-return]
+            return super().batch(node, xs, rows, length)
         return side_by_side(lambda b: apply(self, xs[0], b), xs[1])
 
 

@@ -1,0 +1,61 @@
+"""``agnesi.linalg``: linear algebra, under the names of NumPy, SciPy and the array API.
+
+All functions take stacks of matrices, differentiate in both modes, and work in compiled functions,
+where systems and triangular factors are LAPACK's without Python in between.
+"""
+
+from numpy.linalg import LinAlgError as LinAlgError
+
+from agnesi.ops.linalg.cholesky import cho_factor as cho_factor
+from agnesi.ops.linalg.cholesky import cho_solve as cho_solve
+from agnesi.ops.linalg.cholesky import cholesky as cholesky
+from agnesi.ops.linalg.det import det as det
+from agnesi.ops.linalg.det import slogdet as slogdet
+from agnesi.ops.linalg.eig import eig as eig
+from agnesi.ops.linalg.eig import eigvals as eigvals
+from agnesi.ops.linalg.eigh import eigh as eigh
+from agnesi.ops.linalg.eigh import eigvalsh as eigvalsh
+from agnesi.ops.linalg.expm import expm as expm
+from agnesi.ops.linalg.lastaxes import cross as cross
+from agnesi.ops.linalg.lastaxes import diagonal as diagonal
+from agnesi.ops.linalg.lastaxes import trace as trace
+from agnesi.ops.linalg.lu import lu as lu
+from agnesi.ops.linalg.lu import lu_factor as lu_factor
+from agnesi.ops.linalg.lu import lu_solve as lu_solve
+from agnesi.ops.linalg.norms import cond as cond
+from agnesi.ops.linalg.norms import matrix_norm as matrix_norm
+from agnesi.ops.linalg.norms import norm as norm
+from agnesi.ops.linalg.norms import vector_norm as vector_norm
+from agnesi.ops.linalg.pinv import lstsq as lstsq
+from agnesi.ops.linalg.pinv import matrix_rank as matrix_rank
+from agnesi.ops.linalg.pinv import pinv as pinv
+from agnesi.ops.linalg.products import kron as kron
+from agnesi.ops.linalg.products import matrix_power as matrix_power
+from agnesi.ops.linalg.products import multi_dot as multi_dot
+from agnesi.ops.linalg.qr import qr as qr
+from agnesi.ops.linalg.solve import inv as inv
+from agnesi.ops.linalg.solve import solve as solve
+from agnesi.ops.linalg.solve import tensorinv as tensorinv
+from agnesi.ops.linalg.solve import tensorsolve as tensorsolve
+from agnesi.ops.linalg.special import block_diag as block_diag
+from agnesi.ops.linalg.special import circulant as circulant
+from agnesi.ops.linalg.special import companion as companion
+from agnesi.ops.linalg.special import hankel as hankel
+from agnesi.ops.linalg.special import hilbert as hilbert
+from agnesi.ops.linalg.special import khatri_rao as khatri_rao
+from agnesi.ops.linalg.special import null_space as null_space
+from agnesi.ops.linalg.special import orth as orth
+from agnesi.ops.linalg.special import polar as polar
+from agnesi.ops.linalg.special import toeplitz as toeplitz
+from agnesi.ops.linalg.svd import svd as svd
+from agnesi.ops.linalg.svd import svdvals as svdvals
+from agnesi.ops.linalg.triangular import solve_triangular as solve_triangular
+from agnesi.ops.matmul import matmul as matmul
+from agnesi.ops.matmul import outer as outer
+from agnesi.ops.matmul import tensordot as tensordot
+from agnesi.ops.matmul import vecdot as vecdot
+from agnesi.ops.movement import matrix_transpose as matrix_transpose
+
+# PyTorch's names of the same functions.
+inverse = inv
+triangular_solve = solve_triangular

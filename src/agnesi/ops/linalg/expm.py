@@ -1,0 +1,116 @@
+"""The exponential of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import apply
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.creation import zeros_like
+from agnesi.ops.join import concat
+from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, square
+
+#: Coefficients of Padé's approximants by degree, and the norm up to which each is exact enough
+#: in double precision: Higham (2005), table 2.3.
+_PADE: dict[int, tuple[float, tuple[float, ...]]] = {
+    3: (1.495585217958292e-2, (120, 60, 12, 1)),
+    5: (2.539398330063230e-1, (30240, 15120, 3360, 420, 30, 1)),
+    7: (9.504178996162932e-1, (17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1)),
+    9: (2.097847961257068, (17643225600, 8821612800, 2075673600, 302702400, 30270240, 2162160,
+                            110880, 3960, 90, 1)),
+    13: (5.371920351148152, (64764752532480000, 32382376266240000, 7771770303897600,
+                             1187353796428800, 129060195264000, 10559470521600, 670442572800,
+                             33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)),
+}
+
+
+def _approximated(a: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
+    """Padé's approximant: even powers by themselves, odd ones are ``a`` times even ones."""
+    square_of = a @ a
+    power = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    even, odd = coefficients[0] * power, coefficients[1] * power
+    for i in range(2, len(coefficients), 2):
+        power = power @ square_of
+        even = even + coefficients[i] * power
+        odd = odd + coefficients[i + 1] * power
+    odd = a @ odd
+    return np.linalg.solve(even - odd, even + odd)
+
+
+def _exponential(a: np.ndarray) -> np.ndarray:
+    """Scaling and squaring: Higham (2005), algorithm 2.3."""
+    norm = float(np.abs(a).sum(-2).max(initial=0))
+    for bound, coefficients in _PADE.values():
+        if norm <= bound:
+            return _approximated(a, coefficients)
+    if not np.isfinite(norm):
+        return np.full_like(a, np.nan)
+    bound, coefficients = _PADE[13]
+    halvings = max(0, int(np.ceil(np.log2(norm / bound))))
+    result = _approximated(a / 2.0**halvings, coefficients)
+    for _ in range(halvings):
+        result = result @ result
+    return result
+
+
+@record
+class Expm(MatrixOp):
+    """Exponentials of matrices, computed in double precision.
+
+    The derivative in a direction is a block of the exponential of a matrix of blocks: Mathias
+    (1996), theorem 2.1; the adjoint of that map is the derivative at the adjoint matrix.
+    """
+
+    name = "expm"
+    keep_inputs = (0,)
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape, a.dtype
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+        flat = wide.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
+        with np.errstate(all="ignore"):
+            found = [_exponential(m) for m in flat]
+            return np.array(found, a.dtype).reshape(a.shape)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        return (self._derivative(adjoint(a), g),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        return self._derivative(a, ts[0])
+
+    def _derivative(self, a: Tensor, change: Tensor) -> Tensor:
+        n = a.shape[-1]
+        upper = concat([a, change], axis=-1)
+        lower = concat([zeros_like(a), a], axis=-1)
+        return apply(self, concat([upper, lower], axis=-2))[..., :n, n:]
+
+
+@public
+def expm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The exponential of square matrices: ``1 + x + x @ x / 2 + ...``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.expm(ag.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    return apply(Expm(), square(x))

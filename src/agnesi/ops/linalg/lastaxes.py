@@ -1,0 +1,50 @@
+"""Functions of the main namespace as the array API's linear algebra has them: of the last axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import composite
+from agnesi.ops import diagonal as diagonals
+
+
+@public
+def diagonal(x: Any, /, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
+    """A diagonal of matrices on the last two axes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.diagonal(ag.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    return diagonals.diagonal(x, offset, -2, -1)
+
+
+@public
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None,
+             out: Tensor | None = None) -> Tensor:
+    """The sum of a diagonal of matrices on the last two axes.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.trace(ag.tensor([[1, 2], [3, 4]])).item()
+    5
+    """
+    return diagonals.diagonal(x, offset, -2, -1).sum(-1, dtype=dtype)
+
+
+@public
+def cross(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) -> Tensor:
+    """Cross product of vectors of three elements.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.cross(ag.tensor([1, 0, 0]), ag.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
+    """
+    return composite.cross(x1, x2, axis)

@@ -1,0 +1,186 @@
+"""Norms of vectors and matrices, and condition numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core import shapes
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith, reduce
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.linalg.base import floating, matrix
+from agnesi.ops.linalg.solve import inv
+from agnesi.ops.linalg.svd import VALUES
+from agnesi.ops.movement import expand_dims, moveaxis, reshape
+
+Order = Any
+_SUMS = {1: (0, "max"), -1: (0, "min"), math.inf: (1, "max"), -math.inf: (1, "min")}
+
+
+def _matrix_norm(x: Tensor, ord: Order) -> Tensor:
+    """Norms of the matrices on the last two axes, which stay as axes of size 1."""
+    if ord is None or ord == "fro":
+        return reduce.norm(x, 2, (-2, -1), keepdims=True)
+    if ord == "nuc" or ord in (2, -2):
+        values = apply(VALUES, x)
+        over = {"nuc": reduce.sum, 2: reduce.max, -2: reduce.min}[ord]
+        return expand_dims(over(values, -1, keepdims=True), -1)
+    if ord not in _SUMS:
+        raise ValueError(
+            f"there is no norm {ord!r} of matrices; there are 'fro', 'nuc', 1, -1, 2, -2, inf "
+            "and -inf"
+        )
+    axis, kind = _SUMS[ord]
+    sums = reduce.sum(arith.abs(x), axis - 2, keepdims=True)
+    extreme = reduce.max if kind == "max" else reduce.min
+    return extreme(sums, -1 - axis, keepdims=True)
+
+
+def _on_last(x: Tensor, axis: Any) -> tuple[Tensor, tuple[int, int]]:
+    """The matrices on two axes, moved to the end."""
+    if len(axis) != 2:
+        raise ValueError(f"a matrix lies on two axes, not {axis}")
+    first, second = (shapes.axis_of(a, len(x.shape)) for a in axis)
+    if first == second:
+        raise ValueError(f"axis {tuple(axis)} names an axis twice")
+    return moveaxis(x, (first, second), (-2, -1)), (first, second)
+
+
+@public
+def norm(x: Any, /, ord: Order = None, axis: Any = None, keepdims: bool = False, *,
+         out: Tensor | None = None) -> Tensor:
+    """Norms of vectors or matrices, as NumPy's function of this name chooses them.
+
+    Parameters
+    ----------
+    x : array_like
+    ord : number or {"fro", "nuc"}, optional
+        By default the root of the sum of squares, of all elements if there is no ``axis``.
+    axis : int or tuple of two int, optional
+        Where the vectors or the matrices lie; without it, ``x`` itself is one, or the other.
+    keepdims : bool
+        Whether these axes stay, with size 1.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.norm(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).item()
+    6.0
+    """
+    x = floating(x)
+    if axis is None and ord is not None and len(x.shape) not in (1, 2):
+        raise ShapeError(f"a norm by order {ord!r} needs an axis for shape {x.shape}")
+    if axis is None:
+        axis = tuple(range(len(x.shape)))
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    if ord is None:
+        return reduce.norm(x, 2, axes, keepdims=keepdims)
+    if len(axes) == 2:
+        return _norm_of_matrices(x, ord, axes, keepdims)
+    if len(axes) != 1 or isinstance(ord, str):
+        raise ValueError(f"there is no norm {ord!r} of vectors on axes {axes}")
+    return reduce.norm(x, ord, axes, keepdims=keepdims)
+
+
+def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tensor:
+    matrices, places = _on_last(x, axes)
+    found = _matrix_norm(matrices, ord)
+    if keepdims:
+        return moveaxis(found, (-2, -1), places)
+    return reshape(found, found.shape[:-2])
+
+
+@public
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Order = "fro", axis: Any = (-2, -1),
+                out: Tensor | None = None) -> Tensor:
+    """Norms of matrices.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    keepdims : bool
+        Whether the matrices' axes stay, with size 1.
+    ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
+        The root of the sum of squares; the sum of singular values; the greatest (least) sum of
+        absolute values of a column; the greatest (least) singular value; that sum of a row.
+    axis : tuple of two int
+        Where the matrices lie.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.matrix_norm(ag.tensor([[3.0, 0.0], [0.0, 4.0]])).item()
+    5.0
+    """
+    return _norm_of_matrices(matrix(x), ord, axis, keepdims)
+
+
+@public
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2,
+                out: Tensor | None = None) -> Tensor:
+    """Norms of vectors: ``sum(abs(x)**ord)**(1/ord)``.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        Where the vectors lie; all elements are one by default.
+    keepdims : bool
+        Whether these axes stay, with size 1.
+    ord : float
+        A number, inf or -inf; 0 counts what is not 0.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.vector_norm(ag.tensor([3.0, 4.0])).item()
+    5.0
+    """
+    return reduce.norm(floating(as_tensor(x)), ord, axis, keepdims=keepdims)
+
+
+@public
+def cond(x: Any, p: Order = None, *, out: Tensor | None = None) -> Tensor:
+    """Condition numbers: the norm of matrices times that of their inverses.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n); square but for the norms 2 and -2.
+    p : optional
+        A norm of :func:`matrix_norm`; 2 by default.
+
+    Returns
+    -------
+    Tensor
+        Of shape (...); inf for singular matrices where the norm is 2.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.cond(ag.tensor([[4.0, 0.0], [0.0, 2.0]])).item()
+    2.0
+    """
+    x = matrix(x)
+    if p is None or p in (2, -2):
+        values = apply(VALUES, x)
+        first, last = values[..., 0], values[..., -1]
+        return arith.divide(last, first) if p == -2 else arith.divide(first, last)
+    return arith.multiply(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))

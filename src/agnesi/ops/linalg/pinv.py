@@ -1,0 +1,279 @@
+"""Pseudo-inverses, least squares, ranks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dispatch import apply
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import greater
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.expand import sum_to
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_rows,
+    floating,
+    matrix,
+    matrix_pair,
+    plus,
+    times,
+)
+from agnesi.ops.linalg.svd import VALUES
+from agnesi.ops.movement import reshape
+from agnesi.ops.reduce import count_nonzero, sum
+from agnesi.ops.reduce import max as greatest
+
+
+class LstsqResult(NamedTuple):
+    """The solution, sums of squares of what is left, the rank, and the singular values."""
+
+    x: Tensor
+    residuals: Tensor
+    rank: Tensor
+    s: Tensor
+
+
+@record
+class Pinv(MatrixOp):
+    """Pseudo-inverses; singular values up to a share of the greatest are taken for 0.
+
+    The shares are matrices of one element.  Rules: Golub and Pereyra (1973), 4.12, where the rank
+    does not change.
+    """
+
+    name = "pinv"
+    keep_inputs = (0,)
+    keep_output = True
+
+    def infer(self, a: Any, share: Any) -> Any:
+        *front, m, n = a.shape
+        return (*shapes.broadcast(tuple(front), share.shape[:-2]), n, m), a.dtype
+
+    def perform(self, a: np.ndarray, share: np.ndarray) -> np.ndarray:
+        (shape, _) = self.infer(a, share)
+        return np.linalg.pinv(np.broadcast_to(a, (*shape[:-2], *a.shape[-2:])), share[..., 0, 0])
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor, share: Tensor) -> tuple[Any, ...]:
+        h = adjoint(g)
+        total = arith.negative(times(adjoint(y), g, adjoint(y)))
+        right = arith.subtract(h, times(a, y, h))
+        left = arith.subtract(h, times(h, y, a))
+        total = plus(total, times(right, y, adjoint(y)))
+        return sum_to(plus(total, times(adjoint(y), y, left)), a.shape), None
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, share: Tensor) -> Any:
+        if ts[0] is None:
+            return None
+        change = adjoint(ts[0])
+        total = arith.negative(times(y, ts[0], y))
+        total = plus(total, times(y, adjoint(y), arith.subtract(change, times(change, a, y))))
+        left = arith.subtract(change, times(y, a, change))
+        return plus(total, times(left, adjoint(y), y))
+
+
+@record
+class LeastSquares(MatrixOp):
+    """The shortest of the vectors ``x`` for which ``a @ x`` is nearest to ``b``.
+
+    Rules: those of the pseudo-inverse, with which ``b`` is multiplied.
+    """
+
+    rtol: float
+    name = "lstsq"
+    keep_inputs = (0, 1)
+    keep_output = True
+
+    def infer(self, a: Any, b: Any) -> Any:
+        check_rows(a.shape, b.shape)
+        front = shapes.broadcast(a.shape[:-2], b.shape[:-2])
+        return (*front, a.shape[-1], b.shape[-1]), b.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.ndim == b.ndim == 2:
+            return np.linalg.lstsq(a, b, self.rtol)[0]
+        return np.linalg.pinv(a, self.rtol) @ b
+
+    def vjp(self, g: Tensor, x: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
+        inverse = inverse_of(a, self.rtol)
+        back = times(adjoint(inverse), g)
+        to_b = sum_to(back, b.shape) if b.requires_grad else None
+        if not a.requires_grad:
+            return None, to_b
+        left = arith.subtract(b, times(a, x))
+        total = arith.negative(times(back, adjoint(x)))
+        total = plus(total, times(left, adjoint(times(inverse, back))))
+        rest = arith.subtract(g, times(inverse, times(a, g)))
+        total = plus(total, times(times(adjoint(inverse), x), adjoint(rest)))
+        return sum_to(total, a.shape), to_b
+
+    def jvp(self, ts: Any, x: Tensor, a: Tensor, b: Tensor) -> Any:
+        inverse = inverse_of(a, self.rtol)
+        if ts[0] is None:
+            return times(inverse, ts[1])
+        drive = plus(ts[1], arith.negative(times(ts[0], x)))
+        change = adjoint(ts[0])
+        total = times(inverse, drive)
+        left = arith.subtract(b, times(a, x))
+        total = plus(total, times(inverse, times(adjoint(inverse), times(change, left))))
+        turned = times(change, times(adjoint(inverse), x))
+        return plus(total, arith.subtract(turned, times(inverse, times(a, turned))))
+
+
+def inverse_of(x: Tensor, share: Any) -> Tensor:
+    """The pseudo-inverses, with a share for all matrices or one for each."""
+    share = cast(as_tensor(share), dtypes.real_of(x.dtype))
+    return apply(PINV, x, reshape(share, (*share.shape, 1, 1)))
+
+
+def default_rtol(x: Tensor) -> float:
+    """What counts as 0 beside 1, by the sizes and the precision."""
+    m, n = x.shape[-2:]
+    size = max(m, n) if isinstance(m, int) and isinstance(n, int) else 1
+    return float(np.finfo(dtypes.real_of(x.dtype)).eps) * size
+
+
+def _share(x: Tensor, first: Any, second: Any, names: str) -> Any:
+    if first is not None and second is not None:
+        raise ValueError(f"{names} are two names of one parameter; give one of them")
+    given = second if first is None else first
+    return default_rtol(x) if given is None else given
+
+
+PINV = Pinv()
+
+
+@public
+def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None,
+         out: Tensor | None = None) -> Tensor:
+    """Pseudo-inverses of Moore and Penrose.
+
+    Derivatives hold where the rank does not change, of any rank.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    rcond, rtol : float or array_like, optional
+        Singular values up to this share of the greatest are taken for 0; by default
+        ``max(m, n)`` times the dtype's eps.
+    hermitian : bool
+        That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n, m).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.pinv(ag.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5, 0. ],
+            [0. , 0. ]])
+    """
+    x = matrix(x)
+    return inverse_of(x, _share(x, rcond, rtol, "rcond and rtol"))
+
+
+@public
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+    """Least squares: the shortest ``x`` for which ``a @ x`` is nearest to ``b``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, n).
+    b : array_like
+        Of shape (m,) or (..., m, k).
+    rcond : float, optional
+        Singular values up to this share of the greatest are taken for 0; by default
+        ``max(m, n)`` times the dtype's eps.
+
+    Returns
+    -------
+    x : Tensor
+        Of shape (n,) or (..., n, k).
+    residuals : Tensor
+        Squared lengths of ``b - a @ x``, of shape () or (..., k), also where NumPy leaves them out.
+    rank : Tensor
+        int64.
+    s : Tensor
+        Singular values of ``a``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.linalg.lstsq(ag.tensor([[1.0, 0.0], [1.0, 1.0]]), ag.tensor([1.0, 3.0])).x
+    >>> ag.round(x, decimals=4)
+    tensor([1., 2.])
+    """
+    a, b = matrix_pair(a, b)
+    a = matrix(a)
+    share = float(_share(a, rcond, None, "rcond"))
+    many = b if len(b.shape) > 1 else reshape(b, (*b.shape, 1))
+    x = apply(LeastSquares(share), a, many)
+    left = arith.subtract(many, times(a, x))
+    residuals = sum(arith.real(arith.multiply(left, arith.conj(left))), -2)
+    values = apply(VALUES, a)
+    if len(b.shape) == 1:
+        x, residuals = reshape(x, x.shape[:-1]), reshape(residuals, residuals.shape[:-1])
+    return LstsqResult(x, residuals, _above(values, share), values)
+
+
+def _above(values: Tensor, share: Any) -> Tensor:
+    """How many values are more than this share of the greatest."""
+    if values.shape[-1] == 0:
+        return count_nonzero(values, axis=-1)
+    bound = arith.multiply(greatest(values, axis=-1, keepdims=True), share)
+    return count_nonzero(greater(values, bound), axis=-1)
+
+
+@public
+def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None,
+                out: Tensor | None = None) -> Tensor:
+    """Ranks: how many singular values are not 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n); a vector has rank 0 or 1.
+    tol : float or array_like, optional
+        What counts as 0.
+    hermitian : bool
+        That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+    rtol : float or array_like, optional
+        What counts as 0 beside the greatest value; by default ``max(m, n)`` times the dtype's eps.
+
+    Returns
+    -------
+    Tensor
+        int64, of shape (...).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.matrix_rank(ag.ones((3, 3))).item()
+    1
+    """
+    x = floating(x)
+    if len(x.shape) < 2:
+        return cast((x != 0).any(), dtypes.int64)
+    values = apply(VALUES, x)
+    if tol is not None:
+        return count_nonzero(greater(values, _columnwise(tol, values)), axis=-1)
+    share = default_rtol(x) if rtol is None else _columnwise(rtol, values)
+    return _above(values, share)
+
+
+def _columnwise(bound: Any, values: Tensor) -> Tensor:
+    """Bounds of every matrix beside its values."""
+    bound = cast(as_tensor(bound), values.dtype)
+    return reshape(bound, (*bound.shape, 1)) if bound.shape else bound
+

@@ -1,0 +1,149 @@
+"""Sample operands of linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.linalg import (
+    cholesky,
+    det,
+    eig,
+    eigh,
+    expm,
+    lastaxes,
+    lu,
+    norms,
+    pinv,
+    products,
+    qr,
+    solve,
+    special,
+    svd,
+    triangular,
+)
+from agnesi.ops.linalg.base import adjoint, identity
+
+Sample = tuple[Callable[..., Tensor], tuple[tuple[np.ndarray, ...], ...]]
+
+_RNG = np.random.default_rng(20)
+A, B = _RNG.standard_normal((4, 4)), _RNG.standard_normal((4, 3))
+TALL, STACK = _RNG.standard_normal((5, 3)), _RNG.standard_normal((2, 3, 3))
+TURNED = A + 1j * _RNG.standard_normal((4, 4))
+TALL_TURNED = TALL + 1j * _RNG.standard_normal((5, 3))
+#: Of rank 2, as a product.
+LEFT, RIGHT = _RNG.standard_normal((5, 2)), _RNG.standard_normal((2, 4))
+SQUARE = ((A,), (STACK,), (TURNED,))
+ANY = (*SQUARE, (TALL,), (TALL.T,), (TALL_TURNED,))
+
+
+def _positive(x: Tensor) -> Tensor:
+    return x @ adjoint(x) + 4 * identity(x)
+
+
+def _hermitian(x: Tensor) -> Tensor:
+    return x + adjoint(x)
+
+
+def _systems() -> Iterator[tuple[str, Sample]]:
+    right = (
+        (A, B), (A, B[:, 0]), (STACK, STACK[0]), (STACK[0], STACK), (TURNED, B * 1j + 1),
+        (np.zeros((0, 0)), np.zeros((0, 2))),
+    )
+    yield "solve", (solve.solve, right)
+    strong = tuple((a + 5 * np.eye(a.shape[-1]), b) for a, b in right)
+    for lower in (False, True):
+        for trans in (0, 1, 2):
+            yield f"solve_triangular {lower} {trans}", (
+                lambda a, b, o=(trans, lower): triangular.solve_triangular(a, b, *o), strong
+            )
+    yield "solve_triangular of ones", (
+        lambda a, b: triangular.solve_triangular(a, b, unit_diagonal=True), right[:2]
+    )
+    for trans in (0, 1, 2):
+        yield f"lu_solve {trans}", (
+            lambda a, b, t=trans: lu.lu_solve(lu.lu_factor(a), b, t), right[:5]
+        )
+    for lower in (False, True):
+        yield f"cho_solve {lower}", (
+            lambda a, b, low=lower: cholesky.cho_solve(
+                cholesky.cho_factor(_positive(a), low), b), right[:5]
+        )
+    sample = ((TALL, LEFT), (TALL.T, B[:3]), (TALL.T, B[:3, 0]))
+    yield "lstsq", (lambda a, b: pinv.lstsq(a, b).x, (*sample, (TALL_TURNED, TALL * 1j)))
+    yield "lstsq of rank 2", (lambda x, y, b: pinv.lstsq(x @ y, b).x, ((LEFT, RIGHT, TALL),))
+    yield "residuals", (lambda a, b: pinv.lstsq(a, b).residuals, sample[:1])
+    yield "tensorsolve", (solve.tensorsolve, ((_RNG.standard_normal((2, 3, 6)), STACK[0, :2]),))
+    yield "tensorinv", (lambda a: solve.tensorinv(a, 1), ((_RNG.standard_normal((6, 2, 3)),),))
+
+
+def _factors() -> Iterator[tuple[str, Sample]]:
+    yield "cholesky", (lambda x: cholesky.cholesky(_positive(x)), SQUARE)
+    yield "cholesky, upper", (lambda x: cholesky.cholesky(_positive(x), upper=True), SQUARE)
+    yield "lu", (lambda x: lu.lu_factor(x).lu, ANY)
+    yield "lu, exchanges", (lambda x: lu.lu_factor(x).piv, ANY)
+    for i in range(3):
+        yield f"lu, part {i}", (lambda x, i=i: lu.lu(x)[i], ANY)
+    yield "lu, two parts", (lambda x: lu.lu(x, permute_l=True)[0], ANY)
+    for mode in ("reduced", "complete"):
+        samples = ANY if mode == "reduced" else (*SQUARE, (TALL.T,))
+        for i in range(2):
+            yield f"qr {mode}, part {i}", (lambda x, i=i, m=mode: qr.qr(x, m)[i], samples)
+    yield "svdvals", (svd.svdvals, ANY)
+    for i in (0, 2):
+        yield f"svd, part {i}", (lambda x, i=i: arith.abs(svd.svd(x, False)[i]), ANY)
+    yield "svd", (lambda x: svd.svd(x).S, ANY)
+    yield "eigh, values", (lambda x: eigh.eigh(_hermitian(x))[0], SQUARE)
+    yield "eigh, vectors", (lambda x: arith.abs(eigh.eigh(_hermitian(x), "U")[1]), SQUARE)
+    yield "eigvalsh", (lambda x: eigh.eigvalsh(_hermitian(x)), SQUARE)
+    yield "eig, values", (lambda x: eig.eig(x)[0], SQUARE)
+    yield "eig, vectors", (lambda x: arith.abs(eig.eig(x)[1]), SQUARE)
+    yield "eigvals", (eig.eigvals, SQUARE)
+    yield "polar", (lambda x: special.polar(x).u, ANY)
+    yield "polar, left", (lambda x: special.polar(x, "left").p, SQUARE)
+
+
+def _functions() -> Iterator[tuple[str, Sample]]:
+    singular = np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 0.5])
+    yield "inv", (solve.inv, SQUARE)
+    yield "det", (det.det, (*SQUARE, (singular,), (np.zeros((0, 0)),)))
+    yield "slogdet", (lambda x: det.slogdet(x).logabsdet, SQUARE)
+    yield "slogdet, sign", (lambda x: det.slogdet(x).sign, SQUARE)
+    yield "pinv", (pinv.pinv, ANY)
+    yield "pinv of rank 2", (lambda x, y: pinv.pinv(x @ y), ((LEFT, RIGHT),))
+    yield "matrix_rank", (pinv.matrix_rank, ((A,), (LEFT @ RIGHT,), (STACK,)))
+    yield "expm", (expm.expm, (*SQUARE, (STACK * 5,), (A * 1e-3,)))
+    for n in (-2, 0, 1, 7):
+        yield f"matrix_power {n}", (lambda x, n=n: products.matrix_power(x, n), SQUARE[:2])
+    for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        yield f"matrix_norm {ord}", (lambda x, o=ord: norms.matrix_norm(x, ord=o), ANY)
+    for p in (None, "fro", 1, -2, np.inf):
+        yield f"cond {p}", (lambda x, p=p: norms.cond(x, p), SQUARE[:2])
+
+
+def _products() -> Iterator[tuple[str, Sample]]:
+    yield "multi_dot", (
+        lambda *xs: products.multi_dot(xs), ((A, B, TALL.T), (A[0], A, B), (A[0], A, A[1]))
+    )
+    yield "kron", (products.kron, ((A, B), (A[0], B), (STACK, A)))
+    yield "block_diag", (special.block_diag, ((A, B, B[0]),))
+    yield "toeplitz", (special.toeplitz, ((A[0], B[0]), (A[0],), (TURNED[0],)))
+    yield "hankel", (special.hankel, ((A[0], B[0]), (A[0],)))
+    yield "circulant", (special.circulant, ((A[0],),))
+    yield "companion", (special.companion, ((A[0],),))
+    yield "khatri_rao", (special.khatri_rao, ((A, TALL[:, :1].repeat(4, 1)),))
+    yield "linalg.trace", (lastaxes.trace, ((STACK,),))
+    yield "linalg.diagonal", (lambda x: lastaxes.diagonal(x, offset=1), ((STACK,),))
+
+
+def samples() -> dict[str, Any]:
+    """Functions with operands, by name."""
+    return {
+        name: sample
+        for family in (_systems(), _factors(), _functions(), _products())
+        for name, sample in family
+    }

@@ -1,0 +1,77 @@
+"""Errors of linear algebra: NumPy's kind, the user's line, all shapes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+L: Any = ag.linalg
+ZERO = ag.zeros((2, 2))
+FLAT = ag.ones((2, 3))
+SINGULAR = {
+    "solve": lambda a: L.solve(a, ag.ones(2)), "inv": lambda a: L.inv(a),
+    "cholesky": lambda a: L.cholesky(a),
+    "solve_triangular": lambda a: L.solve_triangular(a, ag.ones(2)),
+    "cho_solve": lambda a: L.cho_solve((a, True), ag.ones(2)),
+}
+#: What is wrong, and what is told; every text ends in the user's line.
+MESSAGES = [
+    (lambda: L.inv(FLAT),
+     "inv(float32(2, 3)): the matrices must be square, not 2 by 3: shape (2, 3)"),
+    (lambda: L.det(ag.ones(3)),
+     "det(float32(3)): a matrix has at least 2 dimensions, this has shape (3,)"),
+    (lambda: L.solve(ag.eye(2), ag.ones(3)),
+     "solve(float32(2, 2), float32(3)): rows differ: 2 (axis -2 of (2, 2)) and 3 (axis -2 of "
+     "(3, 1))"),
+    (lambda: L.cholesky(ag.eye(2, dtype="float16")),
+     "cholesky(float16(2, 2)): linear algebra does not compute in float16: cast to float32"),
+    (lambda: L.norm(FLAT, "max"),
+     "norm(float32(2, 3), 'max'): there is no norm 'max' of matrices; there are 'fro', 'nuc', 1, "
+     "-1, 2, -2, inf and -inf"),
+    (lambda: L.qr(FLAT, "raw"),
+     "qr(float32(2, 3), 'raw'): mode must be 'reduced', 'complete' or 'r', not 'raw'"),
+    (lambda: L.multi_dot([FLAT]),
+     "multi_dot([float32(2, 3)]): a product needs at least two matrices, not 1"),
+    (lambda: L.lstsq(FLAT, ag.ones(3)),
+     "lstsq(float32(2, 3), float32(3)): rows differ: 2 (axis -2 of (2, 3)) and 3 (axis -2 of "
+     "(3, 1))"),
+]
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_singular_matrices_are_numpys_error(name: str, compiled: bool) -> None:
+    function: Any = SINGULAR[name]
+    if compiled:
+        function = ag.jit(function)
+    what = "Matrix is not positive definite" if name == "cholesky" else "Singular matrix"
+    with pytest.raises(np.linalg.LinAlgError, match=what) as caught:
+        function(ZERO)
+    assert isinstance(caught.value, L.LinAlgError)
+    assert re.search(r"at .*test_errors\.py:\d+$", str(caught.value))
+    assert function(ag.eye(2)) is not None  # the next call is none the worse
+
+
+@pytest.mark.parametrize(("call", "text"), MESSAGES)
+def test_messages(call: Any, text: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    told, _, place = str(caught.value).partition("\n")
+    assert told == text
+    assert "test_errors.py" in place
+
+
+def test_one_singular_matrix_in_a_stack() -> None:
+    stack = ag.stack([ag.eye(2), ZERO])
+    for f in (L.inv, ag.jit(L.inv), L.cholesky, ag.jit(L.cholesky)):
+        with pytest.raises(np.linalg.LinAlgError):
+            f(stack)
+    np.testing.assert_array_equal(L.det(stack).numpy(), [1, 0])
+    sign, size = ag.jit(L.slogdet)(stack)
+    np.testing.assert_array_equal(sign.numpy(), [1, 0])
+    np.testing.assert_array_equal(size.numpy(), [0, -np.inf])
