@@ -3,6 +3,8 @@
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
 # make peers  values and gradients of networks beside PyTorch's
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
+# make coverage  which functions of NumPy and SciPy there are, with gradients, compiled natively
+# make fuzz   random programs, some 20 000 (PROGRAMS=2000 for each of the tests)
 # make lint   the checks that run no test
 #
 # Each makes the virtual environment that it needs; PYTHON=/path/to/python3 chooses the interpreter.
@@ -12,12 +14,13 @@ TORCH ?= torch==2.13.0
 SUITES ?=
 QUICK ?=
 EXAMPLES ?= 20
+PROGRAMS ?= 1500
 
 PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test lint bench peers conformance clean
+.PHONY: demo test lint bench peers conformance coverage clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -31,6 +34,10 @@ lint: $(VENV)/.ready
 	$(VENV)/bin/mypy
 	$(VENV)/bin/mypy tests/api/test_typing.py
 
+fuzz: $(VENV)/.ready
+	AGNESI_FUZZ=$(PROGRAMS) $(VENV)/bin/python -m pytest -n 2 tests/compiler/test_fuzz.py \
+		tests/compiler/test_loop_fuzz.py tests/compiler/test_memory.py tests/autodiff/test_vmap_fuzz.py
+
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)
 
@@ -41,6 +48,9 @@ conformance: $(VENV)/.ready
 	$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[conformance]'
 	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES)
 	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES) --jit
+
+coverage: $(VENV)/.ready
+	$(VENV)/bin/python tools/names.py $(if $(LIST),--list)
 
 $(VENV)/.ready: pyproject.toml
 	@$(call make_venv,$(VENV))

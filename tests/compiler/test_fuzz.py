@@ -1,4 +1,4 @@
-"""Random programs mean the same eagerly, compiled, and on the interpreter.
+"""Random programs mean the same eagerly, compiled, on the interpreter, as symbols, and to NumPy.
 
 ``AGNESI_FUZZ=3000 pytest tests/compiler/test_fuzz.py`` tries that many programs per test.
 """
@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import agnesi as ag
+from agnesi import symbolic as T
+from tests.compiler import reference
 from tests.compiler.programs import DTYPES, STEPS, Program, close, cost_of
 from tests.compiler.ways import interpreted
 
@@ -28,19 +32,21 @@ fuzz = settings(
 )
 
 
-def programs(dtypes: Any, smooth: bool = False, first: str | None = None) -> Any:
+def programs(dtypes: Any, smooth: bool = False, first: str | None = None,
+             without: Sequence[str] = ()) -> Any:
     inputs = st.lists(st.tuples(SHAPES, st.sampled_from(dtypes)), min_size=1, max_size=3)
+    step = STEP.filter(lambda step: step[0] not in without)
     if first is not None:
         inputs = inputs.map(lambda found: [(found[0][0], first), *found[1:]])
     return st.builds(
-        Program, inputs=inputs, steps=st.lists(STEP, min_size=1, max_size=12),
+        Program, inputs=inputs, steps=st.lists(step, min_size=1, max_size=12),
         smooth=st.just(smooth), returned=st.integers(1, 4), seed=st.integers(0, 9),
     )
 
 
 def check(program: Program, function: Any, optimizer: str | None = None, *,
           exact: bool = False) -> None:
-    """Three ways to run a function of the program's inputs: equal results, equal side effects."""
+    """All ways to run a function of the program's inputs: equal results, equal side effects."""
     runs = []
     for way in ("eager", "compiled", "interpreted"):
         inputs = [ag.tensor(a) for a in program.arrays()]
@@ -49,16 +55,57 @@ def check(program: Program, function: Any, optimizer: str | None = None, *,
             results = run(*inputs)
         results = results if isinstance(results, (list, tuple)) else [results]
         runs.append([t.data.copy() for t in (*results, *inputs)])
+    if not program.changes_inputs:
+        runs.append([*as_symbols(program, function, optimizer), *program.arrays()])
     for other in runs[1:]:
-        assert len(other) == len(runs[0])
-        for value, expected in zip(other, runs[0], strict=True):
-            close(value, expected, 0 if exact else program.tolerance)
+        same(program, other, runs[0], exact)
+
+
+def as_symbols(program: Program, function: Any, optimizer: str | None) -> list[np.ndarray]:
+    """Results of the graph of a function."""
+    inputs = [T.tensor(dtype, shape) for shape, dtype in program.inputs]
+    results = function(*inputs)
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    compiled = ag.function(inputs, results, optimizer=optimizer)
+    return [np.asarray(value) for value in compiled(*program.arrays())]
+
+
+def eagerly(program: Program) -> list[np.ndarray]:
+    inputs = [ag.tensor(a) for a in program.arrays()]
+    return [t.data for t in (*program(*inputs), *inputs)]
+
+
+def by_numpy(program: Program) -> list[np.ndarray]:
+    """Results and inputs of a program that NumPy runs."""
+    inputs = program.arrays()
+    with np.errstate(all="ignore"):
+        results = program.run(reference, *inputs)
+    return [np.array(a) for a in (*results, *inputs)]
+
+
+def same(program: Program, found: Any, wanted: Any, exact: bool) -> None:
+    assert len(found) == len(wanted)
+    for value, expected in zip(found, wanted, strict=True):
+        close(value, expected, 0 if exact else program.tolerance)
 
 
 @fuzz
 @given(programs(DTYPES), st.sampled_from([None, None, "fast_compile", "None"]))
 def test_whole_numbers(program, optimizer):
     check(program, program.__call__, optimizer, exact=True)
+
+
+@fuzz
+@given(programs(["float64", "int64", "bool"], without=["cast"]))
+def test_whole_numbers_like_numpy(program):
+    """Of types that mix as NumPy's do."""
+    same(program, eagerly(program), by_numpy(program), True)
+
+
+@fuzz
+@given(programs(["float32", "float64"], smooth=True))
+def test_smooth_like_numpy(program):
+    same(program, eagerly(program), by_numpy(program), False)
 
 
 LARGE = st.lists(st.sampled_from([1, 3, 64, 100, 257]), min_size=1, max_size=3).map(tuple)

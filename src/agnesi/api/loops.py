@@ -17,6 +17,7 @@ from agnesi.api.traced import TracedScan, again, pair_of, stores, traced_cond, t
 from agnesi.autodiff.recording import detach
 from agnesi.core import tree
 from agnesi.core.dims import Dim, combine
+from agnesi.core.dispatch import COPY, apply
 from agnesi.core.dtypes import int64
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
@@ -488,5 +489,5 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
     chosen = decision("cond", "the condition", condition)
     if known or not is_symbolic(chosen):
         found = Nest("cond", "the result", (then if condition else otherwise)(*operands))
-        return found.build(found.tensors)
+        return found.build([apply(COPY, t) for t in found.tensors])
     return traced_cond(chosen, then, otherwise, Nest("cond", "operands", operands))

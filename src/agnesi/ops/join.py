@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Size, combine, is_settled
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import COPY, apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
 from agnesi.core.public import public
@@ -315,7 +315,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 
 def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
     if not any(a or b for a, b in widths):
-        return x
+        return apply(COPY, x)
     pairs = list(zip(widths, x.shape, strict=True))
     shape = tuple(before + n + after for (before, after), n in pairs)
     key = tuple((before, before + n, 1) for (before, _), n in pairs)
@@ -344,6 +344,7 @@ def roll(x: Any, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) 
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
     if len(axes) != len(shifts):
         raise ValueError(f"shift {shift} and axis {axis} must be as many")
+    x = apply(COPY, x)  # where nothing moves, the result is still no view
     for by, a in zip(shifts, axes, strict=True):
         a = shapes.axis_of(a, x.ndim)
         n = x.shape[a]

@@ -178,7 +178,8 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
     for n, count in zip(shape, counts, strict=True):
         apart += [1, n] if before else [n, 1]
         wide += [count, n] if before else [n, count]
-    spreaded = spread.broadcast_to(reshape(x, tuple(apart)), tuple(wide))
+    # A copy: what is repeated once would otherwise lie where the operand does.
+    spreaded = apply(COPY, spread.broadcast_to(reshape(x, tuple(apart)), tuple(wide)))
     return reshape(spreaded, tuple(n * c for n, c in zip(shape, counts, strict=True)))
 
 
