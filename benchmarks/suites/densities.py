@@ -1,4 +1,4 @@
-"""Log-densities with their gradients in float64, as samplers call them, and what compiling costs."""
+"""Log-densities with gradients in float64, as samplers call them; the cost of compiling them."""
 
 from __future__ import annotations
 
