@@ -28,7 +28,7 @@ from agnesi.ops.loop import applied
 Rule = Callable[..., Any]
 
 #: What stands for unknown sizes while a result's shape is found out, in two tries.
-_PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (4, 6, 9, 10, 14, 15, 21, 22))
+_PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (8, 12, 14, 16, 18, 20, 22, 24))
 #: C functions of user operations: the address, and what must live as long.
 _C_FUNCTIONS: dict[str, tuple[int, Any]] = {}
 
@@ -38,6 +38,16 @@ def _address_of(name: str) -> int | None:
 
 
 RESOLVERS["user"] = _address_of
+
+
+def _registered(title: str, address: int, keep: Any) -> str:
+    """The symbol of a C function; those of one name are numbered, as code may use the older one."""
+    number = 0
+    while True:
+        name = f"{title}#{number}"
+        if _C_FUNCTIONS.setdefault(name, (address, keep))[0] == address:
+            return f"user:{name}"
+        number += 1
 
 
 class Op(core.Op):
@@ -221,8 +231,7 @@ class CustomFunction:
         self._keywords = {p.name for p in kinds if p.kind is p.KEYWORD_ONLY}
         if address is not None:
             title = f"{function.__module__}.{function.__qualname__}"
-            _C_FUNCTIONS[title] = (address, keep)
-            self.symbol = f"user:{title}"
+            self.symbol = _registered(title, address, keep)
 
     def with_keywords(self, **keywords: Any) -> _Custom:
         """The operation itself, for these keywords."""
@@ -324,7 +333,7 @@ def _address(c: Any) -> int:
     if type(c).__module__ == "_cffi_backend":
         return int(sys.modules["_cffi_backend"].FFI().cast("intptr_t", c))
     try:
-        found = ctypes.cast(c, ctypes.c_void_p).value
+        found = None if isinstance(c, str | bytes) else ctypes.cast(c, ctypes.c_void_p).value
     except ctypes.ArgumentError:
         found = None
     if not found:
