@@ -131,6 +131,7 @@ if TYPE_CHECKING:
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
+    "bfloat16": "agnesi.core.dtypes:bfloat16",
     "callback": "agnesi.api.effects:callback",
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",

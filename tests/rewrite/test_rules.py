@@ -172,6 +172,10 @@ SAMPLES = {
     ],
     "over_count": [lambda x, y, c: x / count(7), lambda x, y, c: ag.exp(x)[0] / count(3)],
     "over_power_of_two": [lambda x, y, c: x / 4, lambda x, y, c: x / -0.5],
+    "product_of_halves": [
+        lambda x, y, c: ag.matmul(x.half(), y.mT.half()),
+        lambda x, y, c: ag.conv1d(x[None].half(), y[:2, :3, None].half()),
+    ],
     "product_of_parts": [lambda x, y, c: ag.matmul(x * 1j, y.mT + 2j)],
     "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
 }

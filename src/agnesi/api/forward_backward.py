@@ -148,7 +148,7 @@ class _Applied(Op):
         for x, g in zip(inputs, found, strict=True):
             if g is not None and g.shape != x.shape:
                 raise ShapeError(f"backward returned shape {g.shape} for an input of {x.shape}")
-            if x.dtype.kind in "fc":
+            if x.dtype.kind in "fcV":
                 results.append(np.zeros_like(x) if g is None else g)
         return tuple(results)
 
@@ -157,10 +157,10 @@ class _Applied(Op):
         ys = y if self.outputs > 1 else (y,)
         gs = [filled(v.shape, 0, v.dtype) if c is None else c
               for v, c in zip(ys, g if self.outputs > 1 else (g,), strict=True)]
-        types = tuple((tuple(x.shape), x.dtype) for x in inputs if x.dtype.kind in "fc")
+        types = tuple((tuple(x.shape), x.dtype) for x in inputs if x.dtype.kind in "fcV")
         if self.function.parameter_names:
             found = iter(_effect(self.pull, types, [*inputs, *gs, *ys]))
         else:
             found = iter(applied(Callback(self.pull, types), *inputs, *gs, *ys) if types else ())
-        parts = [next(found) if x.dtype.kind in "fc" else None for x in inputs]
+        parts = [next(found) if x.dtype.kind in "fcV" else None for x in inputs]
         return (*parts, *(None,) * (len(xs) - self.arity))

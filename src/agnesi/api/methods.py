@@ -64,7 +64,7 @@ IN_PLACE_OTHER = {"mul": "multiply", "div": "divide", "pow": "power", "neg": "ne
 CONVERSIONS = {
     "float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64",
     "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
-    "cdouble": "complex128",
+    "cdouble": "complex128", "bfloat16": "bfloat16",
 }
 #: Methods for Python and NumPy, from ``host``.
 HOST = """

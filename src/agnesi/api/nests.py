@@ -44,7 +44,7 @@ class Nest:
     def suit(self, others: Sequence[Tensor]) -> None:
         """Let Python's floats begin with the dtype of the floats that they stand beside."""
         strong = [t for t, w in zip(self.tensors, self.weak, strict=True) if not w]
-        floats = [t.dtype for t in (*strong, *others) if t.dtype.kind == "f"]
+        floats = [t.dtype for t in (*strong, *others) if t.dtype.kind in "fV"]
         if floats:
             dtype = functools.reduce(promote, floats)
             widened(self, [dtype if type(v) is float else None for v in self.leaves])

@@ -178,11 +178,11 @@ class OpFromGraph:
         """The operation for operands of these types."""
         key = tuple(x.shape for x in operands)
         if key not in self._known:
-            own = [Node(None, (), x.shape, x.dtype, False, x.dtype.kind in "fc")
+            own = [Node(None, (), x.shape, x.dtype, False, x.dtype.kind in "fcV")
                    for x in operands]
             rest = [copied_leaf(n) for n in self._live]
             for n in rest:
-                n.requires_grad = n.dtype.kind in "fc"
+                n.requires_grad = n.dtype.kind in "fcV"
             places = dict(zip([*self._inputs, *self._live], [*own, *rest], strict=True))
             body = enclosed([*own, *rest], substituted(self._outputs, places))
             self._known[key] = GraphOp(body, self.name, self._own)

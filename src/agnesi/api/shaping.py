@@ -159,7 +159,7 @@ def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
         return cast(self, as_dtype(dtype))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The values as {as_dtype(dtype)}; the tensor itself if it is so."
+    method.__doc__ = f"The values as {dtype}; the tensor itself if it is so."
     return method
 
 
@@ -180,7 +180,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 def is_floating_point(self: Tensor) -> bool:
     """Whether the elements are floats."""
-    return self.dtype.kind == "f"
+    return self.dtype.kind in "fV"
 
 
 def is_complex(self: Tensor) -> bool:

@@ -141,7 +141,7 @@ class Batch:
         if op.decompose is None:
             return None
         with body_trace():
-            ins = [Node(None, (), n.shape, n.dtype, requires_grad=n.dtype.kind in "fc")
+            ins = [Node(None, (), n.shape, n.dtype, requires_grad=n.dtype.kind in "fcV")
                    for n in node.inputs]
             made = op.decompose(*map(symbol, ins))
             ends = [graph_node(y) for y in (made if isinstance(made, tuple) else (made,))]

@@ -25,7 +25,7 @@ _INSIDE_BYTES = 1 << 12
 def stand_in(shape: Any, dtype: Any, weak: bool = False, name: str | None = None,
              where: Where = None) -> Tensor:
     """A free variable of a body; gradients flow through all that can carry them."""
-    return symbol(Node(None, (), tuple(shape), dtype, weak, dtype.kind in "fc", where, name=name))
+    return symbol(Node(None, (), tuple(shape), dtype, weak, dtype.kind in "fcV", where, name=name))
 _LEFT = (
     "the body of a loop or branch leaves a gradient with {}; call backward() outside, or let each "
     "step begin with zero_grad() and use the gradient up"
@@ -327,7 +327,7 @@ def _stopped(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[Node]:
 
 def _would_flow(node: Node) -> bool:
     flows = node.op.differentiable and any(n.requires_grad for n in node.inputs)
-    return flows and (node.dtype.kind in "fc" or node.outputs is not None)
+    return flows and (node.dtype.kind in "fcV" or node.outputs is not None)
 
 
 def _is_cut(node: Node) -> bool:

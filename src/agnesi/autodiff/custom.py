@@ -196,7 +196,7 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
         return results
 
     def _fitting(self, g: Any, x: Tensor) -> Tensor | None:
-        if x.dtype.kind not in "fc":
+        if x.dtype.kind not in "fcV":
             return None
         g = as_tensor(g, None if isinstance(g, Tensor) else x.dtype)
         if g.shape != x.shape:
@@ -262,7 +262,7 @@ class _Pullback(Op):
 
         def pullback(kept: Sequence[Tensor], gs: Sequence[Tensor]) -> list[Any]:
             found = vmap(each)(list(kept), list(gs))
-            return [g if x.dtype.kind in "fc" else None for g, x in zip(found, like, strict=True)]
+            return [g if x.dtype.kind in "fcV" else None for g, x in zip(found, like, strict=True)]
 
         full = [x if r else broadcast_to(x, (length, *x.shape))
                 for x, r in zip(xs, rows, strict=True)]
@@ -379,7 +379,7 @@ class _Push(Op):
         own = xs[: self.arguments]
         gs = list(g) if self.outputs > 1 else [g]
         with enable_grad():
-            us = [alias(zeros_like(x)) if x.dtype.kind in "fc" else zeros_like(x) for x in own]
+            us = [alias(zeros_like(x)) if x.dtype.kind in "fcV" else zeros_like(x) for x in own]
             nodes = [current(u) for u in us]
             moves = self.push(own, us)
         seeds: dict[Node, Any] = {}

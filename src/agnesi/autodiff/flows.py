@@ -16,13 +16,13 @@ from agnesi.ops.loop import Scan
 
 def _flowing(body: Body, flags: Sequence[bool]) -> list[bool]:
     """Which outputs depend, in a differentiable way, on the inputs flagged."""
-    known = {n: f and n.dtype.kind in "fc" for n, f in zip(body.inputs, flags, strict=True)}
+    known = {n: f and n.dtype.kind in "fcV" for n, f in zip(body.inputs, flags, strict=True)}
     for node in body.graph.nodes:
         if node not in known:
             op = node.op
             known[node] = (
                 op is not None and op.differentiable and any(known[n] for n in node.inputs)
-                and (node.dtype.kind in "fc" or node.outputs is not None)
+                and (node.dtype.kind in "fcV" or node.outputs is not None)
             )
     return [known[n] for n in body.outputs]
 

@@ -55,7 +55,7 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
     STATE.recording = True
     try:
         types = node.outputs or ((node.shape, node.dtype),)
-        us = [alias(filled(shape, 0, dtype)) if dtype.kind in "fc" else None
+        us = [alias(filled(shape, 0, dtype)) if dtype.kind in "fcV" else None
               for shape, dtype in types]
         parts = op.vjp(us if op.outputs > 1 else us[0], y, *xs)
         seeds: dict[Node, Tensor] = {

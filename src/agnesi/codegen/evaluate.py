@@ -31,11 +31,11 @@ STREAM_BYTES = 16 << 20
 #: buffers from a size; and how many turns to look ahead.
 _FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
 _MEMORY = {"bool": "i8"}
-_ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4,
+_ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4, "bfloat16": 2,
          "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8, "complex64": 8,
          "complex128": 16}
 IDENTITY: dict[str, Callable[[str], Any]] = {
-    "add": lambda d: -0.0 if d.startswith("f") else 0,
+    "add": lambda d: -0.0 if "float" in d else 0,
     "multiply": lambda d: 1,
     "maximum": lambda d: _extreme(d, -1),
     "minimum": lambda d: _extreme(d, 1),
@@ -45,7 +45,7 @@ IDENTITY: dict[str, Callable[[str], Any]] = {
 
 
 def _extreme(dtype: str, sign: int) -> Any:
-    if dtype.startswith("f"):
+    if "float" in dtype:
         return sign * float("inf")
     if dtype == "bool":
         return sign > 0

@@ -1,15 +1,17 @@
-"""float16 to float32 and back, also where the target has no instruction for it."""
+"""float16 and bfloat16 to float32 and back, also where the target has no instruction for it."""
 
 from __future__ import annotations
 
-from agnesi.codegen.builder import Builder, Value, vector, width
+from agnesi.codegen.builder import Builder, Value, scalar, vector, width
 from agnesi.codegen.vmath.lane import Lane, select
 
 _NATIVE = frozenset(("f16c", "avx512f", "neon", "fullfp16"))
 
 
 def extend(b: Builder, value: Value) -> Value:
-    """float16 to float32."""
+    """16 bits to float32."""
+    if scalar(value.type) == "bfloat":
+        return _extend_short(b, value)
     single = vector("float", width(value.type))
     if not b.module.features.isdisjoint(_NATIVE):
         return b.cast("fpext", value, single)
@@ -22,8 +24,27 @@ def extend(b: Builder, value: Value) -> Value:
     return (scaled | ((bits & 0x8000) << 16)).real().v
 
 
-def truncate(b: Builder, value: Value) -> Value:
-    """float32 to float16, to the nearest, the even one of two."""
+def _extend_short(b: Builder, value: Value) -> Value:
+    """bfloat16 is the upper half of float32."""
+    short = b.cast("bitcast", value, vector("i16", width(value.type)))
+    bits = Lane(b, b.cast("zext", short, vector("i32", width(value.type))))
+    return (bits << 16).real().v
+
+
+def _truncate_short(b: Builder, value: Value) -> Value:
+    """float32 to bfloat16; a NaN stays one."""
+    bits = Lane(b, value).bits()
+    rounded = (bits + 0x7FFF + (bits.lshr(16) & 1)).lshr(16)
+    strange = (bits & 0x7FFFFFFF) > 0x7F800000
+    upper = select(strange, bits.lshr(16) | 0x40, rounded)
+    short = b.cast("trunc", upper.v, vector("i16", width(value.type)))
+    return b.cast("bitcast", short, vector("bfloat", width(value.type)))
+
+
+def truncate(b: Builder, value: Value, kind: str) -> Value:
+    """float32 to "half" or "bfloat", to the nearest, the even one of two."""
+    if kind == "bfloat":
+        return _truncate_short(b, value)
     half = vector("half", width(value.type))
     if not b.module.features.isdisjoint(_NATIVE):
         return b.cast("fptrunc", value, half)

@@ -188,7 +188,7 @@ class _Nest:
         """Lanes that fill one register."""
         unseen = ("index", "const", "size")
         sizes = [_ITEM[v.dtype] for v in walk(list(values)) if v.op not in unseen]
-        floats = [_ITEM[v.dtype] for v in walk(list(values)) if v.dtype.startswith("float")]
+        floats = [_ITEM[v.dtype] for v in walk(list(values)) if "float" in v.dtype]
         return max(1, self.bits // (8 * max(*(floats or sizes or [4]), 4)))
 
     def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],
@@ -442,7 +442,7 @@ def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
     type_ = scalars.register(dtype)
     if total.type == type_:
         return total
-    floating = dtype.startswith("float")
+    floating = "float" in dtype
     if floating and kind in ("maximum", "minimum"):
         return _extreme(b, kind, total)
     name = {

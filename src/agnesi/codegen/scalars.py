@@ -13,6 +13,7 @@ from agnesi.codegen.vmath.lane import Lane, mad, select
 _REGISTER = {
     "bool": "i1",
     "float16": "half",
+    "bfloat16": "bfloat",
     "float32": "float",
     "float64": "double",
     **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -29,8 +30,11 @@ def _unsigned(dtype: str) -> bool:
 
 
 # -- conversions ------------------------------------------------------------------------------
-def _to_half(b: Builder, value: Value) -> Value:
-    """Round a float64 to float16 once: through a float32 that is rounded to odd."""
+_HALVES = ("float16", "bfloat16")
+
+
+def _to_half(b: Builder, value: Value, target: str) -> Value:
+    """Round a float64 to 16 bits once: through a float32 that is rounded to odd."""
     x = Lane(b, value)
     single = x.cast("fptrunc", "float")
     back = single.cast("fpext", "double")
@@ -38,18 +42,18 @@ def _to_half(b: Builder, value: Value) -> Value:
     bits = select(back.abs() > x.abs(), bits - 1, bits)
     # A NaN keeps its bits; an infinity is exact.
     odd = select((back < x) | (back > x), bits | 1, bits)
-    return halves.truncate(b, odd.real().v)
+    return halves.truncate(b, odd.real().v, _REGISTER[target])
 
 
 def _float_to_float(b: Builder, value: Value, source: str, target: str) -> Value:
     lanes = width(value.type)
-    if source == "float64" and target == "float16":
-        return _to_half(b, value)
-    if source == "float16":
+    if source == "float64" and target in _HALVES:
+        return _to_half(b, value, target)
+    if source in _HALVES:
         single = halves.extend(b, value)
-        return single if target == "float32" else b.cast("fpext", single, register(target, lanes))
-    if target == "float16":
-        return halves.truncate(b, value)
+        return single if target == "float32" else cast(b, single, "float32", target)
+    if target in _HALVES:
+        return halves.truncate(b, value, _REGISTER[target])
     name = "fpext" if target == "float64" else "fptrunc"
     return b.cast(name, value, register(target, lanes))
 
@@ -57,7 +61,7 @@ def _float_to_float(b: Builder, value: Value, source: str, target: str) -> Value
 def _float_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
     """Truncate; out of range wraps through a wider integer and saturates there."""
     lanes = width(value.type)
-    if source == "float16":
+    if source in _HALVES:
         value = halves.extend(b, value)
     bits = int(target.removeprefix("u").removeprefix("int"))
     wide = vector(f"i{max(bits, 32)}", lanes)
@@ -81,19 +85,19 @@ def _int_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
 def _int_to_float(b: Builder, value: Value, source: str, target: str) -> Value:
     lanes = width(value.type)
     name = "uitofp" if _unsigned(source) else "sitofp"
-    if target != "float16":
+    if target not in _HALVES:
         return b.cast(name, value, register(target, lanes))
     # Every integer that float16 can hold is exact in float32, so nothing is rounded twice.
-    return halves.truncate(b, b.cast(name, value, vector("float", lanes)))
+    return halves.truncate(b, b.cast(name, value, vector("float", lanes)), _REGISTER[target])
 
 
 def cast(b: Builder, value: Value, from_dtype: str, to_dtype: str) -> Value:
     """Convert as NumPy does; a float outside the range of an integer gives no poison."""
     if from_dtype == to_dtype:
         return value
-    floating = from_dtype.startswith("float"), to_dtype.startswith("float")
+    floating = "float" in from_dtype, "float" in to_dtype
     if to_dtype == "bool":
-        if from_dtype == "float16":
+        if from_dtype in _HALVES:
             value = halves.extend(b, value)
         zero = const(value.type, 0)
         return b.fcmp("une", value, zero) if floating[0] else b.icmp("ne", value, zero)
@@ -242,11 +246,12 @@ def _boolean(b: Builder, name: str, args: tuple[Value, ...]) -> Value | None:
 
 
 def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
-    half = scalar(args[0].type) == "half"
+    kind = scalar(args[0].type)
+    half = kind in ("half", "bfloat")
     if half:
         args = tuple(halves.extend(b, a) for a in args)
     result = _FLOAT[name](*(Lane(b, a) for a in args)).v
-    return halves.truncate(b, result) if half and is_float(result.type) else result
+    return halves.truncate(b, result, kind) if half and is_float(result.type) else result
 
 
 def emit(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:

@@ -11,7 +11,7 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tree import flatten
 
-_TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}
+_TOLERANCE = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 
 
 def compared(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

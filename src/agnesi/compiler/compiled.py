@@ -37,9 +37,9 @@ class Settings:
     own_scratch: bool = False
 
     def __post_init__(self) -> None:
-        if self.save_dtype not in (None, "", "float16", "float32"):
+        if self.save_dtype not in (None, "", "float16", "bfloat16", "float32"):
             raise ValueError(
-                at(f"save_dtype must be 'float16', 'float32' or '', not {self.save_dtype!r}")
+                at(f"save_dtype must be 'float16', 'bfloat16', 'float32' or '', not {self.save_dtype!r}")
             )
 
     @property

@@ -402,7 +402,7 @@ def function(
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries may take together; values
         are then computed again instead of being kept.
-    save_dtype : {"float16", "float32", ""}, optional
+    save_dtype : {"float16", "bfloat16", "float32", ""}, optional
         How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
         default.
 

@@ -325,7 +325,7 @@ def jit(
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries of a call may take together.
         Values are then computed again instead of being kept, the cheapest for their size first.
-    save_dtype : {"float16", "float32", ""}, optional
+    save_dtype : {"float16", "bfloat16", "float32", ""}, optional
         How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
         default.
 

@@ -67,7 +67,7 @@ class Recipe:
         """
         head = {k: v for k, v in vars(self).items() if k not in ("constants", "callbacks")}
         head["reused"] = sorted(self.reused.items())
-        head["arrays"] = [(a.dtype.str, a.shape) for a in self.constants]
+        head["arrays"] = [(a.dtype.name, a.shape) for a in self.constants]
         text = json.dumps(head).encode()
         parts = [len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in self.constants)]
         return zlib.compress(b"".join(parts), 1)

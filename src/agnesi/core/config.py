@@ -63,7 +63,7 @@ _CHOICES = {
     "default_float": ("float16", "float32", "float64"),
     "symbolic_float": ("float16", "float32", "float64"),
     "optimizer": ("None", "fast_compile", "fast_run"),
-    "save_dtype": ("", "float16", "float32"),
+    "save_dtype": ("", "float16", "bfloat16", "float32"),
 }
 
 

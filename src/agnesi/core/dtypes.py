@@ -20,11 +20,35 @@ float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
 FLOATS = (float16, float32, float64)
+#: Floats of 16 bits, whose sums are float32; ``bfloat16`` joins them when it is first asked for.
+HALVES: tuple[np.dtype, ...] = (float16,)
 COMPLEX = (complex64, complex128)
 INTEGERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 ALL = (bool_, *INTEGERS, *FLOATS, *COMPLEX)
-_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+#: By NumPy's kind; that of bfloat16, which is not NumPy's own, is V.
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _PYTHON_RANK = {bool: 0, int: 1, float: 2, complex: 3}
+
+
+def __getattr__(name: str) -> np.dtype:
+    """``bfloat16``, which ml_dtypes defines for NumPy, at first use."""
+    global HALVES
+    if name != "bfloat16":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from ml_dtypes import bfloat16 as scalar
+    except ImportError:
+        raise ImportError(
+            "bfloat16 needs the package ml_dtypes: pip install 'agnesi[bfloat16]'"
+        ) from None
+    found: np.dtype = np.dtype(scalar)
+    HALVES = (float16, found)
+    globals()[name] = found
+    return found
+
+
+def _bfloat16() -> np.dtype:
+    return globals().get("bfloat16") or __getattr__("bfloat16")
 
 
 def as_dtype(dtype: Any) -> np.dtype:
@@ -33,12 +57,16 @@ def as_dtype(dtype: Any) -> np.dtype:
         return config.float_dtype
     if dtype is complex:
         return complex_of(config.float_dtype)
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return _bfloat16()
     try:
         found = np.dtype(dtype)
     except TypeError:
         found = None
+    if found is not None and found.name == "bfloat16":
+        return _bfloat16()
     if found is None or found not in ALL:  # None equals float64 for NumPy
-        names = ", ".join(d.name for d in ALL)
+        names = ", ".join([*(d.name for d in ALL), "bfloat16"])
         raise DTypeError(f"unsupported dtype {dtype!r}; choose one of {names}")
     return ALL[ALL.index(found)]  # one object for each, so that `is` finds equals
 
@@ -53,9 +81,18 @@ def real_of(dtype: np.dtype) -> np.dtype:
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
+def limits(dtype: np.dtype) -> Any:
+    """NumPy's ``finfo`` of a float dtype, or its like."""
+    if dtype.kind != "V":
+        return np.finfo(dtype)
+    from ml_dtypes import finfo
+
+    return finfo(dtype)
+
+
 def is_inexact(dtype: np.dtype) -> bool:
     """Whether values of this dtype carry gradients: float or complex."""
-    return dtype.kind in "fc"
+    return dtype.kind in "fcV"
 
 
 _PROMOTED: dict[tuple[np.dtype, np.dtype], np.dtype] = {}
@@ -74,6 +111,11 @@ def promote(a: np.dtype, b: np.dtype) -> np.dtype:
 
 def _promote(a: np.dtype, b: np.dtype) -> np.dtype:
     low, high = sorted((a, b), key=lambda d: _RANK[d.kind])
+    if "V" in (low.kind, high.kind) and low != high:
+        floats = [float32 if d.kind == "V" else d for d in (low, high) if d.kind in "fcV"]
+        if len(floats) == 1:
+            return high
+        return _promote(*[float32 if d == float16 else d for d in floats])
     if high.kind == "c" and low.kind == "f":
         return np.result_type(low, high)
     if _RANK[low.kind] < _RANK[high.kind]:
@@ -98,7 +140,7 @@ def fits(dtype: np.dtype, target: np.dtype) -> bool:
 
 def floating(dtype: np.dtype) -> np.dtype:
     """The dtype itself if float or complex, else the default float."""
-    return dtype if dtype.kind in "fc" else config.float_dtype
+    return dtype if dtype.kind in "fcV" else config.float_dtype
 
 
 def of_scalar(scalar: Any) -> np.dtype:

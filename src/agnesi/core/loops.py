@@ -252,7 +252,7 @@ def const(value: Any, dtype: str) -> Expr:
         part = "float32" if dtype == "complex64" else "float64"
         value = complex(value)
         return make("complex", (const(value.real, part), const(value.imag, part)), dtype)
-    if dtype.startswith("float"):
+    if dtype.startswith(("float", "bfloat")):
         value = float(value)
         return make("const", (), dtype, value if value == value and value != 0 else _Bits(value))
     return make("const", (), dtype, bool(value) if dtype == "bool" else int(value))

@@ -270,12 +270,24 @@ class Module:
         dtype('float64')
         """
         kind = dtypes.as_dtype(dtype)
-        if kind.kind != "f":
+        if kind.kind not in "fV":
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
         for _, t in self._named_tensors():
-            if t.dtype.kind == "f" and t.dtype != kind:
+            if t.dtype.kind in "fV" and t.dtype != kind:
                 t.data, t.node, t._grad = t.data.astype(kind), None, None
         return self
+
+    def half(self) -> Self:
+        """Convert all float parameters and buffers to float16."""
+        return self.to("float16")
+
+    def bfloat16(self) -> Self:
+        """Convert all float parameters and buffers to bfloat16."""
+        return self.to("bfloat16")
+
+    def float(self) -> Self:
+        """Convert all float parameters and buffers to float32."""
+        return self.to("float32")
 
     # -- printing -------------------------------------------------------------------------
     def extra_repr(self) -> str:

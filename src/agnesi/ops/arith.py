@@ -57,7 +57,7 @@ def _floor_divide(a: np.ndarray, b: Any, out: np.ndarray | None = None) -> np.nd
     """As NumPy; with infinities the quotient, rounded down, as in the array API standard."""
     b = np.asarray(b, a.dtype)
     strange = None
-    if a.dtype.kind == "f" and not (_is_finite(a) and _is_finite(b)):
+    if a.dtype.kind in "fV" and not (_is_finite(a) and _is_finite(b)):
         strange = np.isinf(a) | np.isinf(b)
         quotient = np.floor(np.divide(a, b))
     result: Any = np.floor_divide(a, b, out=out)
@@ -181,13 +181,13 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """
     if type(x2) in (int, float) and type(x1) is Tensor and not x1.weak:
         kind = x1.dtype.kind
-        if x2 == 2 and kind in "fc":
+        if x2 == 2 and kind in "fcV":
             return square(x1, out=out)
         if x2 == 2 and kind in "iu" and type(x2) is int:
             return square(x1, out=out)
-        if x2 == 0.5 and kind == "f":
+        if x2 == 0.5 and kind in "fV":
             return sqrt(x1, out=out)
-        if x2 == -1 and kind in "fc":
+        if x2 == -1 and kind in "fcV":
             return reciprocal(x1, out=out)
     return _power(x1, x2, out=out)
 

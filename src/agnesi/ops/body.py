@@ -101,7 +101,7 @@ def _again(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The same operation on other inputs of the same types."""
     op = node.op
     flows = STATE.recording and op.differentiable and any(n.requires_grad for n in inputs)
-    flows = flows and (node.dtype.kind in "fc" or (op.outputs > 1 and type(op) is not Item))
+    flows = flows and (node.dtype.kind in "fcV" or (op.outputs > 1 and type(op) is not Item))
     new = Node(op, inputs, node.shape, node.dtype, False, flows, node.where, name=node.name)
     new.outputs = node.outputs
     return new

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from agnesi.core import dtypes, shapes
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -181,9 +179,9 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
     tensor([1., 0.])
     """
     x = as_tensor(x)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fV":
         return x
-    limits = np.finfo(x.dtype)
+    limits = dtypes.limits(x.dtype)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
     infinite = where(greater(x, 0), as_tensor(high, x.dtype), as_tensor(low, x.dtype))

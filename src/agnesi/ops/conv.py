@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops
+from agnesi.core import dtypes, loops
 from agnesi.core.config import LENT
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply
@@ -24,6 +24,7 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.conv_choice import Requests, bound, requests
 from agnesi.ops.convert import as_tensor, pair
+from agnesi.ops.elementwise import silently
 from agnesi.ops.movement import reshape
 from agnesi.ops.slices import flip as flipped
 from agnesi.ops.windows import UNROLLED, Ints, Pads, Place, Run, Windows, all_of, count, fold
@@ -70,6 +71,9 @@ class _Bilinear(Op):
     by: Requests | None
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.dtype in dtypes.HALVES:  # sums are float32
+            wide = self.perform(a.astype(np.float32), b.astype(np.float32))
+            return silently(wide.astype, a.dtype)
         found = LENT.run(self, (a, b), _multiply_adds(self, a, b))
         return self.compute(a, b) if found is None else found
 

@@ -116,7 +116,7 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if isinstance(x, (list, tuple)) and not _has_array(x):
             dtype = _default(array.dtype)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
         raise DTypeError(
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
             "tensors hold bool, integer, float and complex numbers"
@@ -154,7 +154,7 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     if dtype is not None:
         return cast(x, dtypes.as_dtype(dtype))
     kind = x.dtype.kind
-    if kind in "fc":
+    if kind in "fcV":
         return x
     return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
@@ -167,8 +167,8 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     if type(beside) is not Tensor or beside.data is None:
         return None
     dtype = beside.data.dtype
-    if not (type(scalar) is float and dtype.kind in "fc") and not (
-        type(scalar) is int and dtype.kind in "iufc"
+    if not (type(scalar) is float and dtype.kind in "fcV") and not (
+        type(scalar) is int and dtype.kind in "iufcV"
     ):
         return None
     key = (dtype, scalar or str(scalar))  # -0.0 is not 0.0
@@ -219,7 +219,7 @@ def number(scalar: Any, dtype: np.dtype) -> Tensor:
 
 def _weakly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     weak, strong = (a, b) if a.weak else (b, a)
-    scalar = {"b": False, "i": 0, "f": 0.0, "c": 0j}[weak.dtype.kind]
+    scalar = {"b": False, "i": 0, "f": 0.0, "V": 0.0, "c": 0j}[weak.dtype.kind]
     dtype = dtypes.promote_scalar(strong.dtype, scalar)
     return cast(a, dtype), cast(b, dtype)
 

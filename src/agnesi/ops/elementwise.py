@@ -186,8 +186,16 @@ class Elementwise(Op):
         return dtypes.real_of(dtype) if self.result == "real" else dtype
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
-        function = self.function if xs[-1].dtype.kind in self.direct else self.of_complex
-        return silently(function, *xs)
+        kind = xs[-1].dtype.kind
+        if kind == "V":
+            return self._widened(*xs)
+        return silently(self.function if kind in self.direct else self.of_complex, *xs)
+
+    def _widened(self, *xs: np.ndarray) -> np.ndarray:
+        """Of bfloat16 numbers: in float32, rounded once."""
+        wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in xs]
+        result = np.asarray(silently(self.function, *wide))
+        return silently(result.astype, xs[-1].dtype) if result.dtype == np.float32 else result
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
@@ -245,15 +253,16 @@ class Elementwise(Op):
                 total = part if total is None else total + part
         if total is None:
             return None
-        total = total.real if total.dtype.kind == "c" and y.dtype.kind == "f" else total
+        total = total.real if total.dtype.kind == "c" and y.dtype.kind in "fV" else total
         return total if total.shape == y.shape else broadcast_to(total, y.shape)
 
     def lower(self, at: Any, *reads: Any) -> Any:
         values = [r.broadcast(at) for r in reads]
-        if values[-1].dtype == "float16" and self.name not in ("where", "negative", "abs"):
-            wide = [loops.cast(v, "float32") if v.dtype == "float16" else v for v in values]
+        half = values[-1].dtype
+        if half in ("float16", "bfloat16") and self.name not in ("where", "negative", "abs"):
+            wide = [loops.cast(v, "float32") if v.dtype == half else v for v in values]
             result = self._scalar(wide)
-            return loops.cast(result, "float16") if result.dtype == "float32" else result
+            return loops.cast(result, half) if result.dtype == "float32" else result
         return self._scalar(values)
 
     def _scalar(self, values: list[Any]) -> Any:
@@ -267,7 +276,7 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     else:
         operands = common(*xs) if len(xs) > 2 else (as_tensor(xs[0]),)
     dtype = operands[0].dtype
-    if dtype.kind in op.kinds:
+    if dtype.kind in op.kinds or (dtype.kind == "V" and "f" in op.kinds):
         return operands
     if dtype.kind in "biu" and "f" in op.kinds:
         return tuple(cast(x, dtypes.config.float_dtype) for x in operands)

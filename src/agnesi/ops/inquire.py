@@ -132,7 +132,7 @@ def asarray_chkfinite(x: Any, dtype: Any = None, *, out: Tensor | None = None) -
     tensor([1., 2.])
     """
     x = asarray(x, dtype)
-    return ensure(x, isfinite(x), "there are NaN or infinities") if x.dtype.kind in "fc" else x
+    return ensure(x, isfinite(x), "there are NaN or infinities") if x.dtype.kind in "fcV" else x
 
 
 @public

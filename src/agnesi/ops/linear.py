@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core import dtypes
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -40,7 +41,7 @@ class Linear(Op):
         return (x.shape[0], weight.shape[0]), x.dtype
 
     def perform(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        if x.dtype == np.float16:
+        if x.dtype in dtypes.HALVES:
             wide = self.perform(*(v.astype(np.float32) for v in (x, weight, bias)))
             return silently(wide.astype, x.dtype)
         return silently(_affine, x, weight, bias)

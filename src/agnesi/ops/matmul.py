@@ -53,14 +53,14 @@ class MatMul(Op):
         return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if a.dtype == dtypes.float16:
+        if a.dtype in dtypes.HALVES:
             wide = silently(np.matmul, a.astype(np.float32), b.astype(np.float32))
             return silently(wide.astype, a.dtype)
         # np.matmul leaves BLAS aside for outer products, seven times slower than np.dot.
         return silently(dot2 if a.ndim == b.ndim == 2 else np.matmul, a, b)
 
     def fill(self, out: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
-        if a.dtype == dtypes.float16:
+        if a.dtype in dtypes.HALVES:
             return False
         flat = a.ndim == b.ndim == 2 and out.flags.c_contiguous
         silently(np.dot if flat else np.matmul, a, b, out)
@@ -79,7 +79,7 @@ class MatMul(Op):
 
     def lower(self, at: Any, a: Any, b: Any) -> Any:
         *batch, i, j = at
-        narrow = a.dtype == "float16"
+        narrow = a.dtype in ("float16", "bfloat16")
 
         def term(k: Any) -> Any:
             values: Any = (a.broadcast((*batch, i, k)), b.broadcast((*batch, k, j)))
@@ -89,7 +89,7 @@ class MatMul(Op):
 
         # The axis of the sum takes the slot after the result's own.
         total = loops.reduce_("add", [a.shape[-1]], term, _free(at), [len(at)])
-        return loops.cast(total, "float16") if narrow else total
+        return loops.cast(total, a.dtype) if narrow else total
 
 
 def _free(at: Any) -> frozenset[Any]:

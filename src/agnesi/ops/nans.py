@@ -92,7 +92,7 @@ def nancumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
 def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool) -> Tensor:
     x = as_tensor(x)
     found = reduce(_filled(x, limit), axis, keepdims=keepdims)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fV":
         return found
     return where(every(isnan(x), axis, keepdims=keepdims), as_tensor(np.nan, x.dtype), found)
 
@@ -128,7 +128,7 @@ def nanmin(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 def _position(find: Any, x: Any, limit: float, axis: int | None, keepdims: bool) -> Tensor:
     x = as_tensor(x)
     found = find(_filled(x, limit), axis, keepdims=keepdims)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fV":
         return found
     missing = every(isnan(x), axis, keepdims=keepdims)
     return ensure(found, every(logical_not(missing)), "a slice holds nothing but NaN")
@@ -179,7 +179,7 @@ def _floating(x: Any) -> Tensor:
 
 def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     """How many elements are not NaN, in the dtype of their sums."""
-    kind = dtypes.float32 if x.dtype == dtypes.float16 else dtypes.real_of(x.dtype)
+    kind = dtypes.float32 if x.dtype in dtypes.HALVES else dtypes.real_of(x.dtype)
     return total(cast(logical_not(isnan(x)), kind), axis, keepdims=keepdims)
 
 
@@ -195,7 +195,7 @@ def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     tensor(1.5)
     """
     x = _floating(x)
-    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
     summed = total(_filled(wide, 0), axis, keepdims=keepdims)
     return cast(summed / _numbers(x, axis, keepdims), x.dtype)
 
@@ -212,9 +212,9 @@ def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float
     tensor(1.)
     """
     x = _floating(x)
-    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
     off = _filled(wide - nanmean(wide, axis, keepdims=True), 0)
-    squares = square(off) if x.dtype.kind == "f" else square(off.real) + square(off.imag)
+    squares = square(off) if x.dtype.kind in "fV" else square(off.real) + square(off.imag)
     count = _numbers(x, axis, keepdims) - (correction if ddof is None else ddof)
     spread = total(squares, axis, keepdims=keepdims) / maximum(count, 0)
     unknown = where(count > 0, spread, as_tensor(np.nan, spread.dtype))

@@ -40,12 +40,14 @@ class Standardize(Op):
         return silently(self._compute, x)
 
     def _compute(self, x: np.ndarray) -> np.ndarray:
-        wide = x.astype(np.float32) if x.dtype == np.float16 else x
+        wide = x.astype(np.float32) if x.dtype in dtypes.HALVES else x
         off: Any = wide - wide.mean(self.axes, keepdims=True)
         off /= np.sqrt(np.square(off).mean(self.axes, keepdims=True) + self.eps)
         return np.asarray(off, x.dtype)
 
     def decompose(self, x: Tensor) -> Tensor:
+        if x.dtype in dtypes.HALVES:
+            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
         return _centred(x, self.axes) * self.scale(x)
 
     def scale(self, x: Tensor) -> Tensor:

@@ -127,7 +127,7 @@ def avg_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover
     tensor([[[2., 3.]]])
     """
     x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind not in "fcV":
         raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
     total = apply(WindowSum(windows, sizes), x)
     if count_include_pad and not cover_all:
@@ -192,7 +192,7 @@ def lp_pool(x: Any, p: float, kernel: Any, stride: Any = None, padding: Any = 0,
     tensor([[[5., 1.]]])
     """
     x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fV":
         raise DTypeError(f"the norm needs floats, not {x.dtype}; convert with .astype('float32')")
     if p <= 0:
         raise ValueError(f"the norm needs an exponent above 0, not {p}")
@@ -272,7 +272,7 @@ def adaptive_avg_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor
     tensor([[[2.5]]])
     """
     x, wanted, spans = _fitted(x, size, None)
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind not in "fcV":
         raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
     kernel = _regular(x, wanted)
     if set(wanted) == {1}:

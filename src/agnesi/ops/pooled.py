@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core import loops
+from agnesi.core import dtypes, loops
 from agnesi.core.config import LENT
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply
@@ -79,7 +79,7 @@ class _Back(_Pool):
 # -- the greatest -----------------------------------------------------------------------------
 def _least(dtype: Any) -> Any:
     dtype = np.dtype(dtype)
-    if dtype.kind == "f":
+    if dtype.kind in "fV":
         return -np.inf
     return False if dtype.kind == "b" else np.iinfo(dtype).min
 
@@ -338,7 +338,7 @@ class WindowSpread(_Back):
 
 def _wide(dtype: np.dtype) -> np.dtype:
     """The dtype of sums of numbers."""
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
+    return np.dtype(np.float32) if dtype in dtypes.HALVES else dtype
 
 
 def _added(op: Any, g: np.ndarray, term: Any) -> np.ndarray:

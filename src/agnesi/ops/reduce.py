@@ -69,14 +69,14 @@ class Reduce(Op):
         return self.axes
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        if x.dtype == dtypes.float16 and self.kind in ("add", "multiply"):
+        if x.dtype in dtypes.HALVES and self.kind in ("add", "multiply"):
             wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
             return silently(np.asarray(wide).astype, x.dtype)
         dtype = x.dtype if self.kind in ("add", "multiply") else None
         return silently(self.function, x, self.axes, dtype, None, self.keepdims)
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
-        if x.dtype == dtypes.float16:
+        if x.dtype in dtypes.HALVES:
             return False
         silently(self.function, x, self.axes, None, out, self.keepdims)
         return True
@@ -122,11 +122,11 @@ class Reduce(Op):
         read = x
         if self.kind.startswith("logical") and x.dtype != "bool":
             read = loops.Read(x.shape, "bool", lambda i: _truth(x(*i)))
-        narrow = x.dtype == "float16" and self.kind in ("add", "multiply")
+        narrow = x.dtype in ("float16", "bfloat16") and self.kind in ("add", "multiply")
         if narrow:
             read = loops.Read(x.shape, "float32", lambda i: loops.cast(x(*i), "float32"))
         result = lower_reduce(self.kind, tuple(full), self.axes, read)
-        return loops.cast(result, "float16") if narrow else result
+        return loops.cast(result, x.dtype) if narrow else result
 
 
 def _truth(value: Any) -> Any:
@@ -202,7 +202,7 @@ def _floating(x: Any) -> Tensor:
 def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> Tensor:
     """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
     dtype = x.dtype
-    wide = cast(x, dtypes.float32) if dtype == dtypes.float16 else x
+    wide = cast(x, dtypes.float32) if dtype in dtypes.HALVES else x
     count: Any = shapes.count(x.shape, axes)
     if isinstance(count, Dim):
         count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
@@ -228,7 +228,7 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     x = _floating(x)
     axes = shapes.axes_of(axis, x.ndim)
     off = x - _mean(x, axes, True)
-    squares = arith.square(off) if x.dtype.kind == "f" else arith.real(off * arith.conj(off))
+    squares = arith.square(off) if x.dtype.kind in "fV" else arith.real(off * arith.conj(off))
     return _mean(squares, axes, keepdims, correction if ddof is None else ddof)
 
 
@@ -323,7 +323,7 @@ class ArgReduce(Op):
         last = cast(as_tensor(n), narrow) - 1 if isinstance(n, Dim) else constant(n - 1, narrow)
         best = apply(reducer(_over(self.kind, x.dtype), (self.axis,), True), x)
         found = x == best
-        if x.dtype.kind == "f":  # NaN is the extreme where there is any
+        if x.dtype.kind in "fV":  # NaN is the extreme where there is any
             found = compare.logical_or(found, x != x)
         shape = tuple(n if a == self.axis else 1 for a in range(len(x.shape)))
         places = symbolic(Arange(0, 1, n, narrow), ()).reshape(shape)
@@ -444,7 +444,7 @@ def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False
     if ord == 1:
         return _reduce("add", size, axes, keepdims)
     if ord == 2:
-        squares = arith.square(x) if x.dtype.kind == "f" else arith.real(x * arith.conj(x))
+        squares = arith.square(x) if x.dtype.kind in "fV" else arith.real(x * arith.conj(x))
         return _root(_reduce("add", squares, axes, keepdims))
     total = _reduce("add", arith.power(size, ord), axes, keepdims)
     nothing = total == 0

@@ -21,7 +21,7 @@ def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any,
     if axis is None:
         x, axis = reshape(x, (shapes.count(x.shape, tuple(range(x.ndim))),)), 0
     run = op(shapes.axis_of(axis, x.ndim))
-    if x.dtype != dtypes.float16:
+    if x.dtype not in dtypes.HALVES:
         return apply_to(out, run, x)
     y = cast(apply(run, cast(x, dtypes.float32)), x.dtype)  # digits would be lost on the way
     return y if out is None else into(out, y)

@@ -243,7 +243,7 @@ def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """For each element, the product of the others along ``axes``."""
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     order = (*rest, *axes)
-    wide = cast(x, dtypes.float32) if x.dtype == dtypes.float16 else x
+    wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
     lines = permute_dims(wide, order)
     shape = lines.shape
     last = len(rest)

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from agnesi.core import loops
+from agnesi.core import dtypes, loops
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
@@ -230,7 +230,7 @@ copysign: Function = binary(
 def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """As NumPy, with the sign of the second zero in half precision too."""
     result: Any = np.nextafter(a, b)
-    return np.where(a == b, b, result) if result.dtype == np.float16 else result
+    return np.where(a == b, b, result) if result.dtype in dtypes.HALVES else result
 
 
 # The step has the size of the last digit, so it moves with the first operand.

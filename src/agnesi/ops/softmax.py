@@ -44,7 +44,7 @@ def _numpy_peak(x: np.ndarray, axes: Any) -> np.ndarray:
 
 
 def _wide(x: np.ndarray) -> np.ndarray:
-    return x.astype(np.float32) if x.dtype == np.float16 else x
+    return x.astype(np.float32) if x.dtype in dtypes.HALVES else x
 
 
 def _below_peak(x: np.ndarray, axes: Any) -> np.ndarray:
@@ -77,6 +77,8 @@ class LogSumExp(Op):
         return np.asarray(y, x.dtype)
 
     def decompose(self, x: Tensor) -> Tensor:
+        if x.dtype in dtypes.HALVES:
+            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
         top = _peak(x, self.axes)
         total = _total(exp(arith.subtract(x, top)), self.axes)
         y = arith.add(log(total), top)
@@ -150,6 +152,8 @@ class Softmax(Shares):
         return e.astype(x.dtype, copy=False)
 
     def decompose(self, x: Tensor) -> Tensor:
+        if x.dtype in dtypes.HALVES:
+            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
         e = exp(arith.subtract(x, _peak(x, self.axes)))
         return arith.multiply(e, arith.reciprocal(_total(e, self.axes)))
 
@@ -173,6 +177,8 @@ class LogSoftmax(Shares):
         return off.astype(x.dtype, copy=False)
 
     def decompose(self, x: Tensor) -> Tensor:
+        if x.dtype in dtypes.HALVES:
+            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
         off = arith.subtract(x, _peak(x, self.axes))
         return arith.subtract(off, log(_total(exp(off), self.axes)))
 

@@ -337,7 +337,7 @@ def _bins(x: Tensor, edges: Tensor) -> Tensor:
     place = searchsorted(edges, x, "right") - 1
     place = where(x == edges[-1], as_tensor(n - 1, dtypes.int64), place)
     inside = logical_and(place >= 0, place < n)
-    inside = logical_and(inside, logical_not(isnan(x))) if x.dtype.kind == "f" else inside
+    inside = logical_and(inside, logical_not(isnan(x))) if x.dtype.kind in "fV" else inside
     return where(inside, place, as_tensor(-1, dtypes.int64))
 
 

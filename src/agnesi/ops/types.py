@@ -120,9 +120,9 @@ def finfo(type: Any, /) -> FloatInfo:
     1.1920928955078125e-07
     """
     dtype = dtypes.real_of(_dtype_of(type))
-    if dtype.kind != "f":
+    if dtype.kind not in "fV":
         raise DTypeError(f"finfo takes a floating or complex dtype, not {dtype}; see ag.iinfo")
-    of = np.finfo(dtype)
+    of = dtypes.limits(dtype)
     return FloatInfo(
         of.bits, float(of.eps), float(of.max), float(of.min), float(of.smallest_normal), dtype
     )
@@ -179,7 +179,8 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ValueError(f"there is no kind {kind!r} of dtypes; there are {sorted(KINDS)}")
-        return dtypes.as_dtype(dtype) in KINDS[kind]
+        found = dtypes.as_dtype(dtype)
+        return (dtypes.float32 if found.kind == "V" else found) in KINDS[kind]
     return dtypes.as_dtype(dtype) == dtypes.as_dtype(kind)
 
 

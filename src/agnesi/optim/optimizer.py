@@ -9,17 +9,25 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import Jit, jit
+from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import touch
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.complexes import view_as_real
+from agnesi.ops.convert import cast
+from agnesi.ops.select import where
 from agnesi.optim.hyper import Hyper
 
 #: Parameters of this many elements are updated by compiled code in eager programs too: one pass
 #: over memory, where NumPy would make several.
 COMPILED_FROM = 1 << 15
+
+
+def _computed(dtype: np.dtype) -> np.dtype:
+    """The dtype in which parameters of a dtype are updated."""
+    return dtypes.float32 if dtype in dtypes.HALVES else dtype
 
 
 class Optimizer:
@@ -64,8 +72,13 @@ class Optimizer:
             raise ValueError(at("there are no parameters to optimise"))
         self.lr = lr
         self.slots = {
-            name: [wrap(np.zeros_like(p.data)) for p in self.parameters]
+            name: [wrap(np.zeros(p.shape, _computed(p.dtype))) for p in self.parameters]
             for name in self.slot_names
+        }
+        #: Parameters of 16 bits, with the digits that small steps need.
+        self.masters = {
+            i: wrap(p.data.astype(np.float32))
+            for i, p in enumerate(self.parameters) if p.dtype in dtypes.HALVES
         }
         self._slots_of = list(zip(*self.slots.values(), strict=True)) or [()] * len(self.parameters)
         self._compiled: dict[int, Jit] = {}
@@ -92,24 +105,33 @@ class Optimizer:
             if STATE.trace is None and p.data.size >= COMPILED_FROM:
                 self._compiled_update(i)(g, *shared)
             else:
-                self._update_parts(p, g, self._slots_of[i], shared)
+                self._update_one(i, g, shared)
 
-    def _update_parts(self, p: Tensor, g: Tensor, slots: Sequence[Tensor],
-                      shared: Sequence[Any]) -> None:
-        """The update; of complex parameters, that of their parts, each a parameter by itself."""
+    def _update_one(self, i: int, g: Tensor, shared: Sequence[Any]) -> None:
+        """The update; of complex parameters, that of their parts, each a parameter by itself.
+
+        Parameters of 16 bits are copied from others in float32; what changed them meanwhile holds.
+        """
+        p: Any = self.parameters[i]
+        slots: Sequence[Tensor] = self._slots_of[i]
         if p.dtype.kind == "c":
             p, g, slots = view_as_real(p), view_as_real(g), [view_as_real(s) for s in slots]
-        self.update(p, g, *slots, *shared)
+        master: Any = self.masters.get(i)
+        if master is None:
+            self.update(p, g, *slots, *shared)
+            return
+        master.copy_(where(cast(master, p.dtype) == p, master, cast(p, master.dtype)))
+        self.update(master, cast(g, master.dtype), *slots, *shared)
+        p.copy_(cast(master, p.dtype))
 
     def _compiled_update(self, i: int) -> Jit:
         """The update of one parameter as compiled code; equal parameters have equal code."""
         p = self.parameters[i]
         found = self._compiled.get(i)
         if found is None:
-            slots = self._slots_of[i]
 
             def update(g: Tensor, *shared: Tensor) -> None:
-                self._update_parts(p, g, slots, shared)
+                self._update_one(i, g, shared)
 
             found = self._compiled[i] = jit(update)
         touch(p)
@@ -129,6 +151,7 @@ class Optimizer:
         cells = {name[1:]: t for name, t in vars(self).items() if isinstance(t, Tensor)}
         for name, tensors in self.slots.items():
             cells.update((f"{name}.{i}", t) for i, t in enumerate(tensors))
+        cells.update((f"master.{i}", t) for i, t in self.masters.items())
         return cells
 
     def state_dict(self) -> dict[str, np.ndarray]:

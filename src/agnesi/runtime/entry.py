@@ -351,8 +351,13 @@ def _wanted(size: Any, sizes: Sequence[Extent]) -> int:
 
 
 def _type_numbers(dtype: str) -> int:
-    """A bit per NumPy type number that means ``dtype`` (``long`` and ``long long`` may be one)."""
+    """A bit per NumPy type number that means ``dtype`` (``long`` and ``long long`` may be one).
+
+    A number that is not NumPy's own is in the upper half.
+    """
     wanted = np.dtype(dtype)
+    if wanted.num >= 32:
+        return int(wanted.num) << 32
     found = 0
     for char in "?bBhHiIlLqQefdgFDG":
         if np.dtype(char) == wanted:

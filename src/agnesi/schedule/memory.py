@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from agnesi.core.dtypes import as_dtype
 from agnesi.core.extents import guess
 from agnesi.core.kernels import (
     Buffer,
@@ -82,7 +81,7 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
         if result.role == "output":
             result.role = "temporary"
     if saved:
-        kernels = narrowed(kernels, np.dtype(saved))
+        kernels = narrowed(kernels, as_dtype(saved))
     if limit is not None:
         kernels = _limited(program, kernels, shared, limit)
     lifetimes = _lifetimes(kernels)

@@ -241,11 +241,15 @@ entry:
   %num.at = getelementptr i8, ptr %descr, i64 28
   %num = load i32, ptr %num.at
   %wide = zext i32 %num to i64
-  %known = icmp ult i64 %wide, 64
-  br i1 %known, label %type, label %no
-type:
   %mask.at = getelementptr %Argument, ptr %argument, i64 0, i32 1
   %mask = load i64, ptr %mask.at
+  %known = icmp ult i64 %wide, 32
+  br i1 %known, label %type, label %foreign
+foreign:
+  %number = lshr i64 %mask, 32
+  %own = icmp eq i64 %number, %wide
+  br i1 %own, label %order, label %no
+type:
   %bits = lshr i64 %mask, %wide
   %bit = trunc i64 %bits to i1
   br i1 %bit, label %order, label %no

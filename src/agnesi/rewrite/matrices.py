@@ -1,0 +1,36 @@
+"""Products of dtypes that have no tiles are products of others."""
+
+from __future__ import annotations
+
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import imag, real
+from agnesi.ops.complexes import complex as join
+from agnesi.ops.conv import Conv, ConvGradW, ConvGradX
+from agnesi.ops.convert import cast
+from agnesi.ops.matmul import MatMul, product_of
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+rewriter = BOOK.rewriter
+
+
+@rewriter("specialize", ops=[MatMul])
+def product_of_parts(node: Node) -> Tensor | None:
+    """Four real products for a complex one."""
+    if node.dtype.kind != "c":
+        return None
+    (a, b), (c, d) = ((real(symbol(x)), imag(symbol(x))) for x in node.inputs)
+    return join(product_of(a, c) - product_of(b, d), product_of(a, d) + product_of(b, c))
+
+
+@rewriter("specialize", ops=[MatMul, Conv, ConvGradW, ConvGradX])
+def product_of_halves(node: Node) -> Tensor | None:
+    """Numbers of 16 bits are widened, so that sums are float32, and rounded once."""
+    if node.dtype not in dtypes.HALVES:
+        return None
+    a, b = (cast(symbol(x), dtypes.float32) for x in node.inputs)
+    product = product_of(a, b) if type(node.op) is MatMul else apply(node.op, a, b)
+    return cast(product, node.dtype)
