@@ -1,7 +1,7 @@
 """Products of compressed rows and dense matrices: loops over the entries of each row.
 
 Columns of the dense operands run along lanes, a tile of them in registers at a time; entries of a
-row that go into one sum are taken several at once, in an order that depends on the row alone.
+row that go into one sum are taken several at once, in an order that no number of threads changes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.codegen.builder import Builder, Value, const, i64, is_float, lanes, vector
+from agnesi.codegen.builder import Builder, Value, const, i64, is_float, lanes, vector, width
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Buffer, Sparse
@@ -18,6 +18,10 @@ from agnesi.core.record import record
 _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 #: Vectors in a tile, and sums that are under way at a time, to hide how long each addition takes.
 _TILE, _SUMS = 8, 4
+#: Entries in a row, on average, from which they are taken so many at once.
+_LONG, _MANY = 32, 16
+#: How many entries ahead of those in use memory is called for.
+_AHEAD = 256
 #: Multiply-adds from which rows are worth several threads.
 _PARALLEL_WORK = 200_000
 
@@ -42,8 +46,7 @@ def plan_sparse(kernel: Sparse, vector_bits: int) -> SparsePlan:
     """The cut of a kernel; sums do not depend on it."""
     second = kernel.inputs[1]
     columns = second.shape[1]
-    width = vector_bits // 8 // second.dtype.itemsize
-    wide = 1 if columns == 1 else width
+    wide = 1 if columns == 1 else vector_bits // 8 // second.dtype.itemsize
     vectors = 1 if isinstance(columns, Extent) else min(_TILE, -(-columns // wide) or 1)
     units: Size = kernel.inputs[3].shape[0] - 1
     if kernel.kind == "csc_product":
@@ -133,7 +136,7 @@ class _Emitter:
         if isinstance(self.size, Extent):
             rest = b.size(self.size % step)
             with b.when(b.icmp("sgt", rest, i64(0))):
-                body(b.size(whole * step), [self._lanes_below(rest)])
+                body(b.size(whole * step), [self._lanes_below(rest, plan.lanes)])
         elif self.size % step:
             body(i64(whole * step), self._masks(self.size % step))
 
@@ -145,14 +148,16 @@ class _Emitter:
             masks.append(lanes(vector("i1", n), [k < count % n for k in range(n)]))
         return masks
 
-    def _lanes_below(self, count: Value) -> Value:
-        n = self.plan.lanes
+    def _lanes_below(self, count: Value, n: int) -> Value:
         numbers = lanes(vector("i64", n), list(range(n)))
         return self.b.icmp("slt", numbers, self.b.splat(count, n))
 
     # -- kinds ----------------------------------------------------------------------------
     def rows(self, begin: Value, end: Value) -> None:
         """Each row of the result: the sum of lines of the dense matrix."""
+        if self.size == 1:
+            self._numbers(begin, end)
+            return
         with self.b.loop(begin, end) as row:
             first, last = self._entries(row.index)
 
@@ -161,6 +166,91 @@ class _Emitter:
                 self._store(sums, self._line(self.result, row.index, column), masks)
 
             self._tiles(tile)
+
+    def _numbers(self, begin: Value, end: Value) -> None:
+        """Rows times a vector: four entries at once, in turn to one of two sums.
+
+        What is left is taken without branches, so that the processor need not guess how many
+        entries a row has: the last one of all stands for those that are not there.
+        """
+        b = self.b
+        count = b.size(self.plan.kernel.inputs[2].shape[0])
+        least = b.intrinsic("smax", b.mul(b.size(self.row_count), i64(_LONG)), i64(1))
+        for low, high, step in ((least, None, _MANY), (i64(1), least, 4)):
+            wanted = b.icmp("sge", count, low)
+            if high is not None:
+                wanted = b.op("and", wanted, b.icmp("slt", count, high))
+            with b.when(wanted), b.loop(begin, end) as row:
+                total = self._number_of(row.index, b.sub(count, i64(1)), step)
+                b.store(total, b.gep(self.type, self.result, row.index))
+        with b.when(b.icmp("eq", count, i64(0))), b.loop(begin, end) as row:
+            b.store(const(self.type, 0), b.gep(self.type, self.result, row.index))
+
+    def _number_of(self, row: Value, final: Value, most: int) -> Value:
+        """The product of a row and the vector, by at ``most`` so many entries at once.
+
+        ``final`` is the last entry of all.
+        """
+        b = self.b
+        first, last = self._entries(row)
+        sums = [const(vector(self.type, 4), 0)] * 2
+        start = first
+        for step in dict.fromkeys((most, 4)):
+            stop = b.add(first, b.op("and", b.sub(last, first), i64(-step)))
+            with b.loop(start, stop, step, sums) as several:
+                several.carry(*self._fours(several.index, step, several.carried))
+            sums, start = several.results, stop
+        total = self._across(self._add(*sums))
+        for t in range(3):
+            k = b.add(start, i64(t))
+            more = self._number(b.intrinsic("smin", k, final), total)
+            total = b.select(b.icmp("slt", k, last), more, total)
+        return total
+
+    def _fours(self, k: Value, count: int, sums: Sequence[Value]) -> Sequence[Value]:
+        """So many entries from ``k`` on, added in turn to one of two sums."""
+        self._call_ahead(k)
+        for t in range(0, count, 4):
+            sums = [sums[1], self._four(self.b.add(k, i64(t)), sums[0])]
+        return sums
+
+    def _four(self, k: Value, total: Value) -> Value:
+        """Four entries times the numbers that they belong to, added to a total."""
+        b = self.b
+        numbers = Value("poison", total.type)
+        for lane, place in enumerate(self._four_places(k)):
+            number = b.load(self.type, b.gep(self.type, self.second, place))
+            numbers = b.value(total.type, f"insertelement {numbers}, {number}, i64 {lane}")
+        factors = b.load(total.type, b.gep(self.type, self.first, k), self.align)
+        return self._multiply_add(factors, numbers, total)
+
+    def _call_ahead(self, k: Value) -> None:
+        """Let memory bring what lies ahead of an entry, which may be beyond a table's end."""
+        b = self.b
+        at = b.add(k, i64(_AHEAD))
+        for type_, table in ((self.index_type, self.indices), (self.type, self.first)):
+            ahead = b.value("ptr", f"getelementptr {type_}, {table}, {at}")
+            flags = (Value(str(n), "i32") for n in (0, 3, 1))  # to read, into all caches, data
+            b.call("void", "llvm.prefetch.p0", ahead, *flags)
+
+    def _four_places(self, k: Value) -> list[Value]:
+        """The indices of four entries; short ones are loaded as pairs, since none is negative."""
+        b = self.b
+        if self.index_type == "i64":
+            return [self._index("i64", self.indices, b.add(k, i64(t))) for t in range(4)]
+        places = []
+        for t in (0, 2):
+            pair = b.load("i64", b.gep("i32", self.indices, b.add(k, i64(t))), 4)
+            places += [b.op("and", pair, i64(2**32 - 1)), b.op("lshr", pair, i64(32))]
+        return places
+
+    def _number(self, k: Value, total: Value) -> Value:
+        """An entry times the number that it belongs to, added to a total."""
+        b = self.b
+        place = self._index(self.index_type, self.indices, k)
+        factor = b.load(self.type, b.gep(self.type, self.first, k))
+        return self._multiply_add(factor, b.load(self.type, b.gep(self.type, self.second, place)),
+                                  total)
 
     def _sums(self, first: Value, last: Value, column: Value, masks: Masks) -> list[Value]:
         """Several entries at once, each to sums of its own; then those that are left."""
@@ -207,7 +297,8 @@ class _Emitter:
         if isinstance(size, Extent):
             with b.loop(begin, end) as part:
                 column = b.mul(part.index, i64(step))
-                self._column_tile(column, [self._lanes_below(b.sub(b.size(size), column))])
+                left = b.sub(b.size(size), column)
+                self._column_tile(column, [self._lanes_below(left, self.plan.lanes)])
             return
         whole = size // step
         with b.loop(begin, b.intrinsic("smin", end, i64(whole))) as part:
@@ -259,7 +350,7 @@ class _Emitter:
 
     def _across(self, x: Value) -> Value:
         """The sum of all lanes."""
-        n = self.plan.lanes
+        n = width(x.type)
         while n > 2:
             n //= 2
             low = self.b.shuffle(x, None, range(n))
