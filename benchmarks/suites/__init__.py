@@ -10,6 +10,7 @@ NAMES = (
     "elementwise",
     "rows",
     "sparse",
+    "sparse",
     "matmul",
     "mlp_jit",
     "mlp_eager",
