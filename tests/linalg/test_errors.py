@@ -75,3 +75,10 @@ def test_one_singular_matrix_in_a_stack() -> None:
     sign, size = ag.jit(L.slogdet)(stack)
     np.testing.assert_array_equal(sign.numpy(), [1, 0])
     np.testing.assert_array_equal(size.numpy(), [0, -np.inf])
+
+
+def test_nothing_is_checked_as_well() -> None:
+    f = ag.jit(lambda x, y: ag.ensure(x, y != 0, "zeros"))
+    assert f(ag.zeros(0), ag.ones(2)).shape == (0,)
+    with pytest.raises(ValueError, match="zeros"):
+        f(ag.zeros(0), ag.zeros(2))

@@ -192,6 +192,8 @@ class Plan:
         if is_empty(node):
             self.root[id(node)] = cluster = Cluster(len(self.root), node, users)
             self.clusters.append(cluster)
+            if node.op.condition is not None:  # which is asked all the same
+                self._demand(node)
             return
         depth = self._depth.pop(id(node), 0) + (_HEAVY_STEP if is_heavy(node.op.name) else 1)
         if self._needs_memory(node, users, depth):
