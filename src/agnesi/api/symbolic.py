@@ -25,6 +25,8 @@ from agnesi.api.loops import cond as cond
 from agnesi.api.loops import fori_loop as fori_loop
 from agnesi.api.loops import map as map
 from agnesi.api.loops import while_loop as while_loop
+from agnesi.api.streams.legacy import RandomStreams as RandomStreams
+from agnesi.api.streams.mrg import MRG_RandomStreams as MRG_RandomStreams
 from agnesi.api.taps import ifelse as ifelse
 from agnesi.api.taps import scan as scan
 from agnesi.api.taps import switch as switch

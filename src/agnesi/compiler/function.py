@@ -12,7 +12,7 @@ from agnesi.compiler.copies import packed, swapped, unpacked, with_other_state
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
-from agnesi.compiler.shared import Shared
+from agnesi.compiler.shared import Shared, with_default_updates
 from agnesi.compiler.valued import carried, carrier, last_rows_uncut, value_dims
 from agnesi.compiler.varying import (
     Family,
@@ -74,9 +74,7 @@ class Function(Direct, Inspectable):
         self.settings = settings
         self._single = isinstance(outputs, Tensor)
         self._keys = list(outputs) if isinstance(outputs, dict) else None
-        results = [outputs] if self._single else list(
-            outputs.values() if isinstance(outputs, dict) else outputs or ()
-        )
+        results = _results(outputs)
         self._names = [i.variable.name for i in inputs]
         self._mutable = [i.mutable for i in inputs]
         self._types = [(i.variable.dtype, i.variable.ndim) for i in inputs]
@@ -373,6 +371,7 @@ def function(
     *,
     updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
     givens: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
+    no_default_updates: bool | Sequence[Shared] = False,
     name: str = "function",
     optimizer: str | None = None,
     include: Sequence[str] = (),
@@ -393,6 +392,8 @@ def function(
         and assigned after the outputs.
     givens : mapping or pairs, optional
         Replacements made in the graph first.
+    no_default_updates : bool or sequence of Shared
+        True, or variables: leaves out their ``default_update``, as that of random streams.
     name : str
         Name in messages and reports.
     optimizer : {"fast_run", "fast_compile", "None"}, optional
@@ -434,9 +435,21 @@ def function(
     new = dict(updates or {})
     for target, value in new.items():
         new[target] = _fitting(target, value)
+    replaced = dict(givens or {})
+    with_default_updates(
+        _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
+        no_default_updates,
+    )
     settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit),
                         save_dtype)
-    return Function(wanted, outputs, new, dict(givens or {}), name, settings)
+    return Function(wanted, outputs, new, replaced, name, settings)
+
+
+def _results(outputs: Any) -> list[Any]:
+    """What a function returns, as a list."""
+    if isinstance(outputs, Tensor):
+        return [outputs]
+    return list(outputs.values() if isinstance(outputs, dict) else outputs or ())
 
 
 def _fitting(target: Any, value: Any) -> Tensor:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.dims import Dim
-from agnesi.core.dispatch import touch
+from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import DTypeError, ShapeError, at, user_where
-from agnesi.core.node import Node
+from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_array
+from agnesi.ops.convert import as_array, as_tensor
+
+
+class _Advancing:
+    """The handle of a variable that changes whenever it is used."""
+
+    __slots__ = ("storage", "update")
+
+    def __init__(self, storage: Tensor, update: Tensor | None) -> None:
+        self.storage = storage
+        self.update = update
+
+    def __call__(self) -> Tensor:
+        return self.storage
 
 
 class Shared(Tensor):
@@ -32,6 +46,15 @@ class Shared(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
         return _variable(deepcopy(self.storage, memo), deepcopy(self.node, memo), self._name)
+
+    @property
+    def default_update(self) -> Tensor | None:
+        """The new value in every function that uses the variable, unless ``updates`` has one."""
+        return getattr(self.node.handle, "update", None)  # type: ignore[union-attr]
+
+    @default_update.setter
+    def default_update(self, update: Tensor | None) -> None:
+        self.node.handle = _Advancing(self.storage, update)  # type: ignore[union-attr]
 
     def get_value(self, borrow: bool = False) -> np.ndarray:
         """The present value: a copy, or with ``borrow=True`` the memory itself."""
@@ -116,3 +139,25 @@ def _variable(storage: Tensor, node: Any, name: str | None) -> Shared:
     t._grad = t._view = t._version = None
     t._name = name
     return t
+
+
+def with_default_updates(outputs: Sequence[Any], updates: dict[Any, Tensor],
+                         given: Iterable[Node], without: bool | Sequence[Shared]) -> None:
+    """Add the default updates of the variables that outputs and updates depend on.
+
+    Graphs are not followed beyond the nodes that are ``given``.
+    """
+    if without is True:
+        return
+    stop = set(given)
+    known = {id(t.storage if isinstance(t, Shared) else t) for t in updates}
+    known |= {id(t.storage) for t in without or ()}
+    ends = [graph_node(as_tensor(t)) for t in (*outputs, *updates.values())]
+    while ends:
+        leaves = [n for n in toposort(ends, lambda n: n in stop) if n.op is None and n not in stop]
+        moving = [n.handle for n in leaves if isinstance(n.handle, _Advancing)]
+        new = {h.storage: h.update for h in moving
+               if h.update is not None and id(h.storage) not in known}
+        known |= set(map(id, new))
+        updates.update(new)
+        ends = [graph_node(t) for t in new.values()]

@@ -1,0 +1,1 @@
+"""Random streams for symbolic graphs: state in shared variables, which every call advances."""

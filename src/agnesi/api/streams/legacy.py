@@ -1,0 +1,264 @@
+"""``RandomStreams``: NumPy's own draws in symbolic graphs.
+
+Every variable has a state of its own, that of a ``numpy.random.RandomState``, as a shared vector.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agnesi.api.streams.common import RandomVariable, Streams, sizes_in
+from agnesi.compiler.shared import Shared, shared
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply_many
+from agnesi.core.errors import at
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.index import take_along_axis
+
+#: Words of a state: MT19937's 624, the position, whether a normal number is left, and that.
+_WORDS = 628
+
+
+def packed(state: np.random.RandomState) -> np.ndarray:
+    """The state of a generator as a vector of uint32."""
+    _, key, position, left, normal = state.get_state()  # type: ignore[misc]
+    tail = np.array([normal], "<f8").view("<u4")
+    return np.concatenate([key, [position, left], tail]).astype(np.uint32)
+
+
+def unpacked(words: np.ndarray) -> np.random.RandomState:
+    """A generator in a state."""
+    normal = float(words[626:].astype("<u4").view("<f8")[0])
+    state = np.random.RandomState()
+    state.set_state(("MT19937", words[:624], int(words[624]), int(words[625]), normal))
+    return state
+
+
+class StateVariable(Shared):
+    """A shared variable whose value is a ``numpy.random.RandomState``."""
+
+    __slots__ = ()
+
+    def get_value(self, borrow: bool = False) -> Any:
+        """The generator, as a copy: go on drawing with it, or give it to ``set_value``."""
+        return unpacked(super().get_value(borrow))
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Go on from the state of a generator, which is not changed itself."""
+        if not isinstance(value, np.random.RandomState):
+            raise TypeError(
+                at(f"the state is a numpy.random.RandomState, not {type(value).__name__}")
+            )
+        super().set_value(packed(value))
+
+
+def _permutations(generator: Any, sizes: Any, n: int) -> Any:
+    rows = [generator.permutation(n) for _ in range(math.prod(sizes))]
+    return np.reshape(rows, (*sizes, n))
+
+
+#: Methods that are not called with the operands and ``size=``.
+_CALLS: dict[str, Callable[..., Any]] = {
+    "permutation": _permutations,
+    "choice": lambda g, sizes, a, replace, p=None: g.choice(a, sizes, bool(replace), p),
+}
+
+
+@record
+class NumpyDraw(Op):
+    """The state after a draw of NumPy's, and the draw."""
+
+    method: str
+    sizes: tuple[Any, ...] | None
+    #: Shape of one draw.
+    each: tuple[Any, ...]
+    dtype: np.dtype
+    name = "numpy_draw"
+    outputs = 2
+    differentiable = False
+
+    def infer(self, state: Any, *params: Any) -> Any:
+        outer = self.sizes
+        if outer is None:
+            outer = shapes.broadcast((), *(p.shape for p in params))
+        return (state.shape, state.dtype), ((*outer, *self.each), self.dtype)
+
+    def perform(self, state: np.ndarray, *params: np.ndarray) -> tuple[Any, ...]:
+        generator = unpacked(state)
+        given = [p.item() if p.ndim == 0 else p for p in params]
+        if self.method in _CALLS:
+            found = _CALLS[self.method](generator, self.sizes, *given)
+        else:
+            found = getattr(generator, self.method)(*given, size=self.sizes)
+        return packed(generator), np.asarray(found, self.dtype)
+
+    def resolve(self, known: Any) -> Op:
+        def numbers(sizes: Any) -> Any:
+            return tuple([int(known(n)) if isinstance(n, Dim) else n for n in sizes])
+
+        sizes = None if self.sizes is None else numbers(self.sizes)
+        return NumpyDraw(self.method, sizes, numbers(self.each), self.dtype)
+
+
+class RandomStreams(Streams):
+    """Random variables of symbolic graphs, drawn as NumPy draws them.
+
+    Each variable has a ``numpy.random.RandomState`` of its own, ``rng``, seeded from the seed of
+    the streams.  Every method takes the shape first and then NumPy's parameters; results are
+    float64 or int64.  A call of a compiled function draws once and advances the states.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Equal seeds give equal streams.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> streams = T.RandomStreams(seed=234)
+    >>> f = ag.function([], streams.uniform((2, 2)))
+    >>> bool((f() == f()).any())
+    False
+    """
+
+    if TYPE_CHECKING:  # the methods of the tables below
+
+        def __getattr__(self, name: str) -> Callable[..., RandomVariable]: ...
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__()
+        self.default_instance_seed = seed
+        self._seeds = np.random.RandomState(seed)
+
+    def seed(self, seed: int | None = None) -> None:
+        """Begin all streams anew, from a seed or from that of the start."""
+        self._seeds = np.random.RandomState(self.default_instance_seed if seed is None else seed)
+        for rng, _ in self.state_updates:
+            rng.set_value(self._generator())
+
+    def _generator(self) -> np.random.RandomState:
+        return np.random.RandomState(int(self._seeds.randint(2**30)))
+
+    def gen(self, method: str, size: Any, params: tuple[Any, ...] = (), *, each: Any = (),
+            dtype: Any = "float64") -> RandomVariable:
+        """A variable that a method of ``RandomState`` draws.
+
+        Parameters
+        ----------
+        method : str
+        size : int, Dim, tuple or None
+        params : tuple of array_like
+            What the method takes first; they may be symbolic.
+        each : tuple
+            Shape of one draw.
+        dtype : dtype
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> from agnesi import symbolic as T
+        >>> ag.function([], T.RandomStreams(1).gen("standard_cauchy", 3))().shape
+        (3,)
+        """
+        state = shared(packed(self._generator()))
+        state.__class__ = StateVariable
+        op = NumpyDraw(method, sizes_in(size), each, dtypes.as_dtype(dtype))
+        new, drawn = apply_many(op, state, *map(as_tensor, params))
+        return self._drawn(drawn, state, new)
+
+    def multinomial(self, size: Any = None, n: int = 1, pvals: Any = (0.5, 0.5)) -> RandomVariable:
+        """How often each thing comes up in ``n`` trials of chances ``pvals``."""
+        return self._vectors("multinomial", size, (n, pvals), pvals, dtype="int64")
+
+    def dirichlet(self, size: Any = None, alpha: Any = (1.0, 1.0)) -> RandomVariable:
+        """Shares that sum to 1."""
+        return self._vectors("dirichlet", size, (alpha,), alpha)
+
+    def multivariate_normal(self, size: Any = None, mean: Any = (0.0,),
+                            cov: Any = ((1.0,),)) -> RandomVariable:
+        """Normal vectors."""
+        return self._vectors("multivariate_normal", size, (mean, cov), mean)
+
+    def _vectors(self, method: str, size: Any, params: tuple[Any, ...], like: Any,
+                 **how: Any) -> RandomVariable:
+        each = as_tensor(like).shape[-1:]
+        return self.gen(method, () if size is None else size, params, each=each, **how)
+
+    def choice(self, size: Any = None, a: Any = 2, replace: bool = True,
+               p: Any = None) -> RandomVariable:
+        """Numbers below ``a``, or elements of a vector."""
+        a = as_tensor(a)
+        params = (a, replace) if p is None else (a, replace, p)
+        return self.gen("choice", () if size is None else size, params, dtype=a.dtype)
+
+    def permutation(self, size: Any = None, n: int | Dim = 1) -> RandomVariable:
+        """The numbers below ``n`` in random order, once for each place of ``size``."""
+        return self.gen("permutation", () if size is None else size, (n,), each=(n,), dtype="int64")
+
+    def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1) -> RandomVariable:
+        """Integers in [low, high], both included."""
+        return self.randint(size, low, as_tensor(high) + 1)
+
+    def randint(self, size: Any = None, low: Any = 0, high: Any = None) -> RandomVariable:
+        """Integers in [low, high), or in [0, low)."""
+        params = (0, low) if high is None else (low, high)
+        return self.gen("randint", size, params, dtype="int64")
+
+    def shuffle_row_elements(self, x: Tensor) -> Tensor:
+        """A matrix with the elements of each row in random order."""
+        order = self.permutation(x.shape[:-1], x.shape[-1])
+        return take_along_axis(x, order, -1)
+
+
+def _method(name: str, defaults: tuple[Any, ...], names: tuple[str, ...], dtype: str) -> Any:
+    def draw(self: RandomStreams, size: Any = None, *args: Any, **keywords: Any) -> RandomVariable:
+        bound = signature.bind(*args, **keywords)
+        bound.apply_defaults()
+        return self.gen(name, size, tuple(bound.arguments.values()), dtype=dtype)
+
+    signature = inspect.Signature([
+        inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=d)
+        for n, d in zip(names, defaults, strict=True)
+    ])
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = f"``RandomState.{name}`` with parameters ({', '.join(names)}), shape first."
+    return draw
+
+
+_NEEDED = inspect.Parameter.empty
+_FLOATS: dict[str, dict[str, Any]] = {
+    "beta": {"a": _NEEDED, "b": _NEEDED}, "chisquare": {"df": _NEEDED},
+    "exponential": {"scale": 1.0}, "f": {"dfnum": _NEEDED, "dfden": _NEEDED},
+    "gamma": {"shape": _NEEDED, "scale": 1.0}, "gumbel": {"loc": 0.0, "scale": 1.0},
+    "laplace": {"loc": 0.0, "scale": 1.0}, "logistic": {"loc": 0.0, "scale": 1.0},
+    "lognormal": {"mean": 0.0, "sigma": 1.0},
+    "noncentral_chisquare": {"df": _NEEDED, "nonc": _NEEDED},
+    "noncentral_f": {"dfnum": _NEEDED, "dfden": _NEEDED, "nonc": _NEEDED},
+    "normal": {"avg": 0.0, "std": 1.0}, "pareto": {"a": _NEEDED}, "power": {"a": _NEEDED},
+    "random_sample": {}, "rayleigh": {"scale": 1.0}, "standard_cauchy": {},
+    "standard_exponential": {}, "standard_gamma": {"shape": _NEEDED}, "standard_normal": {},
+    "standard_t": {"df": _NEEDED},
+    "triangular": {"left": _NEEDED, "mode": _NEEDED, "right": _NEEDED},
+    "uniform": {"low": 0.0, "high": 1.0}, "vonmises": {"mu": _NEEDED, "kappa": _NEEDED},
+    "wald": {"mean": _NEEDED, "scale": _NEEDED}, "weibull": {"a": _NEEDED},
+}
+_INTEGERS: dict[str, dict[str, Any]] = {
+    "binomial": {"n": 1, "p": 0.5}, "geometric": {"p": _NEEDED},
+    "hypergeometric": {"ngood": _NEEDED, "nbad": _NEEDED, "nsample": _NEEDED},
+    "logseries": {"p": _NEEDED}, "negative_binomial": {"n": _NEEDED, "p": _NEEDED},
+    "poisson": {"lam": 1.0}, "zipf": {"a": _NEEDED},
+}
+for _table, _dtype in ((_FLOATS, "float64"), (_INTEGERS, "int64")):
+    for _name, _params in _table.items():
+        setattr(RandomStreams, _name,
+                _method(_name, tuple(_params.values()), tuple(_params), _dtype))

@@ -1,0 +1,249 @@
+"""``MRG_RandomStreams``: the generator MRG31k3p in symbolic graphs, many streams side by side.
+
+L'Ecuyer and Touzin: Fast combined multiple recursive generators with multipliers of the form
+``a = ±2^q ± 2^r`` (2000).  Two recurrences of order three, modulo ``2^31 - 1`` and
+``2^31 - 21069``, are combined; streams are places of one sequence, ``2^72`` apart, and variables
+``2^134``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.loops import scan
+from agnesi.api.streams.common import RandomVariable, Streams, sizes_in
+from agnesi.compiler.shared import shared
+from agnesi.core import dtypes
+from agnesi.core.dims import Size, is_static, product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import at
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import sqrt
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.explog import log
+from agnesi.ops.index import take
+from agnesi.ops.join import concat, stack
+from agnesi.ops.movement import reshape
+from agnesi.ops.ranges import arange
+from agnesi.ops.reduce import sum as sum_
+from agnesi.ops.running import cumsum
+from agnesi.ops.select import where
+from agnesi.ops.slices import Slice
+from agnesi.ops.sort import topk
+from agnesi.ops.trig import cos, sin
+
+M1, M2 = 2**31 - 1, 2**31 - 21069
+#: What takes (x[n-1], x[n-2], x[n-3]) of each recurrence to the next three.
+_A1 = np.array([[0, 1 << 22, (1 << 7) + 1], [1, 0, 0], [0, 1, 0]], np.uint64)
+_A2 = np.array([[1 << 15, 0, (1 << 15) + 1], [1, 0, 0], [0, 1, 0]], np.uint64)
+_STREAM, _VARIABLE = 72, 134
+_MOST_STREAMS = 60 * 256
+
+
+# -- jumps ------------------------------------------------------------------------------------
+def _times(a: np.ndarray, b: np.ndarray, m: int) -> np.ndarray:
+    """A product modulo ``m``; terms are reduced before they are added, so nothing overflows."""
+    terms = a[:, :, None] * b[None, :, :] % np.uint64(m)
+    return np.asarray(terms.sum(1, dtype=np.uint64) % np.uint64(m))
+
+
+def _jump(power: int) -> tuple[np.ndarray, np.ndarray]:
+    """The matrices of ``2**power`` steps."""
+    first, second = _A1, _A2
+    for _ in range(power):
+        first, second = _times(first, first, M1), _times(second, second, M2)
+    return first, second
+
+
+def _jumped(states: np.ndarray, by: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """States as columns of six numbers, after a jump."""
+    return np.concatenate([_times(by[0], states[:3], M1), _times(by[1], states[3:], M2)])
+
+
+def streams_from(state: np.ndarray, count: int) -> np.ndarray:
+    """States of ``count`` streams from the first: columns of six numbers.
+
+    Examples
+    --------
+    >>> from agnesi.api.streams.mrg import streams_from
+    >>> import numpy as np
+    >>> streams_from(np.full(6, 12345, np.uint64), 4).shape
+    (6, 4)
+    """
+    states, jump = state.astype(np.uint64)[:, None], _jump(_STREAM)
+    while states.shape[1] < count:
+        states = np.concatenate([states, _jumped(states, jump)], axis=1)
+        jump = _times(jump[0], jump[0], M1), _times(jump[1], jump[1], M2)
+    return states[:, :count].astype(np.int64)
+
+
+# -- steps ------------------------------------------------------------------------------------
+def _modulo(x: Tensor, m: int) -> Tensor:
+    """``x`` modulo ``2^31 - c``, for ``x`` below ``2^54``: its upper bits count ``c`` each."""
+    x = (x & M1) + (x >> 31) * (2**31 - m)
+    x = (x & M1) + (x >> 31) * (2**31 - m)
+    return where(x >= m, x - m, x)
+
+
+def _step(state: Any) -> tuple[Any, Tensor]:
+    """The next state, and a number in [1, 2^31 - 1]."""
+    x1, x2, x3, y1, y2, y3 = state
+    x = _modulo((x2 << 22) + x3 * 129, M1)
+    y = _modulo((y1 << 15) + y3 * 32769, M2)
+    z = x - y
+    return (x, x1, x2, y, y1, y2), where(z <= 0, z + M1, z)
+
+
+def numbers(state: Tensor, count: int, n: Size) -> tuple[Tensor, Tensor]:
+    """``n`` numbers from ``count`` streams in turn, and the streams' states after that."""
+    rows: Any = n // count
+    left: Any = n - rows * count
+    start = tuple(state[i] for i in range(6))
+    last, found = scan(lambda s, _: _step(s), start, length=rows)
+    found = reshape(found, (rows * count,))
+    if not (is_static((left,)) and left == 0):
+        after, more = _step(last)
+        found = concat([found, apply(Slice(((0, left, 1),)), more)])
+        drawn = arange(count) < left
+        last = tuple(where(drawn, a, b) for a, b in zip(after, last, strict=True))
+    return found, stack(list(last))
+
+
+def _uniform(z: Tensor, dtype: np.dtype) -> Tensor:
+    """Numbers in (0, 1), from those in [1, 2^31 - 1]; of float32 their upper 23 bits."""
+    if dtype == dtypes.float64:
+        return cast(z, dtype) * 2.0**-31
+    return cast((cast(z >> 8, dtypes.float32) + 0.5) * 2.0**-23, dtype)
+
+
+class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
+    """Random variables of symbolic graphs by MRG31k3p, compiled, on many streams.
+
+    Number ``i`` of a variable is the next one of stream ``i % nstreams``.
+
+    Parameters
+    ----------
+    seed : int or sequence of six int
+        Where the first stream begins.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> streams = T.MRG_RandomStreams(seed=234)
+    >>> f = ag.function([], streams.uniform((2, 2)))
+    >>> bool((f() == f()).any())
+    False
+    """
+
+    def __init__(self, seed: int | Sequence[int] = 12345) -> None:
+        super().__init__()
+        self._counts: list[int] = []
+        self.set_rstate(seed)
+
+    def set_rstate(self, seed: int | Sequence[int]) -> None:
+        """Let the next variable's first stream begin at a seed."""
+        state = [seed] * 6 if isinstance(seed, int) else [int(s) for s in seed]
+        if len(state) != 6 or not all(0 <= s < M2 for s in state) or not any(state[:3]) \
+                or not any(state[3:]):
+            raise ValueError(
+                at(f"a seed is a number in [1, {M2 - 1}] or six of [0, {M2 - 1}], of which neither "
+                   f"the first nor the last three are 0; it is {seed}")
+            )
+        self._default = state
+        self.rstate = np.array(state, np.uint64)
+
+    def seed(self, seed: int | Sequence[int] | None = None) -> None:
+        """Begin all streams anew, from a seed or from that of the start."""
+        self.set_rstate(self._default if seed is None else seed)
+        for (rng, _), count in zip(self.state_updates, self._counts, strict=True):
+            rng.set_value(self._streams(count))
+
+    def _streams(self, count: int) -> np.ndarray:
+        """States for a variable; the next one begins elsewhere."""
+        found = streams_from(self.rstate, count)
+        self.rstate = _jumped(self.rstate[:, None], _jump(_VARIABLE))[:, 0]
+        return found
+
+    def _draw(self, size: Any, nstreams: int | None, most: Size | None = None) -> Any:
+        """Numbers, with the state they come from and the state after them."""
+        n = product(size) if most is None else most
+        count = nstreams
+        if count is None:
+            count = min(n, _MOST_STREAMS) if isinstance(n, int) else _MOST_STREAMS
+        count = max(count, 1)
+        rng = shared(self._streams(count))
+        self._counts.append(count)
+        return rng, *numbers(rng, count, n)
+
+    def uniform(self, size: Any = (), low: Any = 0.0, high: Any = 1.0, dtype: Any = None,
+                nstreams: int | None = None) -> RandomVariable:
+        """Uniform numbers between ``low`` and ``high``, both excluded."""
+        sizes, kind = sizes_in(size) or (), self._float(dtype)
+        rng, found, new = self._draw(sizes, nstreams)
+        u = reshape(_uniform(found, kind), sizes)
+        return self._drawn(_moved(u, high - low, low, kind), rng, new)
+
+    def normal(self, size: Any = (), avg: Any = 0.0, std: Any = 1.0, dtype: Any = None,
+               nstreams: int | None = None) -> RandomVariable:
+        """Normal numbers, by the transformation of Box and Muller: cosines, then sines."""
+        sizes, kind = sizes_in(size) or (), self._float(dtype)
+        n = product(sizes)
+        half: Any = (n + 1) // 2
+        rng, found, new = self._draw(sizes, nstreams, 2 * half)
+        u = reshape(_uniform(found, kind), (2, half))
+        radius, angle = sqrt(log(u[0]) * -2.0), u[1] * (2 * math.pi)
+        both = concat([radius * cos(angle), radius * sin(angle)])
+        x = reshape(apply(Slice(((0, n, 1),)), both), sizes)
+        return self._drawn(_moved(x, std, avg, kind), rng, new)
+
+    def binomial(self, size: Any = (), n: int = 1, p: Any = 0.5, dtype: Any = "int64",
+                 nstreams: int | None = None) -> RandomVariable:
+        """Numbers of successes in ``n`` trials of chance ``p``."""
+        sizes = sizes_in(size) or ()
+        rng, found, new = self._draw((*sizes, n), nstreams)
+        u = reshape(_uniform(found, np.dtype("float64")), (*sizes, n))
+        p = as_tensor(p)
+        below = u < (reshape(p, (*p.shape, 1)) if p.ndim else p)
+        return self._drawn(cast(sum_(below, -1), dtypes.as_dtype(dtype)), rng, new)
+
+    def multinomial(self, size: Any = None, n: int = 1, pvals: Any = None, dtype: Any = "int64",
+                    nstreams: int | None = None) -> RandomVariable:
+        """How often each thing comes up in ``n`` trials: a row for each row of ``pvals``."""
+        pvals = as_tensor(pvals)
+        if pvals.ndim != 2 or size is not None:
+            raise ValueError(at("pvals must be a matrix with a row for each draw, and size None"))
+        rows, kinds = pvals.shape
+        rng, found, new = self._draw((n, rows), nstreams)
+        u = reshape(_uniform(found, np.dtype("float64")), (n, rows, 1))
+        edges = cumsum(cast(pvals, dtypes.float64), 1)
+        before = concat([edges[:, :1] * 0.0, edges[:, :-1]], 1)
+        # What rounding leaves above the last edge belongs to the last thing.
+        past = (u < edges) | (arange(kinds) == kinds - 1)
+        hits = (u >= before) & past
+        return self._drawn(cast(sum_(hits, 0), dtypes.as_dtype(dtype)), rng, new)
+
+    def choice(self, size: int = 1, a: Any = None, replace: bool = False, p: Any = None,
+               nstreams: int | None = None) -> RandomVariable:
+        """``size`` different numbers for each row of chances ``p``, or elements of ``a``."""
+        if replace:
+            raise ValueError(at("choice draws without replacement; use multinomial"))
+        p = as_tensor(p)
+        rng, found, new = self._draw(p.shape, nstreams)
+        u = reshape(_uniform(found, np.dtype("float64")), p.shape)
+        # The greatest of log(p) plus Gumbel noise (Vieira, 2014).
+        chosen = topk(log(cast(p, dtypes.float64)) - log(-log(u)), size).indices
+        return self._drawn(chosen if a is None else take(as_tensor(a), chosen, 0), rng, new)
+
+    @staticmethod
+    def _float(dtype: Any) -> np.dtype:
+        return dtypes.as_dtype(dtypes.config.symbolic_float if dtype is None else dtype)
+
+
+def _moved(x: Tensor, by: Any, plus: Any, dtype: np.dtype) -> Tensor:
+    by, plus = (cast(p, dtype) if isinstance(p, Tensor) else float(p) for p in (by, plus))
+    return x * by + plus
