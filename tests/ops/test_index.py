@@ -60,6 +60,9 @@ ADVANCED = [
     (J[:, None], J),
     (slice(1, None), J),
     (slice(1, None), None, J),
+    (..., A[0, 0] > 0),
+    (ALL, 0, ..., J),
+    (ALL, J, ..., 0),
 ]
 
 

@@ -93,7 +93,10 @@ def _chosen(mask: Any) -> list[Tensor]:
 
 
 def complete(x: Tensor, entries: list[Any]) -> list[Any]:
-    """The entries with the ellipsis written out, masks still in one piece."""
+    """The entries with the ellipsis written out, masks still in one piece.
+
+    One that stands for no axis stays: it still parts the indices on either side.
+    """
     used = sum(
         e.ndim if is_mask(e) else 1
         for e in entries if e is not None and e is not Ellipsis
@@ -104,7 +107,7 @@ def complete(x: Tensor, entries: list[Any]) -> list[Any]:
     if len(dots) > 1:
         raise IndexError("a key has one ellipsis (...) at most")
     where = dots[0] if dots else len(entries)
-    fill: list[Any] = [slice(None)] * (x.ndim - used)
+    fill: list[Any] = [slice(None)] * (x.ndim - used) or [...] * len(dots)
     return [*entries[:where], *fill, *entries[where + len(dots):]]
 
 
@@ -131,7 +134,7 @@ def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
             axis += e.ndim
         else:
             result.append(e)
-            axis += e is not None
+            axis += e is not None and e is not Ellipsis
     return result
 
 
@@ -174,6 +177,7 @@ def parse(x: Tensor, key: Any) -> Keys:
             advanced.append(position)
         if isinstance(e, int):
             basic.append(e)
+        if isinstance(e, int) or e is Ellipsis:
             continue
         place += 1
         fresh = e is None or isinstance(e, _Single)
@@ -189,7 +193,8 @@ def parse(x: Tensor, key: Any) -> Keys:
         shape = tuple(1 if fresh else next(kept) for fresh in layout)
     at = 0
     if indices and advanced == list(range(advanced[0], advanced[-1] + 1)):
-        at = sum(not isinstance(e, int) for e in entries[: advanced[0]])
+        before = entries[: advanced[0]]
+        at = sum(not isinstance(e, int) and e is not Ellipsis for e in before)
     unique = sum(isinstance(e, (Tensor, np.ndarray)) for e in told) == sum(map(is_mask, told)) == 1
     return Keys(slicing, shape, tuple(axes), at, tuple(indices), unique)
 

@@ -47,7 +47,7 @@ def numpy_key(ndim: int, axes: Sequence[int], at: int, indices: Any) -> tuple[tu
 
 def taken(x: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
     """The elements at indices."""
-    if len(indices) == 1 and at == axes[0]:
+    if len(indices) == 1 and at == axes[0] and x.size:  # else indices are not looked at
         return x.take(indices[0], axes[0])
     key, order = numpy_key(x.ndim, axes, at, indices)
     return np.asarray(x.transpose(order)[key])

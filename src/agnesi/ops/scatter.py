@@ -120,9 +120,11 @@ def _fits(value: Tensor, shape: Any) -> Tensor:
 
 
 def _masked(x: Tensor, key: Any) -> Any:
-    """The mask of ``x[mask] = value``, where the key is one mask and nothing else."""
-    entries = [e for e in entries_of(key) if e is not Ellipsis]
-    return entries[0] if len(entries) == 1 and is_mask(entries[0]) else None
+    """The mask of ``x[mask] = value``, where the key is one mask of the first axes, no more."""
+    entries = entries_of(key)
+    rest = entries[1:]
+    alone = all(e is Ellipsis for e in rest) and len(rest) < 2
+    return entries[0] if entries and is_mask(entries[0]) and alone else None
 
 
 def _under(mask: Any, x: Tensor) -> Tensor:
