@@ -8,6 +8,7 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.ops.convert import Size
 from agnesi.ops.creation import spread_constant
 from agnesi.ops.expand import sum_to
+from agnesi.ops.overlay import Overlay
 from agnesi.ops.places import ScatterAdd, spread
 from agnesi.ops.slices import Unslice
 from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
@@ -77,6 +78,11 @@ def batch(x):
 
 
 #: For every rule that is a function: expressions of x and y, of shape (3, 4), at which it fires.
+def at_place(x, row, column, size):
+    """Zeros, size by size, with a value of shape (3, 4) somewhere."""
+    return apply(Unslice(((row, row + 3, 1), (column, column + 4, 1)), (size, size)), x)
+
+
 SAMPLES = {
     "fold": [lambda x, y, c: ag.exp(c)],
     "where_known": [lambda x, y, c: ag.where(True, x, y), lambda x, y, c: ag.where(x > y, y, y)],
@@ -120,6 +126,16 @@ SAMPLES = {
         lambda x, y, c: beside(y, 5, 9, 9) + beside(x, 0, 4, 9),
         lambda x, y, c: apply(Unslice(((None, None, 1), 2, (None, None, 1)), (3, 3, 4)), x)
         + apply(Unslice(((None, None, 1), 0, (None, None, 1)), (3, 3, 4)), y),
+    ],
+    "sum_of_regions": [
+        lambda x, y, c: at_place(x, 0, 0, 64) + at_place(y, 2, 1, 64),
+        lambda x, y, c: at_place(x, 3, 1, 66)[1:-1, 1:-1] + at_place(y, 0, 62, 66)[2:, :-2],
+        lambda x, y, c: at_place(x, 60, 3, 66)[:64, 1:-1]
+        + apply(Overlay(((0, 2), (0, 2)), (64, 64)), x, y),
+    ],
+    "part_of_regions": [
+        lambda x, y, c: apply(Overlay(((0, 0), (2, 1)), (8, 8)), x, y)[1:4, 2:],
+        lambda x, y, c: apply(Overlay(((0, 0), (5, 1)), (8, 8)), x, y)[3:, 1:5],
     ],
     "scaled_operand": [
         lambda x, y, c: ag.matmul(x * 0.5, y.mT), lambda x, y, c: ag.matmul(x, (0.25 * y).mT),

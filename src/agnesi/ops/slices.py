@@ -148,6 +148,18 @@ def slice_part(key: Key, shape: Sequence[int], new: Any) -> loops.Part:
     return loops.Part(tuple(starts), tuple(steps), tuple(extents), element)  # type: ignore[arg-type]
 
 
+def region(key: Key, shape: Sequence[Size]) -> tuple[int, ...] | None:
+    """Where a key's first element lies; None if it has numbers, steps or unknown sizes."""
+    starts = []
+    for entry, n in zip(key, shape, strict=True):
+        if isinstance(entry, int) or not isinstance(n, int) or entry[2] not in (None, 1):
+            return None
+        if not all(v is None or isinstance(v, int) for v in entry):
+            return None
+        starts.append(slice(*entry).indices(n)[0])
+    return tuple(starts)
+
+
 @record
 class SlicePut(Op):
     """The base with the region of a basic key replaced."""
