@@ -137,6 +137,31 @@ def test_symbolic(make):
             np.testing.assert_allclose(one, other.numpy(), 1e-10)
 
 
+@pytest.mark.parametrize("make", [ag.sparse.csr_matrix, ag.sparse.csc_matrix])
+def test_symbolic_with_two_sparse_operands(make):
+    a = make("A", "float64", shape=("m", "n"))
+    b = ag.sparse.csr_matrix("B", "float64", shape=("n", "k"))
+    x, y = T.dmatrix("x", shape=("m", "n")), T.dmatrix("y", shape=("n", "k"))
+    product, total = a @ b, (b.T @ a.T).T
+    cost = (product.data**2).sum() + ((b.T + b.T) @ b).sum() + (a * a.tocsc()).sum()
+    wanted = [product.todense(), total.todense(), cost, *T.grad(cost, [a.data, b.data])]
+    f = ag.function([*a.parts, *b.parts, x, y], wanted)
+    for seed in (0, 1):
+        one = ag.sparse.csr(matrix(seed=seed)).asformat(a.format)
+        two = ag.sparse.csr(matrix((5, 4), seed=seed + 7))
+
+        def eager(data, other, one=one, two=two):
+            first, second = of(one, data), of(two, other)
+            both = ((second.T + second.T) @ second).sum()
+            return ((first @ second).data**2).sum() + both + (first * first.tocsc()).sum()
+
+        expect = [(one @ two).todense(), (one @ two).todense(), eager(one.data, two.data),
+                  *ag.grad(eager, argnums=(0, 1))(one.data, two.data)]
+        found = f(*one.parts, *two.parts, dense((6, 5)), dense((5, 4)))
+        for given, other in zip(found, expect, strict=True):
+            np.testing.assert_allclose(given, other.numpy(), 1e-10)
+
+
 def test_recorded():
     data = ag.tensor(A.data.numpy(), requires_grad=True)
     x = ag.tensor(dense((5, 2)), requires_grad=True)

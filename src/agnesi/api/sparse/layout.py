@@ -5,13 +5,16 @@ A matrix by columns is treated as its transpose by rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.valued import ValueDim
 from agnesi.core import dtypes
+from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import cast, pair
@@ -20,7 +23,16 @@ from agnesi.ops.join import concat
 from agnesi.ops.places import within
 from agnesi.ops.ranges import Arange
 from agnesi.ops.sort import argsort, searchsorted
-from agnesi.ops.sparse.patterns import MaskedProduct, compact, fixed, is_known, rows_of
+from agnesi.ops.sparse.patterns import (
+    MaskedProduct,
+    ProductCount,
+    ProductPattern,
+    compact,
+    fixed,
+    is_known,
+    product_pattern,
+    rows_of,
+)
 from agnesi.ops.sparse.products import check_pattern
 
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -164,25 +176,21 @@ def product(a: Any, b: Any) -> Any:
     if a.format == "csc":
         return product(b.T.tocsr(), a.T).T
     b = b.tocsr()
-    if not is_known(*a.parts[1:], *b.parts[1:]):
-        raise unknown("the product of sparse matrices")
-    pattern = _product_pattern(a, b)
+    pattern = _product_pattern((*a.parts[1:], *b.parts[1:]), b.shape[1])
     data, other = pair(a.data, b.data)
     patterns = *a.parts[1:], *b.parts[1:], *pattern
     found = apply(MaskedProduct(b.shape[1]), data, other, *patterns)
     return a._made(found, *pattern, (a.shape[0], b.shape[1]))
 
 
-def _product_pattern(a: Any, b: Any) -> tuple[Tensor, Tensor]:
-    from scipy.sparse import csr_array
-
-    first, second = (
-        csr_array((np.ones(len(m.indices.data)), m.indices.data, m.indptr.data), shape=m.shape)
-        for m in (a, b)
-    )
-    found = first @ second
-    found.sort_indices()
-    return compact(found.indices), compact(found.indptr)
+def _product_pattern(patterns: Sequence[Tensor], columns: Any) -> Sequence[Tensor]:
+    """The pattern of a product: in a declared graph, of a size that is computed first."""
+    if is_known(*patterns):
+        return [compact(x) for x in product_pattern([_array(p) for p in patterns], columns)]
+    if STATE.trace is not None:
+        raise unknown("the product of sparse matrices")
+    count: Any = apply(ProductCount(columns), *patterns)
+    return apply_many(ProductPattern(columns, ValueDim(count.node)), *patterns)
 
 
 # -- parts of a matrix ------------------------------------------------------------------------

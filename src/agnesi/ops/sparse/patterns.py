@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,59 @@ class Pick(Op):
 
     def resolve(self, known: Any) -> Op:
         return Pick(known(self.columns))
+
+
+def product_pattern(patterns: Sequence[np.ndarray], columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the product of two sparse matrices has entries, in order."""
+    first, second = patterns[:2], patterns[2:]
+    inner = len(second[1]) - 1
+    whole = _ones(*first, inner) @ _ones(*second, columns)
+    whole.sort_indices()
+    return whole.indices, whole.indptr
+
+
+def _ones(indices: np.ndarray, indptr: np.ndarray, columns: int) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(indices)), indices, indptr), shape=(len(indptr) - 1, columns))
+
+
+@record
+class ProductCount(Op):
+    """How many entries the product of two sparse matrices has."""
+
+    columns: Any
+    name = "sparse_product_count"
+    differentiable = False
+
+    def infer(self, *patterns: Any) -> Any:
+        return (), dtypes.int64
+
+    def perform(self, *patterns: np.ndarray) -> np.ndarray:
+        return np.asarray(len(product_pattern(patterns, self.columns)[0]), np.int64)
+
+    def resolve(self, known: Any) -> Op:
+        return ProductCount(known(self.columns))
+
+
+@record
+class ProductPattern(Op):
+    """Indices and indptr of the product of two sparse matrices, which has ``size`` entries."""
+
+    columns: Any
+    size: Any
+    name = "sparse_product_pattern"
+    differentiable = False
+    outputs = 2
+
+    def infer(self, *patterns: Any) -> Any:
+        return ((self.size,), dtypes.int64), (patterns[1].shape, dtypes.int64)
+
+    def perform(self, *patterns: np.ndarray) -> tuple[np.ndarray, ...]:
+        return tuple(p.astype(np.int64) for p in product_pattern(patterns, self.columns))
+
+    def resolve(self, known: Any) -> Op:
+        return ProductPattern(known(self.columns), known(self.size))
 
 
 @record
