@@ -9,7 +9,7 @@ NAMES = (
     "calls",
     "elementwise",
     "rows",
-    "sparse",
+    "reductions",
     "sparse",
     "matmul",
     "mlp_jit",
