@@ -1,5 +1,8 @@
 """Graphs as operations: what they hold, nested, in loops, with derivatives of their own."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -112,3 +115,9 @@ def test_wrong_uses():
         ag.OpFromGraph([x * 2], x)
     with pytest.raises(ValueError, match="not among the inputs"):
         ag.OpFromGraph([x], x * y)
+
+
+def test_copies_and_pickles():
+    op = made(name="soft")
+    for other in (copy.deepcopy(op), pickle.loads(pickle.dumps(op))):
+        np.testing.assert_array_equal(other(V, V).numpy(), op(V, V).numpy())

@@ -1,5 +1,6 @@
 """Operations of a user's: decorated functions, classes, C functions, in every place."""
 
+import copy
 import ctypes
 import pickle
 from types import SimpleNamespace
@@ -43,6 +44,22 @@ def double(x):
 X = np.random.default_rng(0).normal(size=(4, 3))
 
 
+KERNEL = ag.elementwise("x * x + 1")
+SUM = ag.reduction("x * x", "a + b", 0)
+
+
+@pytest.mark.parametrize("thing", [Scale(2.0), softsign, KERNEL, SUM])
+def test_they_are_pickled_and_copied(thing):
+    for other in (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing)):
+        np.testing.assert_array_equal(other(X).numpy(), thing(X).numpy())
+
+
+def test_the_number_of_results_is_checked():
+    wrong = ag.op(lambda x: (x, x, x), outputs=2)
+    with pytest.raises(TypeError, match="returned 3 results, but <lambda> has outputs=2"):
+        wrong(X)
+
+
 @pytest.mark.parametrize("sample", [X, X[:0], X[0, 0], X[:, ::2]])
 def test_it_is_checked_like_ours(sample):
     ag.testing.check_op(softsign, [[sample]])
@@ -62,6 +79,14 @@ def test_numbers_take_the_type_of_tensors_beside_them():
     first, second = pair(ag.ones(2), 3.0)
     assert first.dtype == second.dtype == "float32"
     np.testing.assert_array_equal(second.numpy(), [3.0, 3.0])
+
+
+@pytest.mark.parametrize("function", [lambda x: x, lambda x: x.T, lambda x: x[::-1]])
+def test_results_have_memory_of_their_own(function):
+    x = ag.ones((2, 2))
+    y = ag.op(function)(x)
+    y += 1
+    np.testing.assert_array_equal(x.numpy(), np.ones((2, 2)))
 
 
 def test_batches():

@@ -51,19 +51,28 @@ class Callback(Op):
     def perform(self, *xs: np.ndarray) -> Any:
         first, arrays = (xs[:1], xs[1:]) if self.effect else ((), xs)
         found = self.function(*arrays)
-        leaves = [np.asarray(v) for v in tree.flatten(found)[0]] if self.types else []
+        if type(found) is np.ndarray:
+            leaves = [found] if self.types else []
+        else:
+            leaves = [np.asarray(v) for v in tree.flatten(found)[0]] if self.types else []
+        if len(leaves) != len(self.types):
+            raise self._refused(leaves)
+        results = [*first]
+        for v, (shape, dtype) in zip(leaves, self.types, strict=True):
+            if v.shape != shape or not (
+                v.dtype == dtype or np.can_cast(v.dtype, dtype, "same_kind")
+            ):
+                raise self._refused(leaves)
+            results.append(v.astype(dtype))  # a copy, as it may be an operand, or kept by the user
+        return tuple(results) if len(results) > 1 else results[0]
+
+    def _refused(self, leaves: Sequence[np.ndarray]) -> TypeError:
         told = [f"{v.dtype}{list(v.shape)}" for v in leaves]
         wanted = [f"{d}{[*map(int, s)]}" for s, d in self.types]
-        if len(leaves) != len(self.types) or any(
-            v.shape != tuple(s) or not np.can_cast(v.dtype, d, "same_kind")
-            for v, (s, d) in zip(leaves, self.types, strict=False)
-        ):
-            raise TypeError(
-                f"{getattr(self.function, '__name__', 'the function')} returned "
-                f"{', '.join(told) or 'nothing'} where {', '.join(wanted)} was declared"
-            )
-        results = (*first, *(v.astype(d) for v, (_, d) in zip(leaves, self.types, strict=True)))
-        return results if len(results) > 1 else results[0]
+        return TypeError(
+            f"{getattr(self.function, '__name__', 'the function')} returned "
+            f"{', '.join(told) or 'nothing'} where {', '.join(wanted)} was declared"
+        )
 
     def resolve(self, known: Any) -> Op:
         types = tuple((tuple(map(known, s)), d) for s, d in self.types)

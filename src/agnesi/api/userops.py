@@ -173,8 +173,7 @@ class _Custom(core.Op):
         return hash(self._key)
 
     def __reduce__(self) -> Any:
-        found = self.function
-        return _named, (found.__module__, found.__qualname__, self.keywords)
+        return _remade, (self.function, self.keywords)
 
     def label(self) -> str:
         words = ", ".join(f"{k}={v}" for k, v in self.keywords.items())
@@ -191,7 +190,9 @@ class _Custom(core.Op):
         return probed(self, xs)
 
     def perform(self, *xs: np.ndarray) -> Any:
-        return self.function.function(*xs, **self.keywords)
+        found = self.function.function(*xs, **self.keywords)
+        results = tuple([_own(v, xs) for v in _results(self, found)])
+        return results if self.outputs > 1 else results[0]
 
     def _vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         found = self.function.rules["vjp"](g, y, *xs, **self.keywords)
@@ -211,6 +212,11 @@ class _Custom(core.Op):
 
     def _foreign(self, *xs: Any) -> Call:
         return Call(self.function.symbol, (POINTERS, SIZES), status=True)
+
+
+def _own(y: np.ndarray, xs: tuple[np.ndarray, ...]) -> np.ndarray:
+    """A result in memory of its own, where it may look into an operand."""
+    return y.copy() if y.base is not None or any(y is x for x in xs) else y
 
 
 class CustomFunction:
@@ -233,6 +239,13 @@ class CustomFunction:
             title = f"{function.__module__}.{function.__qualname__}"
             self.symbol = _registered(title, address, keep)
 
+    def __reduce__(self) -> Any:
+        return _found, (self.__module__, self.__qualname__)
+
+    @functools.cached_property
+    def _plain(self) -> _Custom:
+        return self.with_keywords()
+
     def with_keywords(self, **keywords: Any) -> _Custom:
         """The operation itself, for these keywords."""
         key = tuple(sorted(keywords.items()))
@@ -241,6 +254,8 @@ class CustomFunction:
         return self._known[key]
 
     def __call__(self, *xs: Any, **keywords: Any) -> Any:
+        if not keywords and all(type(x) is Tensor for x in xs) and self.outputs == 1:
+            return apply(self._plain, *xs)  # at once: it is the same
         unknown = set(keywords) - self._keywords
         if unknown:
             raise TypeError(
@@ -254,13 +269,16 @@ class CustomFunction:
             raise explain(error, op.name, xs) from None
 
 
-def _named(module: str, qualname: str, keywords: dict[str, Any]) -> _Custom:
-    """The operation of a decorated function, for pickles."""
+def _found(module: str, qualname: str) -> Any:
+    """The decorated function of this name, for pickles."""
     found: Any = importlib.import_module(module)
     for part in qualname.split("."):
         found = getattr(found, part)
-    made: _Custom = found.with_keywords(**keywords)
-    return made
+    return found
+
+
+def _remade(function: CustomFunction, keywords: dict[str, Any]) -> _Custom:
+    return function.with_keywords(**keywords)
 
 
 def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = None,

@@ -41,7 +41,7 @@ class Callbacks:
     """
 
     def __init__(self, table: Sequence[Callback]) -> None:
-        self._table = tuple(table)
+        self._table = tuple(map(_Prepared, table))
         self._errors = threading.local()
         self._native = _TYPE(self._run)
         self.address: int = ctypes.cast(self._native, ctypes.c_void_p).value or 0
@@ -62,18 +62,30 @@ class Callbacks:
         return 0
 
 
-def _call(callback: Callback, bufs: int) -> None:
-    count = len(callback.inputs) + len(callback.outputs)
-    places = (ctypes.c_void_p * count).from_address(bufs)
-    views = [
-        _view(place or 0, dtype, shape)
-        for place, (dtype, shape) in zip(places, callback.inputs + callback.outputs, strict=True)
-    ]
-    given = views[: len(callback.inputs)]
-    for view in given:
-        view.flags.writeable = False
-    results = callback.function(*([v.copy() for v in given] if callback.copy else given))
-    targets = views[len(callback.inputs) :]
+class _Prepared:
+    """A callback with all that does not change from call to call."""
+
+    __slots__ = ("copy", "function", "inputs", "places", "views")
+
+    def __init__(self, callback: Callback) -> None:
+        self.function, self.copy = callback.function, callback.copy
+        self.inputs = len(callback.inputs)
+        types = callback.inputs + callback.outputs
+        self.places = ctypes.c_void_p * len(types)
+        self.views = [_view(np.dtype(dtype), shape) for dtype, shape in types]
+
+
+def _call(callback: _Prepared, bufs: int) -> None:
+    places = callback.places.from_address(bufs)
+    views = [view(place or 0) for place, view in zip(places, callback.views, strict=True)]
+    given = views[: callback.inputs]
+    if callback.copy:
+        given = [v.copy() for v in given]
+    else:
+        for view in given:
+            view.flags.writeable = False
+    results = callback.function(*given)
+    targets = views[callback.inputs :]
     if len(targets) == 1 and not isinstance(results, tuple | list):
         results = (results,)
     if len(targets) != len(results or ()):
@@ -89,11 +101,10 @@ def _call(callback: Callback, bufs: int) -> None:
         target[...] = value
 
 
-def _view(place: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    kind = np.dtype(dtype)
-    size = kind.itemsize * math.prod(shape)
-    if not size:
-        return np.empty(shape, kind)
-    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(place)), kind).reshape(
-        shape
-    )
+def _view(kind: np.dtype, shape: tuple[int, ...]) -> Callable[[int], np.ndarray]:
+    """From an address to the array that lies there."""
+    memory = ctypes.c_char * (kind.itemsize * math.prod(shape))
+    if not ctypes.sizeof(memory):
+        return lambda place: np.empty(shape, kind)
+    at = memory.from_address
+    return lambda place: np.ndarray(shape, kind, at(place))
