@@ -50,7 +50,7 @@ from agnesi.ops.softmax import (
     Softmax,
     SoftmaxLessLabel,
 )
-from agnesi.ops.sort import ArgSort, SearchSorted, TopIndices
+from agnesi.ops.sort import ArgSort, SearchSorted, Sort, TopIndices
 
 
 def aligned(x: Tensor, rank: int) -> Tensor:
@@ -263,7 +263,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _trailing: (
         Diagonal, DiagonalMatrix, Triangle, Pick, SoftmaxLessLabel, Part, AsReal, AsComplex,
     ),
-    _one_axis: (ArgReduce, Concat, CumSum, CumProd, Shift, Recurrence, ArgSort, TopIndices),
+    _one_axis: (ArgReduce, Concat, CumSum, CumProd, Shift, Recurrence, ArgSort, Sort, TopIndices),
     _several_axes: (LogSumExp, Softmax, LogSoftmax, Standardize),
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),
     _broadcast: (BroadcastTo,), _slice: (Slice,), _slice_put: (SlicePut,), _unslice: (Unslice,),

@@ -21,8 +21,8 @@ _LOWER = 0xFFFFFFFF
 _INFINITY = {4: 0x7F800000, 8: 0x7FF0000000000000}
 
 
-def sorted_rows(x: np.ndarray) -> np.ndarray:
-    """The elements of the last axis in order; NaN comes last.
+def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
+    """The elements of the last axis in order; NaN comes last, in descending order too.
 
     Examples
     --------
@@ -31,6 +31,10 @@ def sorted_rows(x: np.ndarray) -> np.ndarray:
     >>> sorted_rows(np.array([2.0, np.nan, 1.0]))
     array([ 1.,  2., nan])
     """
+    if descending:
+        if x.dtype.kind == "c":
+            return np.take_along_axis(x, stable_order(x, True), -1)
+        return _reversed(sorted_rows(_reversed(x)))
     if x.size >= _MANY and x.shape[-1] >= _LONG and x.dtype in (np.float32, np.int32):
         x = np.ascontiguousarray(x)
         both = _packed(_key(x, False), x.view(np.int32))

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
-from agnesi.core.config import STATE
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
-from agnesi.ops.index import take, take_along_axis
+from agnesi.ops.index import Index, IndexSum, along, take, take_along_axis
 from agnesi.ops.movement import reshape
 from agnesi.ops.order import first_places, sorted_rows, stable_order
 
@@ -51,6 +50,33 @@ class ArgSort(Op):
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         return _along(x, self.axis, lambda x: stable_order(x, self.descending))
+
+
+@record
+class Sort(Op):
+    """The elements of an axis in order; NaN comes last."""
+
+    axis: int
+    descending: bool
+    name = "sort"
+    keep_inputs = (0,)
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return _along(x, self.axis, lambda x: sorted_rows(x, self.descending))
+
+    def places(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Where each element of the result was."""
+        order = apply(ArgSort(self.axis, self.descending), x)
+        return along(x, order, self.axis)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(IndexSum(tuple(range(x.ndim)), 0, x.shape), g, *self.places(x)),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(Index(tuple(range(x.ndim)), 0), ts[0], *self.places(x))
 
 
 @record
@@ -192,9 +218,7 @@ def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: 
     tensor([3, 2, 1])
     """
     x, axis = _axis(x, axis)
-    if x.data is not None and not x.requires_grad and STATE.trace is None and not descending:
-        return wrap(_along(x.data, axis, sorted_rows))
-    return take_along_axis(x, apply(ArgSort(axis, descending), x), axis)
+    return apply(Sort(axis, descending), x)
 
 
 @public
