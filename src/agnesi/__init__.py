@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import function as function
     from agnesi.compiler.jit import jit as jit
     from agnesi.core.graph import clone as clone
+    from agnesi.ops.linalg.products import kron as kron
     from agnesi.ops.calculus import *  # noqa: F403
     from agnesi.ops.convolve import convolve as convolve
     from agnesi.ops.convolve import correlate as correlate
@@ -157,6 +158,7 @@ _LATE = {
     "jacrev": "agnesi.autodiff.jacobians:jacrev",
     "jit": "agnesi.compiler.jit:jit",
     "keep_memory": "agnesi.compiler.control:keep_memory",
+    "kron": "agnesi.ops.linalg.products:kron",
     "limit_memory": "agnesi.compiler.control:limit_memory",
     "linalg": "agnesi.api.linalg",
     "linearize": "agnesi.autodiff.jacobians:linearize",

@@ -194,3 +194,10 @@ def test_symbolic() -> None:
     adjoint = np.linalg.solve(given[0].T, np.ones(4, "float32"))
     np.testing.assert_allclose(gradient, -np.outer(adjoint, solved), 1e-3, 1e-4)
     np.testing.assert_allclose(size, np.linalg.slogdet(given[0])[1], 1e-4)
+
+
+def test_logarithms_of_determinants_do_not_overflow() -> None:
+    x = ag.asarray(np.eye(200) * 1e3)
+    for f in (lambda x: ag.log(L.det(x)), lambda x: ag.log(ag.abs(L.det(-x)))):
+        np.testing.assert_allclose(ag.jit(f)(x).numpy(), 200 * np.log(1e3))
+    assert np.isnan(ag.jit(lambda x: ag.log(L.det(x)))(ag.asarray(np.diag([-1.0, 2.0]))).numpy())

@@ -73,6 +73,11 @@ def beside(x, start, stop, size):
     return apply(Unslice(((None, None, 1), (start, stop, 1)), (3, size)), x)
 
 
+def positive(x):
+    """A positive definite matrix."""
+    return x @ x.mT + ag.eye(3, dtype="float64")
+
+
 def batch(x):
     return ag.stack([x, x * 2])
 
@@ -193,6 +198,27 @@ SAMPLES = {
         lambda x, y, c: ag.conv1d(x[None].half(), y[:2, :3, None].half()),
     ],
     "product_of_parts": [lambda x, y, c: ag.matmul(x * 1j, y.mT + 2j)],
+    "product_with_inverse": [
+        lambda x, y, c: ag.linalg.inv(positive(x)) @ y,
+        lambda x, y, c: ag.matmul(y.mT, ag.linalg.inv(positive(x))),
+        lambda x, y, c: ag.linalg.inv(batch(positive(x))) @ batch(y),
+    ],
+    "solution_of_triangle": [
+        lambda x, y, c: ag.linalg.solve(ag.tril(positive(x)), y),
+        lambda x, y, c: ag.linalg.solve(ag.triu(positive(x), 0), y),
+        lambda x, y, c: ag.linalg.solve(ag.linalg.cholesky(positive(x)).mT, y),
+    ],
+    "determinant_of_triangle": [
+        lambda x, y, c: ag.linalg.det(ag.linalg.cholesky(batch(positive(x)))),
+    ],
+    "logarithm_of_determinant": [
+        lambda x, y, c: ag.log(ag.linalg.det(positive(x))),
+        lambda x, y, c: ag.log(ag.abs(ag.linalg.det(x[:, :3]))),
+    ],
+    "trace_of_product": [
+        lambda x, y, c: ag.trace(ag.matmul(x, y.mT)),
+        lambda x, y, c: ag.linalg.trace(ag.matmul(batch(x), batch(y).mT)),
+    ],
     "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
 }
 

@@ -65,6 +65,11 @@ class Det(MatrixOp):
         diagonal, parity = _factored(a)
         return arith.multiply(prod(diagonal, axis=-1), parity)
 
+    def logarithm(self, a: Tensor, absolute: bool) -> Tensor:
+        """The logarithm of the determinant, or of its absolute value."""
+        sign, size = apply_many(SLOGDET, a)
+        return size if absolute else arith.add(log(sign), size)
+
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         return (_scaled(g, arith.conj(apply(COFACTORS, a))),)
 

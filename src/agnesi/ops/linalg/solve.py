@@ -32,7 +32,7 @@ from agnesi.ops.linalg.base import (
     times,
 )
 from agnesi.ops.linalg.lu import GETRF, Getrs
-from agnesi.ops.linalg.triangular import SINGULAR, side_by_side
+from agnesi.ops.linalg.triangular import SINGULAR, SolveTriangular, side_by_side
 from agnesi.ops.movement import matrix_transpose, moveaxis, reshape
 
 
@@ -86,6 +86,10 @@ class Solve(MatrixOp):
             drive = plus(drive, arith.negative(times(change, y)))
         return apply(self, a, drive)
 
+    def of_triangle(self, lower: bool, a: Tensor, b: Tensor) -> Tensor:
+        """The same where ``a`` is triangular."""
+        return apply(SolveTriangular(lower, self.transposed), a, b)
+
     def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
         if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
             return super().batch(node, xs, rows, length)
@@ -109,6 +113,14 @@ class Inv(MatrixOp):
 
     def decompose(self, a: Tensor) -> Tensor:
         return apply(SOLVE, a, broadcast_to(identity(a), a.shape))
+
+    def before(self, a: Tensor, b: Tensor) -> Tensor:
+        """``inv(a) @ b``."""
+        return apply(SOLVE, a, b)
+
+    def behind(self, a: Tensor, b: Tensor) -> Tensor:
+        """``a @ inv(b)``."""
+        return matrix_transpose(apply(Solve(True), b, matrix_transpose(a)))
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         return (arith.negative(times(adjoint(y), g, adjoint(y))),)
