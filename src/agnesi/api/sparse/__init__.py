@@ -11,7 +11,7 @@ Examples
 >>> step = ag.jit(lambda A, x: (A @ x).sum())
 >>> step(A, x).item()
 5.0
->>> ag.grad(lambda data: (A.__class__(data, A.indices, A.indptr, A.shape) @ x).sum())(A.data)
+>>> ag.grad(lambda data: (A.with_data(data) @ x).sum())(A.data)
 tensor([1., 1.])
 """
 

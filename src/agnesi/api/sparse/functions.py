@@ -188,20 +188,24 @@ def square_diagonal(diagonal: Any) -> CSC:
 def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
     """Symbolic parts, whose names are that of the matrix and their own."""
     count = Dim()
-    lines = shape[kind.major]
+    lines, columns = shape[kind.major], shape[1 - kind.major]
     start = lines + 1 if isinstance(lines, int) else None
-    data, indices, indptr = (
-        variable(None if name is None else f"{name}_{part}", kind_, (size,))
-        for part, kind_, size in (("data", dtype, count), ("indices", "int32", count),
-                                  ("indptr", "int32", start))
+    data, indices, indptr, width = (
+        variable(None if name is None else f"{name}_{part}", kind_, sizes)
+        for part, kind_, sizes in (
+            ("data", dtype, (count,)), ("indices", "int32", (count,)),
+            ("indptr", "int32", (start,)), ("width", "bool", (columns, 0)),
+        )
     )
-    sizes = [Dim(n) if n is None or isinstance(n, str) else n for n in shape]
+    sizes = [width.shape[0], width.shape[0]]
     sizes[kind.major] = indptr.shape[0] - 1 if start is None else lines
-    return kind._made(data, indices, indptr, tuple(sizes))
+    new = kind._made(data, indices, indptr, sizes)
+    new._width = width
+    return new
 
 
 def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSR:
-    """A symbolic sparse matrix by rows; its ``parts`` are inputs of ``ag.function``.
+    """A symbolic sparse matrix by rows, for ``ag.function``, which takes its ``inputs``.
 
     Parameters
     ----------
@@ -209,20 +213,19 @@ def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, N
     dtype : dtype, optional
         ``config.symbolic_float`` by default.
     shape : sequence
-        Sizes as for symbolic variables.  Nothing but another input tells the number of columns
-        (of rows for :func:`csc_matrix`): where a result depends on it, it must be given, or named
-        like an axis of that input.
+        Sizes as for symbolic variables.
 
     Examples
     --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
-    >>> A, x = ag.sparse.csr_matrix("A", shape=(None, "n")), T.vector("x", shape=("n",))
-    >>> f = ag.function([*A.parts, x], A @ x)
-    >>> f(*ag.sparse.eye(2).parts, [1.0, 2.0])
+    >>> A, x = ag.sparse.csr_matrix("A"), T.vector("x")
+    >>> f = ag.function([*A.inputs, x], A @ x)
+    >>> f(*ag.sparse.eye(2).inputs, [1.0, 2.0])
     array([1., 2.])
     """
-    return _variable(CSR, name, dtype, shape)
+    found: CSR = _variable(CSR, name, dtype, shape)
+    return found
 
 
 def csc_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSC:
@@ -400,7 +403,7 @@ def sampling_dot(x: Any, y: Any, pattern: SparseTensor) -> Any:
         )
     first, second = (a, b) if isinstance(pattern, CSR) else (b, a)
     found = apply(SAMPLED, first, second, *pattern.parts[1:])
-    return pattern._with(pattern.data * found)
+    return pattern.with_data(pattern.data * found)
 
 
 def _agree(a: Any, b: Any) -> bool:

@@ -15,9 +15,10 @@ from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import told
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.index import IndexSum
+from agnesi.ops.movement import reshape
 from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, turned
 from agnesi.ops.sparse.products import ROWS, ColumnProduct
 
@@ -27,10 +28,11 @@ class SparseTensor:
 
     Entry ``k`` of ``data`` belongs to row (CSR) or column (CSC) ``i`` where ``indptr[i] <= k <
     indptr[i + 1]``, and to column (row) ``indices[k]``.  Entries at one place count together, in
-    any order.  Gradients are *structured*: there is one for every entry, none for other places.
+    any order.  Gradients are *structured*: there is one for every entry, none for other places;
+    take them with respect to ``data`` (see :meth:`with_data`).
 
-    It is a container of the three tensors: ``jit``, ``grad``, ``vmap`` and ``ag.tree`` take it as
-    an argument and give it as a result.  Indices cannot be changed in place.
+    It is a container of the three tensors: ``jit``, ``vmap`` and ``ag.tree`` take it as an argument
+    and give it as a result.  Indices cannot be changed in place.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class SparseTensor:
     tensor([1., 2.])
     """
 
-    __slots__ = ("data", "indices", "indptr", "shape")
+    __slots__ = ("_width", "data", "indices", "indptr", "shape")
     __array_ufunc__ = None
     #: The axis that ``indptr`` runs along.
     major: ClassVar[int]
@@ -61,6 +63,7 @@ class SparseTensor:
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
         self.data = as_tensor(data)
+        self._width: Tensor | None = None
         self.indices, self.indptr = layout.checked(
             self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
         )
@@ -71,17 +74,37 @@ class SparseTensor:
         """Of parts that are known to fit."""
         new = object.__new__(cls)
         new.data, new.indices, new.indptr, new.shape = data, indices, indptr, tuple(shape)
+        new._width = None
         return new
 
-    def _with(self, data: Tensor) -> Any:
-        """The same pattern with other entries."""
+    def with_data(self, data: Tensor) -> Any:
+        """The same pattern with other entries, as many as there are.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> A = ag.sparse.csr([[0.0, 2.0], [3.0, 0.0]])
+        >>> ag.grad(lambda data: (A.with_data(data) @ ag.ones(2)).sum())(A.data)
+        tensor([1., 1.])
+        """
         return self._made(data, self.indices, self.indptr, self.shape)
 
     # -- what it is -----------------------------------------------------------------------
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """``data, indices, indptr``: inputs or outputs of ``ag.function``."""
+        """``data, indices, indptr``."""
         return self.data, self.indices, self.indptr
+
+    @property
+    def inputs(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The parts, and an array without elements that has the columns (CSC: rows) as its size.
+
+        They are what ``ag.function`` takes for a symbolic matrix, and what its calls hand over.
+        """
+        width = self._width
+        if width is None:
+            width = wrap(np.empty((self._minor, 0), bool))
+        return *self.parts, width
 
     @property
     def dtype(self) -> np.dtype:
@@ -160,7 +183,7 @@ class SparseTensor:
 
     def astype(self, dtype: Any) -> Any:
         """The same matrix with entries of another dtype."""
-        return self._with(self.data.astype(dtype))
+        return self.with_data(self.data.astype(dtype))
 
     def sum_duplicates(self) -> Any:
         """The same matrix with one entry at each place, in order (eager patterns only)."""
@@ -186,14 +209,14 @@ class SparseTensor:
         """
         one = layout.is_unique(self.indices, self.indptr, self._minor)
         matrix = self if one else self.sum_duplicates()
-        return matrix._with(function(matrix.data))
+        return matrix.with_data(function(matrix.data))
 
     def conj(self) -> Any:
         """The matrix of conjugates."""
-        return self._with(self.data.conj())
+        return self.with_data(self.data.conj())
 
     def __neg__(self) -> Any:
-        return self._with(-self.data)
+        return self.with_data(-self.data)
 
     def __pos__(self) -> Any:
         return self
@@ -209,7 +232,7 @@ class SparseTensor:
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, SparseTensor):
             return NotImplemented
-        return self._with(self.data / self._there(other))
+        return self.with_data(self.data / self._there(other))
 
     def _there(self, other: Any) -> Tensor:
         """Elements of a dense operand, which broadcasts, at the places of the entries."""
@@ -226,7 +249,7 @@ class SparseTensor:
 
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, SparseTensor):
-            return self._with(self.data * self._there(other))
+            return self.with_data(self.data * self._there(other))
         other = self._like(other)
         matrix = self
         if is_known(*self.parts[1:], *other.parts[1:]):
@@ -235,7 +258,7 @@ class SparseTensor:
             matrix = self._made(self.data[order], indices, indptr, self.shape)
         a, b = pair(matrix.data, other.data)
         picked = apply(Pick(self._minor), b, *other.parts[1:], *matrix.parts[1:])
-        return matrix._with(a * picked)
+        return matrix.with_data(a * picked)
 
     __rmul__ = __mul__
 
@@ -293,10 +316,10 @@ class SparseTensor:
             raise ShapeError(f"inner sizes differ: {n} (last axis of {self.shape}) and {m} "
                              f"(first axis of {x.shape})")
         data, x = pair(self.data, x)
-        columns = x if x.ndim == 2 else x[:, None]
+        columns = x if x.ndim == 2 else reshape(x, (m, 1))
         op = ROWS if self.major == 0 else ColumnProduct(self.shape[0])
         found: Tensor = apply(op, data, columns, self.indices, self.indptr)
-        return found if x.ndim == 2 else found[:, 0]
+        return found if x.ndim == 2 else reshape(found, found.shape[:1])
 
     __matmul__ = dot
 
