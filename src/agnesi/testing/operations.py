@@ -53,7 +53,7 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         if compiled:
             value = jit(function)(*[wrap(a) for a in arrays])
             close(value.data, eager.data, "compiled function")
-        doubles = all(a.dtype.kind not in "fc" or a.dtype.itemsize >= 8 for a in arrays)
+        doubles = all(not dtypes.is_inexact(a.dtype) or a.dtype.itemsize >= 8 for a in arrays)
         if grads and doubles and dtypes.is_inexact(eager.dtype):
             check_grads(function, arrays, order=order)
 
@@ -65,7 +65,7 @@ def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor)
         [tuple(n if n < 2 else Dim(f"n{n}") for n in a.shape) for a in arrays],
     ):
         nodes = [
-            Node(None, (), shape, a.dtype, requires_grad=a.dtype.kind in "fc")
+            Node(None, (), shape, a.dtype, requires_grad=dtypes.is_inexact(a.dtype))
             for shape, a in zip(shapes, arrays, strict=True)
         ]
         result = function(*map(symbol, nodes))
@@ -89,5 +89,9 @@ def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor)
 def close(value: np.ndarray, expected: Any, what: str) -> None:
     """Values agree to a few units of the last place of their dtype."""
     assert value.dtype == expected.dtype, f"{what}: {value.dtype} is not {expected.dtype}"
-    tolerance = 64 * float(np.finfo(value.dtype).eps) if value.dtype.kind in "fc" else 0
+    tolerance = 0.0
+    if dtypes.is_inexact(value.dtype):
+        tolerance = 64 * float(dtypes.limits(dtypes.real_of(value.dtype)).eps)
+    if value.dtype in dtypes.HALVES:
+        value, expected, tolerance = np.float32(value), np.float32(expected), tolerance / 16
     np.testing.assert_allclose(value, expected, tolerance, tolerance, err_msg=what)

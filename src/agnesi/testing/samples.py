@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core import dtypes
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import (
@@ -28,7 +29,7 @@ from agnesi.ops.arith import multiply
 from agnesi.ops.einsum import einsum
 from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
-from agnesi.ops.sort import searchsorted
+from agnesi.ops.sort import searchsorted, sort
 from agnesi.testing import matrices
 
 Operands = tuple[np.ndarray, ...]
@@ -74,6 +75,14 @@ def operands(row: Elementwise, shapes: Sequence[tuple[int, ...]]) -> Operands:
     if "c" in row.kinds:
         return tuple(v + 0.5j * (v + 1) for v in values)
     return tuple(np.abs(v * 3).astype(np.uint32) for v in values)
+
+
+#: Floats of 16 bits, by name: bfloat16 is not NumPy's own.
+_NARROW = ("float16", "bfloat16")
+
+
+def _narrow(xs: Operands, dtype: str) -> Operands:
+    return tuple(x.astype(dtypes.as_dtype(dtype)) for x in xs)
 
 
 def _of(row: Elementwise) -> Callable[..., Tensor]:
@@ -173,6 +182,38 @@ def _sums_of_products() -> Iterator[tuple[str, Case]]:
         yield f"einsum {text}", Case(lambda *a, t=text: einsum(t, *a), (xs,))
     stack = _uniform(1, (2, 1, 3, 4), (-1, 1)), _uniform(2, (5, 4, 2), (-1, 1))
     yield "einsum of stacks", Case(lambda a, b: einsum("...ij,...jk->...ik", a, b), (stack,))
+
+
+def _of_16_bits() -> Iterator[tuple[str, Case]]:
+    """What adds up or moves numbers of 16 bits; sums are float32, rounded once."""
+    image, filters = _uniform(20, (2, 4, 7, 6), (-1, 1)), _uniform(21, (3, 4, 3, 2), (-1, 1))
+    many, other = _uniform(22, (5, 300), (-1, 2)), _uniform(23, (300, 4), (-1, 1))
+    functions: dict[str, tuple[Callable[..., Tensor], Operands]] = {
+        "sum": (lambda x: reduce.sum(x, axis=1), (many,)),
+        "prod": (lambda x: reduce.prod(x, axis=0), (many,)),
+        "max": (lambda x: reduce.max(x, axis=1), (many,)),
+        "mean": (reduce.mean, (many,)),
+        "var": (lambda x: reduce.var(x, axis=0), (many,)),
+        "norm": (lambda x: reduce.norm(x, 2, axis=1), (many,)),
+        "argmax": (lambda x: reduce.argmax(x, axis=1), (many,)),
+        "cumsum": (lambda x: running.cumsum(x, axis=1), (many,)),
+        "softmax": (softmax.softmax, (many,)),
+        "logsumexp": (lambda x: softmax.logsumexp(x, axis=1), (many,)),
+        "cross_entropy": (
+            lambda x: softmax.cross_entropy(x, np.array([2, 299, 0, 7, 11])), (many,)),
+        "matmul": (matmul.matmul, (many, other)),
+        "einsum": (lambda a, b: einsum("ij,jk->ki", a, b), (many, other)),
+        "conv2d": (lambda x, w: conv.conv2d(x, w, padding=1), (image, filters)),
+        "max_pool": (lambda x: pool.max_pool(x, 2), (image,)),
+        "avg_pool": (lambda x: pool.avg_pool(x, 2), (image,)),
+        "layer_norm": (lambda x: normalize.layer_norm(x, (7, 6)), (image,)),
+        "sort": (lambda x: sort(x, axis=1), (many,)),
+        "lookup": (lambda x: x[np.array([3, 0, 3])], (many,)),
+        "comparison": (lambda x, y: where(x > y.mT[:1, :1], x, -x), (many, other)),
+    }
+    for name, (function, xs) in functions.items():
+        samples = tuple(_narrow(xs, kind) for kind in _NARROW)
+        yield f"{name} of 16 bits", Case(function, samples, grads=False)
 
 
 def _softmaxes() -> Iterator[tuple[str, Case]]:
@@ -281,6 +322,7 @@ def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
     families = (
         _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
+        _of_16_bits(),
         _windows(), _normalizations(), _arrangements(), _transforms(), _matrices(),
     )
     return {name: case for family in families for name, case in family}
