@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.dispatch import apply
 from agnesi.ops import random
+from agnesi.ops.noise import _NATIVE, Noise
 from agnesi.ops.philox import CHUNK, Advance, RandomBits, philox
 from agnesi.ops.random import Generator
 
@@ -163,3 +165,50 @@ def test_a_generator_that_a_trace_makes_goes_on_from_call_to_call():
     again = Generator(3)
     assert first == ag.random.uniform(4, generator=again).tolist()
     assert second == ag.random.uniform(4, generator=again).tolist()
+
+
+@pytest.mark.parametrize("kind", ["unit", "open", "exponential", "normal"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 13])
+def test_lowering_of_noise(kind, dtype, n, lowered):
+    op = Noise(kind, n, np.dtype(dtype))
+    state = np.array([1, 2, ONES - 1, 7], np.uint32)
+    tolerance = 0 if kind in ("unit", "open") else 1e-6
+    np.testing.assert_allclose(lowered(op, state), op.perform(state), rtol=tolerance)
+
+
+def test_noise_follows_the_documented_layout():
+    state = np.array([3, 4, 5, 0], np.uint32)
+    whole = Noise("unit", 11, np.dtype("float32")).perform(state)
+    for i, number in enumerate(whole):
+        block, place = (i % 2, i // 2) if i < 8 else (2, i - 8)
+        assert number == (philox((3, 4), (5 + block, 0, 0, 0))[place] >> 8) * np.float32(2.0**-24)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["unit", "normal"])
+def test_noise_is_the_same_in_pieces_at_once_and_compiled(kind, dtype):
+    n = 4 * _NATIVE + 4001
+    op = Noise(kind, n, np.dtype(dtype))
+    state = np.array([3, 4, ONES - 20, 0], np.uint32)
+    pieces = op.perform(state)
+    at_once = ag.jit(lambda s: apply(op, s))(ag.tensor(state)).numpy()
+    np.testing.assert_array_equal(pieces, at_once)
+    with ag.config(compile=False):
+        numpy = op.perform(state)
+    np.testing.assert_allclose(pieces, numpy, rtol=2e-5 if dtype == "float32" else 1e-12,
+                               atol=1e-6 if dtype == "float32" else 1e-14)
+
+
+def test_large_eager_draws_stay_the_same_however_they_are_made():
+    first = random.uniform(3_000_000, generator=Generator(1)).numpy()
+    for _ in range(30):  # until there is code for the whole of it
+        again = random.uniform(3_000_000, generator=Generator(1)).numpy()
+    np.testing.assert_array_equal(first, again)
+
+
+def test_small_floats_are_below_1():
+    for dtype in ("float16", ag.bfloat16):
+        x = random.uniform(200_000, dtype=dtype, generator=Generator(0))
+        assert x.dtype == dtype
+        assert float(x.max()) < 1

@@ -204,6 +204,8 @@ def test_parameters_broadcast_and_size_may_be_missing():
     assert x.shape == (2, 2)
     assert x.dtype == "float32"
     assert g.normal(ag.tensor([0.0, 9.0], dtype="float64"), 1.0).shape == (2,)
+    assert g.uniform([0.0, 5.0], np.array([1.0, 6.0])).shape == (2,)
+    assert g.normal([[1.0], [2.0]], [1, 2, 3]).shape == (2, 3)
     assert g.poisson(ag.tensor([1.0, 2.0]), (3, 2)).shape == (3, 2)
     assert g.beta(2.0, 3.0).shape == ()
     assert g.gamma(ag.tensor(2.0, dtype="float64")).dtype == "float64"

@@ -29,7 +29,7 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
     ``work`` says what one call costs NumPy, in multiply-adds.
     """
-    if not config.compile or any(a.dtype.char not in "fd" for a in arrays[:1]):
+    if not config.compile or any(a.dtype.char not in "fdI" for a in arrays[:1]):
         return None
     key = op, tuple([(a.shape, a.dtype.char) for a in arrays])
     spent = _spent.get(key, 0)

@@ -25,6 +25,9 @@ from agnesi.ops.philox import CHUNK, counted, philox, philox_expr
 
 #: Blocks at a time in native code, and the fewest that it is worth loading for.
 _NATIVE = 1 << 14
+#: What a number costs more where it is made in pieces than in code for the whole draw, in
+#: multiply-adds.
+_WORK = 4
 
 
 class _Arrays:
@@ -121,10 +124,13 @@ class Noise(Op):
     def perform(self, state: np.ndarray) -> np.ndarray:
         per, n = numbers_per_block(self.dtype), int(self.size)
         each, left = divmod(n, per)
+        native = each >= _NATIVE and config.compile and LENT.compiles()
+        whole = LENT.run(self, (state,), _WORK * n) if native else None
+        if whole is not None:
+            return whole
         first = int(state[2]) | int(state[3]) << 32
         result = memory.empty((n,), self.dtype)
         regions = result[: per * each].reshape(per, each)
-        native = each >= _NATIVE and config.compile and LENT.compiles()
         step = _NATIVE if native else CHUNK
         for start in range(0, each + bool(left), step):
             count = min(step, each - start)

@@ -155,20 +155,32 @@ def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None)
     return reshape(drawn, sizes)
 
 
-def _float(dtype: Any) -> np.dtype:
+def is_float(dtype: np.dtype) -> bool:
+    """Whether numbers of a dtype are real and have fractions."""
+    return dtypes.is_inexact(dtype) and dtype.kind != "c"
+
+
+def float_of(dtype: Any) -> np.dtype:
+    """A dtype for random floats; by default that of Python's."""
     found = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
-    if found.kind != "f":
+    if not is_float(found):
         raise DTypeError(f"random floats have a float dtype, not {found}")
     return found
 
 
 def _scaled(x: Tensor, by: Any, plus: Any, dtype: np.dtype) -> Tensor:
     """``x * by + plus`` in the dtype."""
+    by, plus = _parameter(by), _parameter(plus)
     if isinstance(by, Tensor) or by != 1:
-        x = x * (cast(by, dtype) if isinstance(by, Tensor) else float(by))
+        x = x * (cast(by, dtype) if isinstance(by, Tensor) else by)
     if isinstance(plus, Tensor) or plus != 0:
-        x = x + (cast(plus, dtype) if isinstance(plus, Tensor) else float(plus))
+        x = x + (cast(plus, dtype) if isinstance(plus, Tensor) else plus)
     return x
+
+
+def _parameter(p: Any) -> Tensor | float:
+    """A parameter as a number of Python's or a tensor."""
+    return float(p) if isinstance(p, (int, float)) else as_tensor(p)
 
 
 # -- distributions ----------------------------------------------------------------------------
@@ -194,7 +206,8 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
     >>> ag.random.uniform((2, 3)).shape
     (2, 3)
     """
-    sizes, kind = sizes_of(shape), _float(dtype)
+    sizes, kind = sizes_of(shape), float_of(dtype)
+    low, high = _parameter(low), _parameter(high)
     return _scaled(noise("unit", sizes, kind, generator), high - low, low, kind)
 
 
@@ -220,7 +233,7 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
     >>> ag.random.normal(5).shape
     (5,)
     """
-    sizes, kind = sizes_of(shape), _float(dtype)
+    sizes, kind = sizes_of(shape), float_of(dtype)
     return _scaled(noise("normal", sizes, kind, generator), std, mean, kind)
 
 
@@ -235,7 +248,7 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
     >>> bool((ag.random.exponential(9) >= 0).all())
     True
     """
-    sizes, kind = sizes_of(shape), _float(dtype)
+    sizes, kind = sizes_of(shape), float_of(dtype)
     return _scaled(noise("exponential", sizes, kind, generator), scale, 0, kind)
 
 
@@ -250,7 +263,7 @@ def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = No
     >>> ag.random.gumbel(3).shape
     (3,)
     """
-    kind = _float(dtype)
+    kind = float_of(dtype)
     return _scaled(-log(exponential(shape, dtype=kind, generator=generator)), scale, loc, kind)
 
 
@@ -279,7 +292,7 @@ def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Genera
     tensor([1., 1., 1.])
     """
     chance = as_tensor(p)
-    kind = _float(chance.dtype if chance.dtype.kind == "f" else None)
+    kind = float_of(chance.dtype if is_float(chance.dtype) else None)
     sizes = chance.shape if shape is None else sizes_of(shape)
     drawn = uniform(sizes, dtype=kind, generator=generator) < cast(chance, kind)
     return cast(drawn, kind if dtype is None else dtypes.as_dtype(dtype))
@@ -296,7 +309,7 @@ def dropout_mask(shape: Any, p: Any, *, dtype: Any = None, generator: Generator 
     >>> sorted(set(ag.random.dropout_mask(99, 0.5).tolist()))
     [0.0, 2.0]
     """
-    return where(survivors(shape, p, generator), growth(p, _float(dtype)), 0)
+    return where(survivors(shape, p, generator), growth(p, float_of(dtype)), 0)
 
 
 def survivors(shape: Any, p: Any, generator: Generator | None = None) -> Tensor:

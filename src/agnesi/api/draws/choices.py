@@ -18,7 +18,7 @@ from agnesi.ops.creation import sizes_of
 from agnesi.ops.index import take_along_axis
 from agnesi.ops.movement import moveaxis, reshape
 from agnesi.ops.philox import MOST_WORDS
-from agnesi.ops.random import Generator, gumbel, randint, words
+from agnesi.ops.random import Generator, gumbel, is_float, randint, words
 from agnesi.ops.reduce import argmax
 from agnesi.ops.sort import argsort
 
@@ -101,7 +101,7 @@ def categorical(logits: Any, size: Any = None, *, axis: int = -1,
     tensor([1, 1, 1])
     """
     x = as_tensor(logits)
-    if x.dtype.kind != "f":
+    if not is_float(x.dtype):
         x = cast(x, dtypes.config.float_dtype)
     if x.ndim == 0:
         raise ShapeError("logits need an axis: one for each category")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +11,12 @@ import numpy as np
 from agnesi.api.loops import while_loop
 from agnesi.core import dtypes, shapes
 from agnesi.core.dims import Shape
-from agnesi.core.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import sizes_of
 from agnesi.ops.expand import broadcast_to
-from agnesi.ops.random import Generator, noise
+from agnesi.ops.random import Generator, float_of, is_float, noise
 from agnesi.ops.reduce import any as any_
 from agnesi.ops.select import where
 
@@ -70,13 +70,11 @@ class Draw:
 
 
 def _float(dtype: Any, tensors: list[Tensor]) -> np.dtype:
-    if dtype is not None:
-        found = dtypes.as_dtype(dtype)
-        if found.kind != "f":
-            raise DTypeError(f"random floats have a float dtype, not {found}")
-        return found
-    kinds = [t.dtype for t in tensors if t.dtype.kind == "f"]
-    return np.result_type(*kinds) if kinds else dtypes.config.float_dtype
+    """The dtype that is asked for, else that of the parameters."""
+    kinds = [t.dtype for t in tensors if is_float(t.dtype)]
+    if dtype is None and kinds:
+        return functools.reduce(dtypes.promote, kinds)
+    return float_of(dtype)
 
 
 def positive(**params: Any) -> None:
