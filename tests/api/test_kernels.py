@@ -110,5 +110,5 @@ def test_without_elements_there_is_the_identity():
     np.testing.assert_array_equal(ag.reduction("x", "a + b", 0)(empty, axis=1).numpy(), [0, 0])
     greatest = ag.reduction("x", "max(a, b)", -1)
     np.testing.assert_array_equal(greatest(empty, axis=1).numpy(), [-1, -1])
-    with pytest.raises(ValueError, match="no identity, and no elements"):
+    with pytest.raises(ValueError, match="no elements to reduce, and no identity"):
         ag.reduction("x", "hypot(a, b)")(empty, axis=1)

@@ -2,6 +2,7 @@
 
 import ctypes
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -220,4 +221,31 @@ def test_as_a_c_function():
     c = f.c_function(ag.ones(4, dtype="float64"), form="vector")
     place = (ctypes.c_double * 4)(1, 2, 3, 4)
     assert c.ctypes(4, place) == 410.0
+    assert not CALLS
+
+
+def test_threads_call_at_once():
+    f = ag.jit(lambda x: factor(x) * 2)
+    xs = [positive((20, 30, 30)) * k for k in range(1, 5)]
+    wanted = [np.linalg.cholesky(x) * 2 for x in xs]
+    f(ag.tensor(xs[0]))
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            for y, z in zip(pool.map(lambda x: f(ag.tensor(x)).numpy(), xs), wanted, strict=True):
+                np.testing.assert_allclose(y, z, rtol=1e-10)
+    assert not CALLS
+
+
+def test_under_a_memory_limit():
+    def f(x):
+        y = factor(x)
+        for _ in range(3):
+            y = factor(y @ ag.matrix_transpose(y) + x)
+        return y
+
+    x = positive((30, 30))
+    free = ag.jit(f)
+    wanted = free(ag.tensor(x)).numpy()
+    tight = ag.jit(f, memory_limit=free.plan().planned_bytes)
+    np.testing.assert_array_equal(tight(ag.tensor(x)).numpy(), wanted)
     assert not CALLS

@@ -11,8 +11,8 @@ import numpy as np
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import apply, assign
-from agnesi.core.errors import at
 from agnesi.core.op import Op
+from agnesi.core.public import told
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
@@ -31,11 +31,11 @@ class Callback(Op):
     function: Callable[..., Any]
     types: Types
     effect: bool = False
-    name = "callback"
     differentiable = False
 
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.types) + self.effect
+        self.__dict__["name"] = "print" if type(self.function) is _Line else "callback"
 
     def label(self) -> str:
         return f"callback[{getattr(self.function, '__name__', 'function')}]"
@@ -67,11 +67,11 @@ class Callback(Op):
         return tuple(results) if len(results) > 1 else results[0]
 
     def _refused(self, leaves: Sequence[np.ndarray]) -> TypeError:
-        told = [f"{v.dtype}{list(v.shape)}" for v in leaves]
         wanted = [f"{d}{[*map(int, s)]}" for s, d in self.types]
+        found = [f"{v.dtype}{list(v.shape)}" for v in leaves]
         return TypeError(
             f"{getattr(self.function, '__name__', 'the function')} returned "
-            f"{', '.join(told) or 'nothing'} where {', '.join(wanted)} was declared"
+            f"{', '.join(found) or 'nothing'} where {', '.join(wanted)} was declared"
         )
 
     def resolve(self, known: Any) -> Op:
@@ -114,14 +114,15 @@ def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) ->
         return [wrap(v) for v in done[1:]] if types else []
     if STATE.trace is None:
         raise TypeError(
-            at("an effect has no place in a declared graph, whose operations run when their "
-               "results are needed: give it a result and use that, or write a function for ag.jit")
+            "an effect has no place in a declared graph, whose operations run when their "
+            "results are needed: give it a result and use that, or write a function for ag.jit"
         )
     token, *results = applied(op, _ORDER, *xs)
     assign(_ORDER, token)
     return results
 
 
+@told
 def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool = False) -> Any:
     """A Python function of NumPy arrays in the middle of tensors, compiled code included.
 
@@ -207,6 +208,7 @@ class _Line:
         return ()
 
 
+@told
 def print(text: str, *args: Any, **named: Any) -> Any:
     """Print a line each time this is reached, in compiled code too, in program order.
 

@@ -40,7 +40,8 @@ def parsed(text: str, parameters: str = "") -> tuple[Callable[..., Any], tuple[s
     frame.body[0].body = [*before, ast.Return(last.value)]
     tree = ast.fix_missing_locations(frame)
     space: dict[str, Any] = {**reader.functions, **_CONSTANTS}
-    exec(compile(tree, f"<{text}>", "exec"), space)
+    # As a file of the package, so that errors and nodes tell the line of whoever calls it.
+    exec(compile(tree, f"{__file__}: {text}", "exec"), space)
     return space["kernel"], names
 
 

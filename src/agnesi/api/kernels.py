@@ -14,7 +14,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import is_static
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.errors import ShapeError, at
-from agnesi.core.op import typed
+from agnesi.core.op import explain, typed
 from agnesi.core.shapes import axes_of, broadcast
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -60,9 +60,11 @@ class _Kernel:
         if not any(isinstance(x, Tensor) for x in operands):
             operands = [as_tensor(x) for x in operands]
         known = all(not isinstance(x, Tensor) or x.data is not None for x in operands)
-        if known and STATE.trace is None and STATE.examples is None:
-            return self.compiled(*operands, **keywords)
-        return self._body(*operands, **keywords)
+        alone = known and STATE.trace is None and STATE.examples is None
+        try:
+            return (self.compiled if alone else self._body)(*operands, **keywords)
+        except (ValueError, TypeError, IndexError) as error:
+            raise explain(error, self.__name__, tuple(xs)) from None
 
 
 class _Elementwise(_Kernel):
@@ -78,8 +80,8 @@ class _Elementwise(_Kernel):
         for y in results:
             if isinstance(y, Tensor) and len(y.shape) > len(shape):
                 raise ShapeError(
-                    at(f"{self.__name__} made {typed(y)} of operands of shape {shape}: it may only "
-                       "use operations on single elements")
+                    f"it made {typed(y)} of operands of shape {shape}; an elementwise function may "
+                    "only use operations on single elements"
                 )
         made = tuple(ag.broadcast_to(as_tensor(y), shape) for y in results)
         return made if isinstance(found, tuple) else made[0]
@@ -172,10 +174,7 @@ class _Reduction(_Kernel):
         empty = any(is_static((values.shape[i],)) and values.shape[i] == 0 for i in axes)
         if empty or self._kind is None:
             if self._identity is None and empty:
-                raise ValueError(
-                    at(f"{self.__name__} has no identity, and no elements to reduce: "
-                       f"{typed(values)}")
-                )
+                raise ValueError("there are no elements to reduce, and no identity; give one")
             start = None if self._identity is None else filled(
                 tuple(kept), self._identity, values.dtype)
             if empty:

@@ -1,0 +1,61 @@
+"""Golden texts of errors of what users add: their names, types, the fix, and this file's line."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+
+SQUARE = ag.elementwise("d = x - y; d * d", name="square")
+
+
+@ag.op
+def wider(x):
+    return x + np.ones(7)
+
+
+@ag.op(vjp=lambda g, y, x: g.sum())
+def summed(x):
+    return x * 2
+
+
+class Empty(ag.Op):
+    n: int
+
+
+CASES = [
+    (lambda: SQUARE(ag.ones(2), ag.ones(3)), ag.ShapeError,
+     "subtract(float32(2), float32(3)): sizes 2 and 3 differ on axis -1 and neither is 1: shapes "
+     "(2,) and (3,) do not broadcast"),
+    (lambda: SQUARE(ag.ones(2)), TypeError, "square takes 2 operands, not 1"),
+    (lambda: ag.elementwise("x[0]"), SyntaxError,
+     "the expression 'x[0]' cannot be read: Subscript has no place in it"),
+    (lambda: ag.reduction("x")(ag.ones((2, 0)), axis=3), IndexError,
+     "reduction(float32(2, 0)): axis 3 is out of range for 2 dimensions"),
+    (lambda: ag.reduction("x", "hypot(a, b)", name="far")(ag.ones((2, 0)), axis=1), ValueError,
+     "far(float32(2, 0)): there are no elements to reduce, and no identity; give one"),
+    (lambda: wider(ag.ones(3)), ValueError,
+     "wider(float32(3)): operands could not be broadcast together with shapes (3,) (7,) "),
+    (lambda: wider(ag.ones(7), y=1), TypeError,
+     "wider has no keyword-only parameter 'y'; operands are given by position"),
+    (lambda: ag.grad(lambda x: summed(x).sum())(ag.ones(2)), ag.ShapeError,
+     "the vjp of summed returned float32() for operand 0, which is float32(2); their shapes must "
+     "agree"),
+    (lambda: Empty(1)(ag.ones(2)), NotImplementedError, "Empty needs perform(self, *arrays)"),
+    (lambda: ag.jit(lambda x: ag.callback(np.sort, ag.ones(3), x))(ag.ones(2)), TypeError,
+     "callback(float32(2)): sort returned float32[2] where float32[3] was declared"),
+    (lambda: ag.callback(abs, None, T.vector(shape=(2,))), TypeError,
+     "callback(<built-in function abs>, None, float64(2)): an effect has no place in a declared graph, whose operations run when their results are "
+     "needed: give it a result and use that, or write a function for ag.jit"),
+    (lambda: ag.print("{} {}", 1), IndexError,
+     "print('{} {}', 1): Replacement index 1 out of range for positional args tuple"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), CASES)
+def test_messages(call, error, text):
+    with pytest.raises(error) as caught:
+        call()
+    message, line = str(caught.value).split("\n  at ")
+    assert message == text
+    assert "test_extending.py" in line
