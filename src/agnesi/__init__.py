@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from agnesi.api import linalg as linalg
     from agnesi.api import random as random
     from agnesi.api import sparse as sparse
+    from agnesi.api import special as special
     from agnesi.api import symbolic as symbolic
     from agnesi.api import tree as tree
     from agnesi.api.effects import callback as callback
@@ -178,6 +179,7 @@ _LATE = {
     "rewrite": "agnesi.rewrite",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",
+    "special": "agnesi.api.special",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
     "tree": "agnesi.api.tree",

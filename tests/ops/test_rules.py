@@ -46,8 +46,14 @@ class Evaluator:
     def __init__(self, buffers: list[np.ndarray], places: dict[loops.Axis, int]) -> None:
         self.buffers = [b.ravel() for b in buffers]
         self.places = places
+        self.known: dict[loops.Expr, Any] = {}
 
     def value(self, e: loops.Expr) -> Any:
+        if e not in self.known:
+            self.known[e] = self.computed(e)
+        return self.known[e]
+
+    def computed(self, e: loops.Expr) -> Any:
         if e.op == "const":
             return np.asarray(e.param, e.dtype)
         if e.op == "index":
@@ -85,11 +91,14 @@ class Evaluator:
 
 
 def axes_in(e: loops.Expr, found: dict[loops.Axis, None]) -> dict[loops.Axis, None]:
-    found.update(dict.fromkeys(e.free))
-    if e.op == "reduce":
-        found.update(dict.fromkeys(e.param[1]))
-    for a in e.args:
-        axes_in(a, found)
+    seen, left = {e}, [e]
+    while left:
+        e = left.pop()
+        found.update(dict.fromkeys(e.free))
+        if e.op == "reduce":
+            found.update(dict.fromkeys(e.param[1]))
+        left += [a for a in e.args if a not in seen]
+        seen.update(e.args)
     return found
 
 

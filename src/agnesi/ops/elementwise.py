@@ -9,6 +9,7 @@ reads decides which values a recorded run keeps.
 from __future__ import annotations
 
 import contextvars
+import importlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -98,8 +99,10 @@ _LARGE = memory.LARGE // 4
 TABLE: dict[str, Elementwise] = {}
 
 
-def _row(name: str) -> Elementwise:
-    """The row of this name, for pickles: functions do not travel."""
+def _row(name: str, home: str) -> Elementwise:
+    """The row of this name, made by the module ``home``, for pickles: functions do not travel."""
+    if name not in TABLE:
+        importlib.import_module(home)
     if name not in TABLE:
         raise LookupError(
             f"there is no elementwise operation {name!r}: import the module that defines it first, "
@@ -136,6 +139,8 @@ class Elementwise(Op):
         The function with ``out=``, as ufuncs have it.
     of_complex : callable, optional
         Stands for the function where operands are complex.
+    home : str
+        A module that makes the row when it is imported, if ``import agnesi`` does not.
     """
 
     pointwise = True
@@ -144,7 +149,7 @@ class Elementwise(Op):
                  result: str = "same", kinds: str = "biufc",
                  expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
                  writer: Callable[..., Any] | None = None,
-                 of_complex: Callable[..., Any] | None = None) -> None:
+                 of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
         self.name = name  # type: ignore[misc]
         self.function = function
         self.rules = rules
@@ -164,13 +169,14 @@ class Elementwise(Op):
         used = {n for names in self._reads for n in names}
         self.keep_inputs = tuple(i for i, n in enumerate(self._operands) if n in used)  # type: ignore[misc]
         self.keep_output = "y" in used  # type: ignore[misc]
+        self.home = home
         TABLE[name] = self
 
     def label(self) -> str:
         return self.name
 
     def __reduce__(self) -> Any:
-        return _row, (self.name,)
+        return _row, (self.name, self.home)
 
     def infer(self, *xs: Any) -> Any:
         shape = shapes.broadcast(*(x.shape for x in xs))

@@ -5,10 +5,7 @@ SciPy computes them where it is installed; the forms below need NumPy and Python
 
 from __future__ import annotations
 
-import functools
-import importlib
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,33 +14,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
 from agnesi.ops.elementwise import Elementwise, Function, binary, unary
 from agnesi.ops.explog import exp
-
-Numeric = Callable[..., np.ndarray]
-
-
-@functools.cache
-def _scipy(name: str) -> Any:
-    try:
-        return getattr(importlib.import_module("scipy.special"), name)
-    except ImportError:
-        return None
-
-
-def _or_scipy(name: str, fallback: Numeric) -> Numeric:
-    """SciPy's function of this name, else the fallback; looked for at the first call."""
-
-    @functools.wraps(fallback)
-    def function(*xs: np.ndarray) -> np.ndarray:
-        found = _scipy(name) or fallback
-        return np.asarray(found(*xs)).astype(xs[-1].dtype, copy=False)
-
-    return function
-
-
-def _each(function: Callable[[float], float]) -> Numeric:
-    """A function of Python floats, on arrays."""
-    ufunc = np.frompyfunc(function, 1, 1)
-    return lambda x: np.asarray(ufunc(x.astype(np.float64)), np.float64)
+from agnesi.ops.formula import each, horner, or_scipy, row
+from agnesi.ops.formula import unary as special_unary
 
 
 def _lgamma(x: float) -> float:
@@ -72,7 +44,7 @@ def _erfinv(y: float) -> float:
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
-def _digamma(x: np.ndarray) -> np.ndarray:
+def psi_of(x: np.ndarray) -> np.ndarray:
     """Reflection below 1/2, recurrence up to 10, the asymptotic series from there."""
     x = x.astype(np.float64)
     low = x < 0.5
@@ -91,7 +63,7 @@ def _digamma(x: np.ndarray) -> np.ndarray:
 
 
 def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Derivatives of digamma: n-th at x, for n > 0, by the Euler-Maclaurin formula."""
+    """Derivatives of digamma: n-th at x, by the Euler-Maclaurin formula."""
     dtype = x.dtype
     n, x = np.broadcast_arrays(n.astype(np.float64), x.astype(np.float64))
     total = np.zeros(x.shape)
@@ -107,7 +79,22 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
         factor = factor * (s + 2 * k - 1) * (s + 2 * k) / z ** 2
     gamma = np.frompyfunc(lambda v: math.gamma(v) if v < 171 else math.inf, 1, 1)
     sign = np.where(n % 2 == 0, -1.0, 1.0)
-    return np.asarray(sign * np.asarray(gamma(s), np.float64) * total, dtype)
+    result = sign * np.asarray(gamma(s), np.float64) * total
+    return np.where(n == 0, psi_of(x), result).astype(dtype)
+
+
+def _trigamma(m: Any, x: Any) -> Any:
+    """Reflection below 1/2, ten steps of the recurrence, the asymptotic series from there."""
+    low = x < 0.5
+    z = m.where(low, 1.0 - x, x)
+    total = 1.0 / (z * z)
+    for k in range(1, 10):
+        total = total + 1.0 / ((z + k) * (z + k))
+    inverse = 1.0 / (z + 10.0)
+    square = inverse * inverse
+    total = total + inverse * (1.0 + 0.5 * inverse + square * horner(square, _BERNOULLI))
+    sine = m.sin((x - m.round(x)) * math.pi)
+    return m.where(low, math.pi ** 2 / (sine * sine) - total, total)
 
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -119,13 +106,13 @@ def _bell(x: Tensor) -> Tensor:
 
 
 ERF = Elementwise(
-    "erf", _or_scipy("erf", _each(math.erf)), (lambda g, x: g * _bell(x),), kinds="f"
+    "erf", or_scipy("erf", each(math.erf)), (lambda g, x: g * _bell(x),), kinds="f"
 )
 ERFC = Elementwise(
-    "erfc", _or_scipy("erfc", _each(math.erfc)), (lambda g, x: -(g * _bell(x)),), kinds="f"
+    "erfc", or_scipy("erfc", each(math.erfc)), (lambda g, x: -(g * _bell(x)),), kinds="f"
 )
 ERFINV = Elementwise(
-    "erfinv", _or_scipy("erfinv", _each(_erfinv)), (lambda g, y: safe_divide(g, _bell(y)),),
+    "erfinv", or_scipy("erfinv", each(_erfinv)), (lambda g, y: safe_divide(g, _bell(y)),),
     kinds="f",
 )
 def _log_gamma(x: np.ndarray) -> np.ndarray:
@@ -133,13 +120,14 @@ def _log_gamma(x: np.ndarray) -> np.ndarray:
     return np.where(x == -np.inf, np.inf, _gammaln(x)).astype(x.dtype, copy=False)
 
 
-_gammaln = _or_scipy("gammaln", _each(_lgamma))
+_gammaln = or_scipy("gammaln", each(_lgamma))
 LGAMMA = Elementwise(
     "lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f"
 )
 DIGAMMA = Elementwise(
-    "digamma", _or_scipy("psi", _digamma), (lambda g, x: g * polygamma(1, x),), kinds="f"
+    "digamma", or_scipy("psi", psi_of), (lambda g, x: g * trigamma(x),), kinds="f"
 )
+TRIGAMMA = row("trigamma", _trigamma, (lambda g, x: g * polygamma(2, x),), __name__)
 POLYGAMMA = Elementwise(
     "polygamma", _polygamma, (None, lambda g, a, b: g * polygamma(a + 1, b)), kinds="f",
     lowered=False,
@@ -154,7 +142,19 @@ lgamma = unary(
     LGAMMA, "Logarithm of the absolute value of the gamma function.", "[1.0, 0.0]", "[ 0., inf]"
 )
 digamma: Function = unary(DIGAMMA, "Derivative of :func:`lgamma`.", "[float('inf')]", "[inf]")
-polygamma: Function = binary(
-    POLYGAMMA, "Derivative of order ``x1`` of :func:`digamma` at ``x2``.",
-    "1, [float('inf')]", "[0.]",
-)
+trigamma = special_unary(TRIGAMMA, "Derivative of :func:`digamma`.", "[float('inf')]", "[0.]")
+_polygamma_row = binary(POLYGAMMA)
+
+
+def polygamma(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Derivative of order ``x1`` of :func:`digamma` at ``x2``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.polygamma(1, [float('inf')])
+    tensor([0.])
+    """
+    if type(x1) is int and x1 in (0, 1):
+        return (digamma, trigamma)[x1](x2, out=out)
+    return _polygamma_row(x1, x2, out=out)

@@ -1,0 +1,226 @@
+"""Rows from formulas: one text gives the generated code and, where SciPy is missing, the value.
+
+A formula is a function of a namespace of scalar operations and the operands, as in
+``lambda m, x: x / m.sqrt(1 + x * x)``.  It runs on arrays, and on expressions of the loop language.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.ops import elementwise
+from agnesi.ops.elementwise import TABLE, Elementwise, Function, Rule
+
+Numeric = Callable[..., np.ndarray]
+Formula = Callable[..., Any]
+
+
+@functools.cache
+def _scipy(name: str) -> Any:
+    try:
+        return getattr(importlib.import_module("scipy.special"), name)
+    except ImportError:
+        return None
+
+
+def or_scipy(name: str, fallback: Numeric) -> Numeric:
+    """SciPy's function of this name, else the fallback; looked for at the first call."""
+
+    @functools.wraps(fallback)
+    def function(*xs: np.ndarray) -> np.ndarray:
+        found = _scipy(name) or fallback
+        return np.asarray(found(*xs)).astype(xs[-1].dtype, copy=False)
+
+    return function
+
+
+def only_scipy(name: str, function: Numeric | None = None) -> Numeric:
+    """SciPy's function of this name, or one that calls it; an error where SciPy is missing."""
+
+    def value(*xs: np.ndarray) -> np.ndarray:
+        found = _scipy(name)
+        if found is None:
+            raise ImportError(
+                f"{name} is computed by SciPy, which is not installed: pip install 'agnesi[scipy]'"
+            )
+        result = found(*xs) if function is None else function(found, *xs)
+        return np.asarray(result).astype(xs[-1].dtype, copy=False)
+
+    return value
+
+
+def each(function: Callable[[float], float]) -> Numeric:
+    """A function of Python floats, on arrays."""
+    ufunc = np.frompyfunc(function, 1, 1)
+    return lambda x: np.asarray(ufunc(x.astype(np.float64)), np.float64)
+
+
+class Scalar:
+    """A value in the loop language with Python's operators."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: loops.Expr) -> None:
+        self.value = value
+
+    def _like(self, other: Any) -> loops.Expr:
+        if isinstance(other, Scalar):
+            return other.value
+        return loops.const(other, self.value.dtype)
+
+    def _with(self, name: str, other: Any) -> Scalar:
+        return Scalar(loops.call(name, self.value, self._like(other)))
+
+    def _after(self, name: str, other: Any) -> Scalar:
+        return Scalar(loops.call(name, self._like(other), self.value))
+
+    def __neg__(self) -> Scalar:
+        return Scalar(loops.call("negative", self.value))
+
+    def __add__(self, other: Any) -> Scalar:
+        return self._with("add", other)
+
+    def __radd__(self, other: Any) -> Scalar:
+        return self._after("add", other)
+
+    def __sub__(self, other: Any) -> Scalar:
+        return self._with("subtract", other)
+
+    def __rsub__(self, other: Any) -> Scalar:
+        return self._after("subtract", other)
+
+    def __mul__(self, other: Any) -> Scalar:
+        return self._with("multiply", other)
+
+    def __rmul__(self, other: Any) -> Scalar:
+        return self._after("multiply", other)
+
+    def __truediv__(self, other: Any) -> Scalar:
+        return self._with("divide", other)
+
+    def __rtruediv__(self, other: Any) -> Scalar:
+        return self._after("divide", other)
+
+    def __lt__(self, other: Any) -> Scalar:
+        return self._with("less", other)
+
+    def __le__(self, other: Any) -> Scalar:
+        return self._with("less_equal", other)
+
+    def __gt__(self, other: Any) -> Scalar:
+        return self._with("greater", other)
+
+    def __ge__(self, other: Any) -> Scalar:
+        return self._with("greater_equal", other)
+
+    def __and__(self, other: Any) -> Scalar:
+        return self._with("logical_and", other)
+
+    def __or__(self, other: Any) -> Scalar:
+        return self._with("logical_or", other)
+
+
+class _OnScalars:
+    """The namespace of formulas on the loop language."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *xs: self._call(name, xs)
+
+    @staticmethod
+    def _call(name: str, xs: tuple[Any, ...]) -> Scalar:
+        operands = xs[1:] if name == "where" else xs
+        model = next((x for x in operands if isinstance(x, Scalar)), None)
+        if model is None:  # a choice between numbers
+            model = Scalar(loops.const(0, "float64"))
+        values = [model._like(x) for x in xs]
+        known = TABLE.get(name)
+        if known is not None and known.expand is not None:
+            return Scalar(known.expand(*values))
+        return Scalar(loops.call(name, *values))
+
+
+class _OnArrays:
+    """The namespace of formulas on arrays: the rows' own functions."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = TABLE[name].function
+        return lambda *xs: function(*(np.asarray(x, np.float64) if type(x) in (int, float) else x
+                                      for x in xs))
+
+
+_SCALARS, _ARRAYS = _OnScalars(), _OnArrays()
+
+
+def value_of(formula: Formula) -> Numeric:
+    """A formula on arrays, in double precision."""
+
+    def function(*xs: np.ndarray) -> np.ndarray:
+        return np.asarray(formula(_ARRAYS, *(x.astype(np.float64) for x in xs)))
+
+    return function
+
+
+def code_of(formula: Formula) -> Callable[..., loops.Expr]:
+    """A formula in the loop language, in double precision."""
+
+    def expand(*xs: loops.Expr) -> loops.Expr:
+        wide = (Scalar(loops.cast(x, "float64")) for x in xs)
+        return loops.cast(formula(_SCALARS, *wide).value, xs[-1].dtype)
+
+    return expand
+
+
+def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, *,
+        scipy: str = "") -> Elementwise:
+    """A row of real functions with generated code.
+
+    ``home`` is the module that makes it.  ``scipy`` names SciPy's function, if it has one, which
+    then computes eager values.
+    """
+    value = value_of(formula)
+    if scipy:
+        function = or_scipy(scipy, value)
+    else:
+        def function(*xs: np.ndarray) -> np.ndarray:
+            return value(*xs).astype(xs[-1].dtype, copy=False)
+    return Elementwise(name, function, rules, kinds="f", expand=code_of(formula), home=home)
+
+
+def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row of ``agnesi.special`` with one operand."""
+    return _special(elementwise.unary(op, summary, args, result))
+
+
+def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row of ``agnesi.special`` with two operands."""
+    return _special(elementwise.binary(op, summary, args, result))
+
+
+def _special(function: Function) -> Function:
+    """With an example that says where the function is found."""
+    if function.__doc__:
+        function.__doc__ = function.__doc__.replace(">>> ag.", ">>> ag.special.")
+    return function
+
+
+def horner(x: Any, coefficients: Sequence[float]) -> Any:
+    """A polynomial, the constant coefficient first."""
+    total = x * coefficients[-1] + coefficients[-2]
+    for c in reversed(coefficients[:-2]):
+        total = total * x + c
+    return total
+
+
+def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
+    """A Chebyshev series for t in [-1, 1], by Clenshaw's recurrence."""
+    twice = t + t
+    last, total = twice * 0.0 + coefficients[-1], twice * coefficients[-1] + coefficients[-2]
+    for c in reversed(coefficients[1:-2]):
+        last, total = total, twice * total - last + c
+    return t * total - last + coefficients[0]

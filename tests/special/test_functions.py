@@ -1,0 +1,163 @@
+"""Special functions: derivatives, names, and those that are made of others."""
+
+import pickle
+import subprocess
+import sys
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import agnesi as ag
+from agnesi import special
+from agnesi.ops import formula
+from agnesi.testing import check_grads
+
+rng = np.random.default_rng(3)
+A, B = rng.uniform(0.5, 4, (2, 3)), rng.uniform(0.5, 4, (2, 3))
+P = rng.uniform(0.1, 0.9, (2, 3))
+
+
+@pytest.mark.parametrize("name, operands", [
+    ("gammainc", (A, B)), ("gammaincc", (A, B)), ("gammaincinv", (A, P)),
+    ("betainc", (A, B, P)), ("betaincinv", (A, B, P)),
+])
+def test_derivatives_to_shapes(name, operands):
+    check_grads(getattr(special, name), operands, order=1)
+
+
+def test_derivative_of_gammainc_to_its_shape():
+    """To all digits, far from finite differences: both series and the continued fraction."""
+    points = [(0.1, 0.01), (0.5, 3.0), (3.0, 1.0), (20.0, 25.0), (200.0, 180.0), (1000.0, 1040.0)]
+    for a, x in points:
+        with mp.workdps(50):
+            expected = mp.diff(
+                lambda s, x=x: mp.gammainc(s, 0, x, regularized=True), mp.mpf(a), h=mp.mpf("1e-15")
+            )
+        found = special.gammainc_da(np.float64(a), np.float64(x))
+        assert abs(float(found) / float(expected) - 1) < 2e-12
+
+
+def test_second_derivatives_that_are_not_known_say_so():
+    with pytest.raises(ag.GradientError, match="gammainc_da has no derivative to its shape"):
+        ag.grad(ag.grad(special.gammainc))(2.0, 1.0)
+    with pytest.raises(ag.GradientError, match="jv has no derivative to its order"):
+        ag.grad(special.jv)(2.0, 1.0)
+
+
+@pytest.mark.parametrize("name, x, slope", [
+    ("rgamma", [0.0, -1.0, -2.0], [1, -1, 2]), ("i1", [0.0], [0.5]), ("i1e", [0.0], [0.5]),
+    ("exprel", [0.0, 1e-9], [0.5, 0.5]), ("ellipk", [0.0], [np.pi / 8]),
+    ("ellipe", [0.0], [-np.pi / 8]), ("log_ndtr", [-1e5, 50.0], [1e5 + 1e-5, 0.0]),
+    ("spherical_jn", [0.0], [1 / 3]), ("lambertw", [0.0], [1.0]),
+])
+def test_derivatives_at_special_points(name, x, slope):
+    function = getattr(special, name)
+    run = (lambda x: special.spherical_jn(1.0, x)) if name == "spherical_jn" else function
+    found = ag.vmap(ag.grad(run))(ag.tensor(np.array(x)))
+    np.testing.assert_allclose(found.numpy(), slope, 1e-9, 1e-12)
+
+
+SHARED = sorted(set(special.__all__) - {
+    "trigamma", "gammainc_da", "betainc_da", "betainc_db", "logsumexp", "softmax", "log_softmax",
+    "multigammaln", "sici", "lambertw", "spherical_jn", "zeta", "sinc",
+})
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_names_are_those_of_scipy(name):
+    function = getattr(special, name)
+    expected = getattr(reference, name)
+    doubles = [A, B, P] if name.startswith("betainc") else [A, P] if "incinv" in name else [A, B]
+    if name == "polygamma":
+        doubles[0] = np.array([1.0, 2.0, 3.0])
+    for count in (1, 2, 3):
+        operands = doubles[:count] if count > 1 else [P]
+        try:
+            result = expected(*operands)
+        except TypeError:
+            continue
+        np.testing.assert_allclose(function(*operands).numpy(), result, 1e-12, 1e-14)
+        return
+    raise AssertionError(name)
+
+
+def test_those_with_other_parameters():
+    np.testing.assert_allclose(special.zeta(A + 1).numpy(), reference.zeta(A + 1), 1e-14)
+    np.testing.assert_allclose(special.zeta(A + 1, B).numpy(), reference.zeta(A + 1, B), 1e-14)
+    found = special.multigammaln(A + 2, 3).numpy()
+    np.testing.assert_allclose(found, [[reference.multigammaln(a, 3) for a in r] for r in A + 2])
+    for got, expected in zip(special.sici(A), reference.sici(A), strict=True):
+        np.testing.assert_allclose(got.numpy(), expected, 1e-14)
+    x = -P / 3
+    for k in (0, -1):
+        np.testing.assert_allclose(special.lambertw(x, k).numpy(), reference.lambertw(x, k).real)
+    assert np.isnan(special.lambertw(np.array(-1.0)).numpy())
+    for n in (0, 2):
+        for slope in (False, True):
+            found = special.spherical_jn(n, A, slope).numpy()
+            np.testing.assert_allclose(found, reference.spherical_jn(n, A, slope), 1e-12)
+    np.testing.assert_allclose(special.polygamma(0.0, A).numpy(), reference.psi(A), 1e-14)
+    for call in (lambda: special.lambertw(A, 1), lambda: special.multigammaln(A, 0)):
+        with pytest.raises(ValueError):
+            call()
+
+
+@given(arrays.arrays(np.float64, arrays.array_shapes(min_dims=1, max_dims=3, max_side=4),
+                     elements=st.floats(-700, 700)), st.booleans(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_sums_of_exponentials(a, keepdims, data):
+    axis = data.draw(st.sampled_from([None, *range(a.ndim), tuple(range(a.ndim))]))
+    b = data.draw(st.sampled_from([None, np.resize([1.5, 0.0, 2.0], a.shape)]))
+    with np.errstate(all="ignore"):
+        expected = reference.logsumexp(a, axis=axis, b=b, keepdims=keepdims)
+    found = special.logsumexp(a, axis=axis, b=b, keepdims=keepdims)
+    np.testing.assert_allclose(found.numpy(), expected, 1e-12, 1e-12)
+    if not isinstance(axis, tuple):
+        np.testing.assert_allclose(
+            special.softmax(a, axis=axis).numpy(), reference.softmax(a, axis=axis), 1e-12)
+        np.testing.assert_allclose(
+            special.log_softmax(a, axis=axis).numpy(), reference.log_softmax(a, axis=axis), 1e-12,
+            1e-12)
+
+
+def test_signs_of_sums():
+    value, sign = special.logsumexp([1.0, 2.0], b=[1.0, -1.0], return_sign=True)
+    expected = reference.logsumexp([1.0, 2.0], b=[1.0, -1.0], return_sign=True)
+    np.testing.assert_allclose([float(value), float(sign)], expected, 1e-6)
+
+
+def test_shapes_are_broadcast_and_integers_are_floats():
+    assert special.betaln(A[:, None], B).shape == (2, 2, 3)
+    assert special.ndtr(1).dtype == ag.float32
+    assert special.i0e(np.zeros((0, 3))).shape == (0, 3)
+    assert ag.vmap(special.gammainc)(A, B).shape == (2, 3)
+
+
+def test_rows_travel_to_processes_that_have_not_imported_them():
+    row = pickle.dumps(formula.TABLE["erfcx"])
+    code = f"import pickle, agnesi; print(pickle.loads({row!r}).name)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["erfcx"]
+
+
+def test_without_scipy_what_needs_it_says_so(monkeypatch):
+    monkeypatch.setattr(formula, "_scipy", lambda name: None)
+    with pytest.raises(ImportError, match="jv is computed by SciPy"):
+        special.jv(A, B)
+
+
+@pytest.mark.parametrize("name", special.__all__)
+def test_examples(name):
+    import doctest
+
+    function = getattr(special, name)
+    finder = doctest.DocTestFinder(recurse=False)
+    for test in finder.find(function, name, module=False, globs={}):
+        assert test.examples
+        result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
+        assert result.failed == 0

@@ -1,0 +1,160 @@
+"""Special functions against mpmath: eagerly, compiled, and without SciPy."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import special
+from agnesi.ops import formula, incomplete
+from agnesi.ops.elementwise import TABLE, call
+
+rng = np.random.default_rng(0)
+
+
+def spread(low, high, n=40):
+    """Numbers of all sizes between two powers of e."""
+    return np.exp(rng.uniform(low, high, n))
+
+
+def quantile(p):
+    """Of the normal distribution."""
+    p = mp.mpf(p)
+    start = float(TABLE["ndtri"].function(np.float64(p)))
+    return mp.findroot(lambda z: mp.log(mp.erfc(-z / mp.sqrt(2)) / (2 * p)), start)
+
+
+def entropy(x, y):
+    return x * mp.log(x / y)
+
+
+POSITIVE, ANY = spread(-12, 5), np.concatenate([spread(-12, 3), -spread(-12, 3)])
+UNIT = np.concatenate([rng.uniform(0.001, 0.999, 20), 10.0 ** rng.uniform(-250, -3, 20)])
+SHAPES, OTHERS = spread(-4, 8), spread(-4, 8)
+#: Name, reference, operands, relative error.
+VALUES = {
+    "gamma": (mp.gamma, (np.concatenate([spread(-9, 5), rng.uniform(-4.9, 0, 20)]),), 5e-15),
+    "rgamma": (mp.rgamma, (rng.uniform(-4.9, 30, 40),), 5e-15),
+    "lgamma": (mp.loggamma, (rng.uniform(2.5, 1e5, 40),), 1e-15),
+    "digamma": (mp.digamma, (rng.uniform(2, 1e5, 40),), 1e-15),
+    "trigamma": (lambda x: mp.psi(1, x), (np.concatenate([POSITIVE, rng.uniform(-3.9, 0, 20)]),),
+                 4e-15),
+    "beta": (mp.beta, (spread(-3, 3), spread(-3, 3)), 2e-14),
+    "betaln": (lambda a, b: mp.log(mp.beta(a, b)), (SHAPES, OTHERS), 1e-13),
+    "erfcx": (lambda x: mp.erfc(x) * mp.exp(x * x), (np.append(rng.uniform(-25, 40, 40), 1e5),),
+              1e-15),
+    "ndtr": (mp.ncdf, (rng.uniform(-37, 9, 40),), 2e-15),
+    "log_ndtr": (lambda x: mp.log(mp.erfc(-x / mp.sqrt(2)) / 2), (rng.uniform(-90, 6, 40),), 2e-14),
+    "ndtri": (quantile, (UNIT,), 3e-15),
+    "erfcinv": (lambda y: -quantile(y / 2) / mp.sqrt(2), (UNIT,), 3e-15),
+    "i0": (lambda x: mp.besseli(0, x), (ANY,), 3e-15),
+    "i1": (lambda x: mp.besseli(1, x), (ANY,), 3e-15),
+    "i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), (ANY,), 3e-15),
+    "i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), (ANY,), 3e-15),
+    "k0": (lambda x: mp.besselk(0, x), (POSITIVE,), 3e-15),
+    "k1": (lambda x: mp.besselk(1, x), (POSITIVE,), 3e-15),
+    "k0e": (lambda x: mp.besselk(0, x) * mp.exp(x), (POSITIVE,), 3e-15),
+    "k1e": (lambda x: mp.besselk(1, x) * mp.exp(x), (POSITIVE,), 3e-15),
+    "ellipk": (mp.ellipk, (np.append(rng.uniform(-50, 1, 40), 1 - 1e-13),), 5e-15),
+    "ellipe": (mp.ellipe, (np.append(rng.uniform(-50, 1, 40), 1 - 1e-13),), 2e-14),
+    "logit": (lambda p: mp.log(p / (1 - p)), (UNIT,), 2e-15),
+    "xlog1py": (lambda x, y: x * mp.log1p(y), (ANY, spread(-30, 30, 80)), 2e-15),
+    "entr": (lambda x: -x * mp.log(x), (POSITIVE,), 2e-15),
+    "rel_entr": (entropy, (SHAPES, OTHERS), 1e-13),
+    "huber": (lambda d, r: mp.mpf(r) ** 2 / 2 if abs(r) <= d else d * (abs(r) - d / 2),
+              (POSITIVE, POSITIVE[::-1]), 2e-15),
+    "pseudo_huber": (lambda d, r: d * d * (mp.sqrt(1 + (r / d) ** 2) - 1),
+                     (POSITIVE, POSITIVE[::-1]), 4e-15),
+    "exprel": (lambda x: mp.expm1(x) / x, (ANY,), 2e-15),
+    "gammainc": (lambda a, x: mp.gammainc(a, 0, x, regularized=True),
+                 (spread(-2, 3), spread(-2, 3)), 1e-13),
+    "betainc": (lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+                (spread(-1, 3), spread(-1, 3), rng.uniform(0.1, 0.9, 40)), 1e-13),
+    "j0": (lambda x: mp.besselj(0, x), (rng.uniform(0, 2, 20),), 1e-14),
+    "expi": (mp.ei, (rng.uniform(0.5, 9, 20),), 1e-14),
+    "lambertw": (mp.lambertw, (POSITIVE,), 1e-14),
+}
+
+
+def exact(name):
+    reference, operands, _ = VALUES[name]
+    with mp.workdps(60):
+        return [reference(*map(mp.mpf, map(float, point))) for point in zip(*operands, strict=True)]
+
+
+EXACT = {name: exact(name) for name in VALUES}
+
+
+def agree(name, found, slack=1.0):
+    with mp.workdps(60):
+        wrong = [abs((mp.mpf(float(f)) - e) / e) for f, e in zip(found, EXACT[name], strict=True)]
+    worst = int(np.argmax([float(w) for w in wrong]))
+    point = [x[worst] for x in VALUES[name][1]]
+    assert wrong[worst] <= VALUES[name][2] * slack, (name, point, float(wrong[worst]))
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values(name):
+    operands = [ag.tensor(x) for x in VALUES[name][1]]
+    agree(name, call(TABLE[name], tuple(operands)).numpy())
+    agree(name, ag.jit(lambda *xs: call(TABLE[name], xs))(*operands).numpy())
+
+
+@pytest.mark.parametrize("name", ["gammainc", "betainc"] + [
+    n for n in VALUES if TABLE[n].expand is not None])
+def test_values_without_scipy(name, monkeypatch):
+    monkeypatch.setattr(formula, "_scipy", lambda name: None)
+    agree(name, TABLE[name].function(*VALUES[name][1]), 2.0)
+
+
+@pytest.mark.parametrize("name", [n for n in VALUES if TABLE[n].expand is not None])
+def test_single_precision(name):
+    """Computed in double precision and rounded once."""
+    operands = [x.astype(np.float32) for x in VALUES[name][1]]
+    expected = TABLE[name].function(*(x.astype(np.float64) for x in operands))
+    with np.errstate(over="ignore"):
+        expected = expected.astype(np.float32)
+    found = ag.jit(lambda *xs: call(TABLE[name], xs))(*map(ag.tensor, operands))
+    assert found.dtype == ag.float32
+    np.testing.assert_allclose(found.numpy(), expected, 3e-7)
+
+
+def test_inverses_without_scipy():
+    a, b, p = spread(-1, 2, 12), spread(-1, 2, 12), rng.uniform(0.05, 0.95, 12)
+    x = incomplete._gammaincinv(a, p)
+    np.testing.assert_allclose(special.gammainc(a, x).numpy(), p, 1e-12)
+    x = incomplete._betaincinv(a, b, p)
+    np.testing.assert_allclose(special.betainc(a, b, x).numpy(), p, 1e-12)
+    np.testing.assert_allclose(special.betaincinv(a, b, p).numpy(), x, 1e-10)
+    ends = incomplete._gammaincinv(np.ones(3), np.array([0.0, 1.0, 2.0]))
+    np.testing.assert_array_equal(ends, [0, np.inf, np.nan])
+
+
+def test_edges_without_scipy():
+    nan, inf = np.nan, np.inf
+    a, x = np.array([1, 1, 1, -1, 2, nan]), np.array([0, inf, -1, 1, nan, 1])
+    np.testing.assert_array_equal(incomplete._gammainc(a, x), [0, 1, nan, nan, nan, nan])
+    np.testing.assert_array_equal(incomplete._gammaincc(a, x), [1, 0, nan, nan, nan, nan])
+    np.testing.assert_array_equal(incomplete._gammainc_da(a, x), [0, 0, nan, nan, nan, nan])
+
+
+@pytest.mark.parametrize("name, x, expected", [
+    ("gamma", [0.0, -0.0, -1.0, np.inf, 172.0], [np.inf, -np.inf, np.nan, np.inf, np.inf]),
+    ("rgamma", [0.0, -1.0, -2.0, np.inf], [0, 0, 0, 0]),
+    ("trigamma", [0.0, -1.0, np.inf], [np.inf, np.inf, 0]),
+    ("erfcx", [-30.0, 0.0, np.inf], [np.inf, 1, 0]),
+    ("ndtr", [-np.inf, 0.0, np.inf, -50.0], [0, 0.5, 1, 0]),
+    ("log_ndtr", [-np.inf, np.inf], [-np.inf, 0]),
+    ("ndtri", [0.0, 0.5, 1.0, -0.1, 1.1], [-np.inf, 0, np.inf, np.nan, np.nan]),
+    ("erfcinv", [0.0, 1.0, 2.0, 3.0], [np.inf, 0, -np.inf, np.nan]),
+    ("i0", [np.inf, -np.inf, 800.0], [np.inf] * 3), ("i1", [np.inf, -np.inf], [np.inf, -np.inf]),
+    ("k0", [0.0, -1.0, np.inf], [np.inf, np.nan, 0]),
+    ("k1e", [0.0, -1.0, np.inf], [np.inf, np.nan, 0]),
+    ("ellipk", [1.0, 2.0, -np.inf], [np.inf, np.nan, 0]), ("ellipe", [1.0, 2.0], [1, np.nan]),
+    ("logit", [0.0, 1.0, -1.0, 2.0], [-np.inf, np.inf, np.nan, np.nan]),
+    ("entr", [0.0, -1.0, np.nan], [0, -np.inf, np.nan]),
+    ("exprel", [0.0, -np.inf, np.inf], [1, 0, np.inf]),
+])
+def test_poles_and_ends(name, x, expected):
+    for run in (lambda x: call(TABLE[name], (x,)), ag.jit(lambda x: call(TABLE[name], (x,)))):
+        np.testing.assert_array_equal(run(ag.tensor(np.array(x))).numpy() + 0.0, expected)
