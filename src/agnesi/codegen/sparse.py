@@ -170,8 +170,8 @@ class _Emitter:
     def _numbers(self, begin: Value, end: Value) -> None:
         """Rows times a vector: four entries at once, in turn to one of two sums.
 
-        What is left is taken without branches, so that the processor need not guess how many
-        entries a row has: the last one of all stands for those that are not there.
+        What is left is taken under a mask, so that the processor need not guess how many entries
+        a row has.
         """
         b = self.b
         count = b.size(self.plan.kernel.inputs[2].shape[0])
@@ -181,16 +181,13 @@ class _Emitter:
             if high is not None:
                 wanted = b.op("and", wanted, b.icmp("slt", count, high))
             with b.when(wanted), b.loop(begin, end) as row:
-                total = self._number_of(row.index, b.sub(count, i64(1)), step)
+                total = self._number_of(row.index, step)
                 b.store(total, b.gep(self.type, self.result, row.index))
         with b.when(b.icmp("eq", count, i64(0))), b.loop(begin, end) as row:
             b.store(const(self.type, 0), b.gep(self.type, self.result, row.index))
 
-    def _number_of(self, row: Value, final: Value, most: int) -> Value:
-        """The product of a row and the vector, by at ``most`` so many entries at once.
-
-        ``final`` is the last entry of all.
-        """
+    def _number_of(self, row: Value, most: int) -> Value:
+        """The product of a row and the vector, by at ``most`` so many entries at once."""
         b = self.b
         first, last = self._entries(row)
         sums = [const(vector(self.type, 4), 0)] * 2
@@ -200,12 +197,9 @@ class _Emitter:
             with b.loop(start, stop, step, sums) as several:
                 several.carry(*self._fours(several.index, step, several.carried))
             sums, start = several.results, stop
-        total = self._across(self._add(*sums))
-        for t in range(3):
-            k = b.add(start, i64(t))
-            more = self._number(b.intrinsic("smin", k, final), total)
-            total = b.select(b.icmp("slt", k, last), more, total)
-        return total
+        left = self._lanes_below(b.sub(last, start), 4)
+        sums = [sums[1], self._four(start, sums[0], left)]
+        return self._across(self._add(*sums))
 
     def _fours(self, k: Value, count: int, sums: Sequence[Value]) -> Sequence[Value]:
         """So many entries from ``k`` on, added in turn to one of two sums."""
@@ -214,14 +208,19 @@ class _Emitter:
             sums = [sums[1], self._four(self.b.add(k, i64(t)), sums[0])]
         return sums
 
-    def _four(self, k: Value, total: Value) -> Value:
-        """Four entries times the numbers that they belong to, added to a total."""
+    def _four(self, k: Value, total: Value, mask: Value | None = None) -> Value:
+        """Four entries, or some of them, times the numbers that they belong to, added up."""
         b = self.b
         numbers = Value("poison", total.type)
-        for lane, place in enumerate(self._four_places(k)):
+        for lane, place in enumerate(self._four_places(k, mask)):
             number = b.load(self.type, b.gep(self.type, self.second, place))
             numbers = b.value(total.type, f"insertelement {numbers}, {number}, i64 {lane}")
-        factors = b.load(total.type, b.gep(self.type, self.first, k), self.align)
+        there, zero = b.gep(self.type, self.first, k), const(total.type, 0)
+        if mask is None:
+            factors = b.load(total.type, there, self.align)
+        else:
+            factors = b.masked_load(total.type, there, mask, self.align, zero)
+            numbers = b.select(mask, numbers, zero)
         return self._multiply_add(factors, numbers, total)
 
     def _call_ahead(self, k: Value) -> None:
@@ -233,24 +232,29 @@ class _Emitter:
             flags = (Value(str(n), "i32") for n in (0, 3, 1))  # to read, into all caches, data
             b.call("void", "llvm.prefetch.p0", ahead, *flags)
 
-    def _four_places(self, k: Value) -> list[Value]:
-        """The indices of four entries; short ones are loaded as pairs, since none is negative."""
-        b = self.b
-        if self.index_type == "i64":
-            return [self._index("i64", self.indices, b.add(k, i64(t))) for t in range(4)]
-        places = []
-        for t in (0, 2):
-            pair = b.load("i64", b.gep("i32", self.indices, b.add(k, i64(t))), 4)
-            places += [b.op("and", pair, i64(2**32 - 1)), b.op("lshr", pair, i64(32))]
-        return places
+    def _four_places(self, k: Value, mask: Value | None) -> list[Value]:
+        """The indices of four entries, 0 for those that are not there.
 
-    def _number(self, k: Value, total: Value) -> Value:
-        """An entry times the number that it belongs to, added to a total."""
+        Short ones are taken as pairs, since none is negative.
+        """
         b = self.b
-        place = self._index(self.index_type, self.indices, k)
-        factor = b.load(self.type, b.gep(self.type, self.first, k))
-        return self._multiply_add(factor, b.load(self.type, b.gep(self.type, self.second, place)),
-                                  total)
+        narrow = self.index_type == "i32"
+        there, wide = b.gep(self.index_type, self.indices, k), vector(self.index_type, 4)
+        if mask is None and not narrow:
+            return [b.load("i64", b.gep("i64", there, i64(t))) for t in range(4)]
+        if mask is None:
+            pairs = [b.load("i64", b.gep("i64", there, i64(t)), 4) for t in (0, 1)]
+        else:
+            size = self.plan.kernel.inputs[2].dtype.itemsize
+            found = b.masked_load(wide, there, mask, size, const(wide, 0))
+            if not narrow:
+                return [b.extract(found, t) for t in range(4)]
+            halves = b.cast("bitcast", found, "<2 x i64>")
+            pairs = [b.extract(halves, t) for t in (0, 1)]
+        return [
+            p for pair in pairs
+            for p in (b.op("and", pair, i64(2**32 - 1)), b.op("lshr", pair, i64(32)))
+        ]
 
     def _sums(self, first: Value, last: Value, column: Value, masks: Masks) -> list[Value]:
         """Several entries at once, each to sums of its own; then those that are left."""
