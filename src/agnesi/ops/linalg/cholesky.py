@@ -31,6 +31,8 @@ from agnesi.ops.linalg.triangular import SolveTriangular
 
 NOT_POSITIVE = "Matrix is not positive definite"
 _LOWER = SolveTriangular(True)
+#: Of a factor that was found.
+_FOUND = SolveTriangular(True, sure=True)
 
 
 def _half(x: Tensor) -> Tensor:
@@ -69,12 +71,12 @@ class Cholesky(MatrixOp):
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         inner = _half(times(adjoint(y), g))
-        left = _LOWER.adjoint(y, inner)
-        return (hermitian(_LOWER.adjoint(y, adjoint(left))),)
+        left = _FOUND.adjoint(y, inner)
+        return (hermitian(_FOUND.adjoint(y, adjoint(left))),)
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
-        left = apply(_LOWER, y, hermitian(ts[0]))
-        return times(y, _half(apply(_LOWER, y, adjoint(left))))
+        left = apply(_FOUND, y, hermitian(ts[0]))
+        return times(y, _half(apply(_FOUND, y, adjoint(left))))
 
 
 @record

@@ -38,13 +38,14 @@ SINGULAR = "Singular matrix"
 class SolveTriangular(MatrixOp):
     """``inv(t) @ b`` for the lower or upper triangle ``t`` of ``a``.
 
-    ``transposed`` takes the triangle's transpose, ``unit`` ones for its diagonal.  Rules: Giles
-    (2008), 2.2.3.
+    ``transposed`` takes the triangle's transpose, ``unit`` ones for its diagonal; ``sure`` that
+    there is no zero on it.  Rules: Giles (2008), 2.2.3.
     """
 
     low: bool
     transposed: bool = False
     unit: bool = False
+    sure: bool = False
     name = "solve_triangular"
     keep_inputs = (0,)
     keep_output = True
@@ -55,7 +56,7 @@ class SolveTriangular(MatrixOp):
         return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if not self.unit and not np.diagonal(a, 0, -2, -1).all():
+        if not (self.unit or self.sure) and not np.diagonal(a, 0, -2, -1).all():
             raise np.linalg.LinAlgError(SINGULAR)
         front = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a, b = (np.broadcast_to(x, (*front, *x.shape[-2:])) for x in (a, b))
@@ -63,7 +64,7 @@ class SolveTriangular(MatrixOp):
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
         a, b = stacked(a, b)
-        if not self.unit:
+        if not (self.unit or self.sure):
             b = ensured(b, not_equal(apply(Diagonal(0), a), 0), SINGULAR, self.name)
         return apply(Trsm(self.low, self.transposed, self.unit), a, b)
 
@@ -105,6 +106,9 @@ class SolveTriangular(MatrixOp):
 def side_by_side(solve: Any, b: Tensor) -> Tensor:
     """Right-hand sides of one matrix, (examples, n, k), as columns of one system."""
     length, n, k = b.shape
+    if k == 1:
+        solved = solve(matrix_transpose(reshape(b, (length, n))))
+        return reshape(matrix_transpose(solved), b.shape)
     columns = reshape(permute_dims(b, (1, 0, 2)), (n, length * k))
     return permute_dims(reshape(solve(columns), (n, length, k)), (1, 0, 2))
 
@@ -128,6 +132,8 @@ class Trsm(MatrixOp):
         if a.dtype.kind == "c":
             return None
         n, k = b.shape[-2:]
+        if k == 1:
+            return self._of_vector(a, b)
         options = [foreign.letter(text) for text in (
             "R", "U" if self.low else "L", "T" if self.transposed else "N",
             "U" if self.unit else "N",
@@ -137,6 +143,18 @@ class Trsm(MatrixOp):
             f"lapack:{lapack.LETTERS[a.dtype.name]}trsm",
             (*options, *sizes, foreign.real(1.0, a.dtype.name), foreign.operand(0), sizes[1],
              foreign.result(0), sizes[0]),
+            batch=count(b.shape), copies=((0, 1),),
+        )
+
+
+    def _of_vector(self, a: Any, b: Any) -> Any:
+        options = [foreign.letter(text) for text in (
+            "U" if self.low else "L", "N" if self.transposed else "T", "U" if self.unit else "N",
+        )]
+        n = lapack.size(b.shape[-2])
+        return foreign.Call(
+            f"lapack:{lapack.LETTERS[a.dtype.name]}trsv",
+            (*options, n, foreign.operand(0), n, foreign.result(0), lapack.size(1)),
             batch=count(b.shape), copies=((0, 1),),
         )
 
