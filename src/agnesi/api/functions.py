@@ -137,6 +137,8 @@ from agnesi.ops.movement import transpose as transpose
 from agnesi.ops.nonzeros import nonzero as nonzero
 from agnesi.ops.pool import avg_pool as avg_pool
 from agnesi.ops.pool import max_pool as max_pool
+from agnesi.ops.positions import argmax as argmax
+from agnesi.ops.positions import argmin as argmin
 from agnesi.ops.quantiles import median as median
 from agnesi.ops.quantiles import quantile as quantile
 from agnesi.ops.ranges import arange as arange
@@ -148,8 +150,6 @@ from agnesi.ops.reduce import all as all
 from agnesi.ops.reduce import amax as amax
 from agnesi.ops.reduce import amin as amin
 from agnesi.ops.reduce import any as any
-from agnesi.ops.reduce import argmax as argmax
-from agnesi.ops.reduce import argmin as argmin
 from agnesi.ops.reduce import count_nonzero as count_nonzero
 from agnesi.ops.reduce import max as max
 from agnesi.ops.reduce import mean as mean

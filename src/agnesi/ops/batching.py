@@ -37,8 +37,9 @@ from agnesi.ops.matmul import MATMUL, MatMul, product_of
 from agnesi.ops.movement import Permute, Reshape, matrix_transpose, moveaxis, permute_dims, reshape
 from agnesi.ops.normalize import Standardize
 from agnesi.ops.pooled import MaxPool, PoolTaps, TapPick, TapSpread, WindowSpread, WindowSum
+from agnesi.ops.positions import ArgReduce
 from agnesi.ops.ranges import Arange
-from agnesi.ops.reduce import ArgReduce, Reduce, reducer
+from agnesi.ops.reduce import Reduce, reducer
 from agnesi.ops.scans import CumProd, CumSum, Recurrence, Shift
 from agnesi.ops.scatter import IndexPut
 from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice

@@ -14,7 +14,8 @@ from agnesi.ops.arith import square
 from agnesi.ops.compare import isnan, logical_not
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.ensure import ensure
-from agnesi.ops.reduce import Axis, argmax, argmin, prod
+from agnesi.ops.positions import argmax, argmin
+from agnesi.ops.reduce import Axis, prod
 from agnesi.ops.reduce import all as every
 from agnesi.ops.reduce import max as greatest
 from agnesi.ops.reduce import min as least

@@ -1,4 +1,4 @@
-"""Reductions: sums, products, extremes, truth; mean and variance; norms; positions of extremes."""
+"""Reductions: sums, products, extremes, truth; mean and variance; norms."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
-from agnesi.core.dims import Dim, product
-from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, typed
 from agnesi.core.public import apply_to, public, told
@@ -19,10 +19,8 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import accumulator, as_tensor, cast
-from agnesi.ops.creation import constant
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, lower_reduce
-from agnesi.ops.ranges import Arange
 from agnesi.ops.scans import product_of_others
 
 Axis = int | tuple[int, ...] | None
@@ -293,85 +291,11 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 amax, amin = max, min
 
 
-@record
-class ArgReduce(Op):
-    """Position of the first extreme along an axis."""
-
-    kind: str
-    axis: int
-    keepdims: bool = False
-    differentiable = False
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"arg{_NAMES[self.kind]}"
-
-    def infer(self, x: Any) -> Any:
-        if x.shape[self.axis] == 0:
-            raise ShapeError(
-                f"axis {self.axis} of shape {x.shape} has no elements; give it at least one"
-            )
-        return shapes.reduced(x.shape, (self.axis,), self.keepdims), dtypes.int64
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        find: Any = np.argmax if self.kind == "maximum" else np.argmin
-        return np.asarray(find(x, self.axis, keepdims=self.keepdims), dtypes.int64)
-
-    def decompose(self, x: Tensor) -> Tensor:
-        n = x.shape[self.axis]
-        narrow = dtypes.int32 if isinstance(n, int) and n < 1 << 31 else dtypes.int64
-        last = cast(as_tensor(n), narrow) - 1 if isinstance(n, Dim) else constant(n - 1, narrow)
-        best = apply(reducer(_over(self.kind, x.dtype), (self.axis,), True), x)
-        found = x == best
-        if x.dtype.kind in "fV":  # NaN is the extreme where there is any
-            found = compare.logical_or(found, x != x)
-        shape = tuple(n if a == self.axis else 1 for a in range(len(x.shape)))
-        places = symbolic(Arange(0, 1, n, narrow), ()).reshape(shape)
-        chosen = select.where(found, places, last)
-        return cast(apply(reducer("minimum", (self.axis,), self.keepdims), chosen), dtypes.int64)
-
-
-def _over(kind: str, dtype: np.dtype) -> str:
+def extreme_over(kind: str, dtype: np.dtype) -> str:
     """The reduction that finds an extreme of a dtype."""
     if dtype.kind != "b":
         return kind
     return "logical_or" if kind == "maximum" else "logical_and"
-
-
-def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
-    x = as_tensor(x)
-    if axis is not None:
-        return apply(ArgReduce(kind, shapes.axis_of(axis, x.ndim), keepdims), x)
-    found = apply(ArgReduce(kind, 0), x.reshape((product(x.shape),)))
-    return found.reshape((1,) * x.ndim) if keepdims else found
-
-
-@public
-def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
-           out: Tensor | None = None) -> Tensor:
-    """Index of the first greatest element along an axis (of the flattened tensor by default).
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.argmax(ag.tensor([[1, 5], [7, 2]]), axis=1)
-    tensor([1, 0])
-    """
-    return _position("maximum", x, axis, keepdims)
-
-
-@public
-def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
-           out: Tensor | None = None) -> Tensor:
-    """Index of the first least element along an axis (of the flattened tensor by default).
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.argmin(ag.tensor([[1, 5], [7, 2]]), axis=1)
-    tensor([0, 1])
-    """
-    return _position("minimum", x, axis, keepdims)
 
 
 # -- truth --------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from agnesi.ops import (
     matmul,
     normalize,
     pool,
+    positions,
     reduce,
     replicate,
     running,
@@ -149,9 +150,10 @@ def _reductions() -> Iterator[tuple[str, Case]]:
     for name in ("all", "any", "count_nonzero"):
         function = getattr(reduce, name)
         yield name, Case(function, ((_X > 1,), (_ZEROS,), (np.zeros((0, 2)),)))
+    long = _uniform(8, (8200,), (-2, 2)).round(2)  # many alike
     for name in ("argmax", "argmin"):
-        function = getattr(reduce, name)
-        yield name, Case(function, (*full, (np.array([1.0, np.nan, 2.0]),)))
+        function = getattr(positions, name)
+        yield name, Case(function, (*full, (np.array([1.0, np.nan, 2.0]),), (long,)))
         yield f"{name} over an axis", Case(lambda x, f=function: f(x, axis=1), full)
     for order in (0, 1, 3, np.inf, -np.inf):
         yield f"norm {order}", Case(lambda x, p=order: reduce.norm(x, p, axis=1), full)
@@ -214,7 +216,7 @@ def _of_16_bits() -> Iterator[tuple[str, Case]]:
         "mean": (reduce.mean, (many,)),
         "var": (lambda x: reduce.var(x, axis=0), (many,)),
         "norm": (lambda x: reduce.norm(x, 2, axis=1), (many,)),
-        "argmax": (lambda x: reduce.argmax(x, axis=1), (many,)),
+        "argmax": (lambda x: positions.argmax(x, axis=1), (many,)),
         "cumsum": (lambda x: running.cumsum(x, axis=1), (many,)),
         "softmax": (softmax.softmax, (many,)),
         "logsumexp": (lambda x: softmax.logsumexp(x, axis=1), (many,)),

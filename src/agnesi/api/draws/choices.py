@@ -18,8 +18,8 @@ from agnesi.ops.creation import sizes_of
 from agnesi.ops.index import take_along_axis
 from agnesi.ops.movement import moveaxis, reshape
 from agnesi.ops.philox import MOST_WORDS
+from agnesi.ops.positions import argmax
 from agnesi.ops.random import Generator, gumbel, is_float, randint, words
-from agnesi.ops.reduce import argmax
 from agnesi.ops.sort import argsort
 
 

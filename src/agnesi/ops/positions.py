@@ -1,0 +1,121 @@
+"""Where the extremes of an axis are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import Dim, product
+from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import compare, select
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import constant
+from agnesi.ops.movement import reshape
+from agnesi.ops.places import Gather
+from agnesi.ops.ranges import Arange
+from agnesi.ops.reduce import extreme_over, reducer
+
+#: Elements from which a row is searched by blocks.
+_LONG = 1 << 13
+
+
+@record
+class ArgReduce(Op):
+    """Position of the first extreme along an axis."""
+
+    kind: str
+    axis: int
+    keepdims: bool = False
+    differentiable = False
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return "argmax" if self.kind == "maximum" else "argmin"
+
+    def infer(self, x: Any) -> Any:
+        if x.shape[self.axis] == 0:
+            raise ShapeError(
+                f"axis {self.axis} of shape {x.shape} has no elements; give it at least one"
+            )
+        return shapes.reduced(x.shape, (self.axis,), self.keepdims), dtypes.int64
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        find: Any = np.argmax if self.kind == "maximum" else np.argmin
+        return np.asarray(find(x, self.axis, keepdims=self.keepdims), dtypes.int64)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        n = x.shape[self.axis]
+        block = _block(x.shape, self.axis)
+        if block:
+            return self._by_blocks(x, block)
+        narrow = dtypes.int32 if isinstance(n, int) and n < 1 << 31 else dtypes.int64
+        last = cast(as_tensor(n), narrow) - 1 if isinstance(n, Dim) else constant(n - 1, narrow)
+        best = apply(reducer(extreme_over(self.kind, x.dtype), (self.axis,), True), x)
+        found = x == best
+        if x.dtype.kind in "fV":  # NaN is the extreme where there is any
+            found = compare.logical_or(found, x != x)
+        shape = tuple(n if a == self.axis else 1 for a in range(len(x.shape)))
+        places = symbolic(Arange(0, 1, n, narrow), ()).reshape(shape)
+        chosen = select.where(found, places, last)
+        return cast(apply(reducer("minimum", (self.axis,), self.keepdims), chosen), dtypes.int64)
+
+    def _by_blocks(self, x: Tensor, size: int) -> Tensor:
+        """The first block with the extreme, then its place there: elements are read once."""
+        blocks = reshape(x, (x.shape[self.axis] // size, size))
+        best = apply(reducer(extreme_over(self.kind, x.dtype), (1,), False), blocks)
+        first = apply(ArgReduce(self.kind, 0), best)
+        row = apply(Gather((0,), 0), blocks, first)
+        place = first * size + apply(ArgReduce(self.kind, 0), row)
+        return reshape(place, shapes.reduced(x.shape, (self.axis,), self.keepdims))
+
+
+def _block(shape: Any, axis: int) -> int:
+    """Size of the blocks in which one long row is searched; 0 for short or several ones."""
+    n = shape[axis]
+    if not all(isinstance(s, int) for s in shape) or n < _LONG or math.prod(shape) != n:
+        return 0
+    return next((b for b in range(2048, 63, -1) if n % b == 0), 0)
+
+
+def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    if axis is not None:
+        return apply(ArgReduce(kind, shapes.axis_of(axis, x.ndim), keepdims), x)
+    found = apply(ArgReduce(kind, 0), x.reshape((product(x.shape),)))
+    return found.reshape((1,) * x.ndim) if keepdims else found
+
+
+@public
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Index of the first greatest element along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argmax(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([1, 0])
+    """
+    return _position("maximum", x, axis, keepdims)
+
+
+@public
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Index of the first least element along an axis (of the flattened tensor by default).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argmin(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([0, 1])
+    """
+    return _position("minimum", x, axis, keepdims)
