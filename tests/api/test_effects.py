@@ -170,3 +170,21 @@ def test_a_callback_with_a_derivative():
     x = np.array([0.5, 1.0])
     g = ag.jit(ag.grad(lambda x: sine(x).sum()))(ag.tensor(x))
     np.testing.assert_allclose(g.numpy(), np.cos(x))
+
+
+def test_a_callback_that_raises_stops_what_follows(capsys):
+    def positive(v):
+        if not (v > 0).all():
+            raise ValueError("negative")
+
+    @ag.jit
+    def f(x):
+        ag.print("before {}", x)
+        ag.callback(positive, None, x)
+        ag.print("behind {}", x)
+        return x * 2
+
+    f(ag.tensor(1.0))
+    with pytest.raises(ValueError, match="negative"):
+        f(ag.tensor(-1.0))
+    assert capsys.readouterr().out == "before 1.0\nbehind 1.0\nbefore -1.0\n"

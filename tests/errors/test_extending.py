@@ -45,7 +45,8 @@ CASES = [
     (lambda: ag.jit(lambda x: ag.callback(np.sort, ag.ones(3), x))(ag.ones(2)), TypeError,
      "callback(float32(2)): sort returned float32[2] where float32[3] was declared"),
     (lambda: ag.callback(abs, None, T.vector(shape=(2,))), TypeError,
-     "callback(<built-in function abs>, None, float64(2)): an effect has no place in a declared graph, whose operations run when their results are "
+     "callback(<built-in function abs>, None, float64(2)): "
+     "an effect has no place in a declared graph, whose operations run when their results are "
      "needed: give it a result and use that, or write a function for ag.jit"),
     (lambda: ag.print("{} {}", 1), IndexError,
      "print('{} {}', 1): Replacement index 1 out of range for positional args tuple"),
