@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -212,3 +218,46 @@ def test_small_floats_are_below_1():
         x = random.uniform(200_000, dtype=dtype, generator=Generator(0))
         assert x.dtype == dtype
         assert float(x.max()) < 1
+
+
+def test_draws_do_not_depend_on_the_number_of_threads():
+    found = []
+    before = ag.get_num_threads()
+    try:
+        for threads in (1, 2):
+            ag.set_num_threads(threads)
+            g = Generator(5)
+            normal, gamma = ag.jit(lambda g=g: (
+                random.normal(1_000_003, generator=g),
+                ag.random.standard_gamma(2.0, 200_003, generator=g),
+            ))()
+            found.append((normal.numpy(), gamma.numpy()))
+    finally:
+        ag.set_num_threads(before)
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_copies_of_generators_go_on_by_themselves():
+    g = Generator(3)
+    random.normal(3, generator=g)
+    others = pickle.loads(pickle.dumps(g)), copy.deepcopy(g)
+    expected = random.normal(4, generator=g).tolist()
+    for other in others:
+        assert random.normal(4, generator=other).tolist() == expected
+
+
+def test_the_environment_may_give_the_seed():
+    program = (
+        "import agnesi as ag; m = ag.nn.Dropout(0.5); print(m(ag.ones(40)).tolist(), "
+        "ag.random.uniform(2).tolist())"
+    )
+
+    def run(seed):
+        environment = {**os.environ, "AGNESI_SEED": seed}
+        return subprocess.run([sys.executable, "-c", program], env=environment, check=True,
+                              capture_output=True, text=True).stdout
+
+    first = run("7")
+    assert first == run("7")
+    assert first != run("8")

@@ -35,6 +35,7 @@ _VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("conv_input", "AGNESI_CONV_INPUT", str),
     ("conv_weight", "AGNESI_CONV_WEIGHT", str),
     ("conv_exclude", "AGNESI_CONV_EXCLUDE", str),
+    ("seed", "AGNESI_SEED", int),
     ("threads", "OMP_NUM_THREADS", _openmp_bound),
     ("threads", "AGNESI_NUM_THREADS", int),
 )
@@ -51,6 +52,7 @@ _DEFAULTS: dict[str, Any] = {
     "conv_input": "",
     "conv_weight": "",
     "conv_exclude": "",
+    "seed": None,
     "threads": 0,
 }
 _CONVOLVE = (
@@ -109,6 +111,9 @@ class Config:
         The same for the convolution itself and for its gradients alone.
     conv_exclude : str
         Names of algorithms, with commas between them, that are not used.
+    seed : int or None
+        Where the default generator of random numbers begins, if it is set before the first draw;
+        None takes the system's entropy.
     threads : int
         The most threads that compiled functions start with; 0 means as many as there are cores.
         ``ag.set_num_threads`` changes their number later.

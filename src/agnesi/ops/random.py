@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, config
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import DTypeError, ShapeError
@@ -119,7 +119,7 @@ class Generator:
 
 @functools.cache
 def default_generator() -> Generator:
-    """The generator of all draws that name none.
+    """The generator of all draws that name none; it begins at ``config.seed``.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def default_generator() -> Generator:
     >>> ag.random.default_generator() is ag.random.default_generator()
     True
     """
-    return Generator()
+    return Generator(config.seed)
 
 
 def manual_seed(seed: int | None = None) -> Generator:
