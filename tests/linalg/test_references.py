@@ -201,3 +201,14 @@ def test_logarithms_of_determinants_do_not_overflow() -> None:
     for f in (lambda x: ag.log(L.det(x)), lambda x: ag.log(ag.abs(L.det(-x)))):
         np.testing.assert_allclose(ag.jit(f)(x).numpy(), 200 * np.log(1e3))
     assert np.isnan(ag.jit(lambda x: ag.log(L.det(x)))(ag.asarray(np.diag([-1.0, 2.0]))).numpy())
+
+
+def test_methods() -> None:
+    x = ag.asarray(A)
+    np.testing.assert_allclose(x.det().numpy(), np.linalg.det(A))
+    np.testing.assert_allclose(x.inverse().numpy(), np.linalg.inv(A))
+    np.testing.assert_allclose(x.kron(B).numpy(), np.kron(A, B))
+    np.testing.assert_allclose(x.matrix_exp().numpy(), scipy.linalg.expm(A))
+    np.testing.assert_allclose(x.matrix_power(3).numpy(), np.linalg.matrix_power(A, 3))
+    with pytest.raises(ag.ShapeError, match="must be square"):
+        ag.asarray(B).inverse()

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api import exchange, functions, host, inplace, shaping, show, ufunc
+from agnesi.api import exchange, functions, host, inplace, matrices, shaping, show, ufunc
 from agnesi.autodiff import recording, reverse
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.index import getitem
@@ -157,6 +157,7 @@ def _own() -> dict[str, Any]:
     table.update((name, getattr(exchange, name)) for name in EXCHANGE.split())
     table.update((name, getattr(shaping, name)) for name in SHAPING.split())
     table.update((name, shaping.converter(d, name)) for name, d in CONVERSIONS.items())
+    table.update((name, matrices.method(f)) for name, f in matrices.NAMES.items())
     table.update(
         __array_ufunc__=ufunc.__array_ufunc__,
         __repr__=show.__repr__, copy=host.clone, nelement=host.numel,
