@@ -1,5 +1,6 @@
 """Floats of 16 bits, integers at their limits, promotion: eager, compiled, and NumPy."""
 
+import pickle
 import subprocess
 import sys
 
@@ -245,3 +246,39 @@ def test_powers_and_sums_wrap(dtype):
     for found, want in zip(f(ag.asarray(x)), wants, strict=True):
         assert found.dtype == want.dtype
         np.testing.assert_array_equal(found.numpy(), want)
+
+
+# -- exchange -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_bfloat16_is_exchanged_through_dlpack(version):
+    class Other:
+        """A library of which nothing is known but DLPack."""
+
+        def __init__(self, x):
+            self.x = x
+
+        def __dlpack__(self, **request):
+            return self.x.__dlpack__(max_version=version)
+
+        def __dlpack_device__(self):
+            return self.x.__dlpack_device__()
+
+    x = normal(3, 4, dtype="bfloat16")
+    y = ag.from_dlpack(Other(x))
+    assert y.dtype == "bfloat16"
+    np.testing.assert_array_equal(wide(y), wide(x))
+    x[0] = 7.0
+    assert float(y[0, 0]) == 7.0
+    with pytest.raises((BufferError, RuntimeError)):  # which knows no bfloat16, and must not take it for integers
+        np.from_dlpack(x)
+
+
+def test_bfloat16_survives_pickles_and_a_second_compilation():
+    x = normal(5, dtype="bfloat16")
+    y = pickle.loads(pickle.dumps(x))
+    assert y.dtype == "bfloat16"
+    c = normal(5, dtype="bfloat16", seed=2)
+    t = ag.symbolic.tensor("bfloat16", (5,), "t")
+    f = ag.function([t], t * c + 1)
+    for g in (f, pickle.loads(pickle.dumps(f))):
+        np.testing.assert_array_equal(g(y).astype("float64"), wide(x * c + 1))

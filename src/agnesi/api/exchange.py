@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.api import bfloats
 from agnesi.api.host import value
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
@@ -125,6 +126,8 @@ def __dlpack__(self: Tensor, /, *, stream: Any = None,  # noqa: N807
     _no_stream(stream)
     if dl_device is not None and (int(dl_device[0]), dl_device[1]) != _DLPACK_HOST:
         raise BufferError(at(f"tensors are on the cpu, {_DLPACK_HOST}, and not on {dl_device}"))
+    if array.dtype.kind == "V":
+        return bfloats.exported(array, max_version=max_version, copy=copy)
     return array.__dlpack__(max_version=max_version, copy=copy)
 
 
@@ -172,9 +175,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(at(f"{type(x).__name__} has no __dlpack__; see ag.asarray"))
     try:
-        array = np.from_dlpack(x, device=device, copy=copy)
+        producer = bfloats.Producer(x)
+        array = producer.labelled(np.from_dlpack(producer, device=device, copy=copy))
     except RuntimeError as error:  # so NumPy says that it has no such dtype
         raise BufferError(at(f"{type(x).__name__} cannot be exchanged: {error}")) from None
-    if array.dtype not in dtypes.ALL:
+    if array.dtype not in dtypes.ALL and array.dtype.kind != "V":
         raise BufferError(at(f"tensors cannot hold elements of dtype {array.dtype}"))
     return wrap(array)
