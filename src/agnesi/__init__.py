@@ -107,13 +107,14 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import function as function
     from agnesi.compiler.jit import jit as jit
     from agnesi.core.graph import clone as clone
-    from agnesi.ops.linalg.products import kron as kron
+    from agnesi.ops.bessel import i0 as i0
     from agnesi.ops.calculus import *  # noqa: F403
     from agnesi.ops.convolve import convolve as convolve
     from agnesi.ops.convolve import correlate as correlate
     from agnesi.ops.convolve import fftconvolve as fftconvolve
     from agnesi.ops.grids import *  # noqa: F403
     from agnesi.ops.inquire import *  # noqa: F403
+    from agnesi.ops.linalg.products import kron as kron
     from agnesi.ops.nans import *  # noqa: F403
     from agnesi.ops.nonzeros import *  # noqa: F403
     from agnesi.ops.numeric import *  # noqa: F403

@@ -181,6 +181,8 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     "polyfit (weights)": (lambda xp, x, y: xp.polyfit(x, y, 3, w=V),
                           (SAMPLES, np.stack([V, V], 1))),
     "roots": (lambda xp, p: xp.roots(p), (V,)),
+    "kron": (lambda xp, x, y: xp.kron(x, y), (A, B[0])),
+    "i0": (lambda xp, x: xp.i0(x), (A,)),
     "lexsort": (lambda xp, x, y: xp.lexsort((x, y)), (I, I // 4)),
     "unique (axis)": (lambda xp, x: xp.unique(x, axis=0, return_counts=True), (I[[0, 1, 0]],)),
     "union1d": (lambda xp, x, y: xp.union1d(x, y), (I, U)),
@@ -213,13 +215,13 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
 #: The values decide the shape, so these are not compiled.
 EAGER = {
     "argwhere", "bincount", "bincount (weights)", "extract", "flatnonzero", "histogram_bin_edges",
-    "intersect1d", "roots", "setdiff1d", "setxor1d", "trim_zeros", "union1d", "unique (axis)",
+    "intersect1d", "setdiff1d", "setxor1d", "trim_zeros", "union1d", "unique (axis)",
 }
 #: Piecewise constant, or their gradient is checked elsewhere.
 FLAT = {
     "cov (complex)", "digitize", "digitize (falling)", "fix", "float_power", "frexp", "heaviside",
     "histogram", "histogram (edges)", "histogram2d", "histogramdd", "isneginf", "isposinf",
-    "ldexp (far)", "mask_indices", "modf", "roots", "spacing", "tril_indices_from",
+    "ldexp (far)", "mask_indices", "modf", "spacing", "tril_indices_from",
     "triu_indices_from", "diag_indices_from", "histogram_bin_edges", "around", "argwhere",
     "nanargmax", "nanargmin",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _MODULES = {
     "agnesi.api.mapping": "apply_along_axis apply_over_axes vectorize",
+    "agnesi.ops.bessel": "i0",
     "agnesi.ops.calculus": "gradient interp trapezoid trapz unwrap",
     "agnesi.ops.grids": """
         fromfunction fromiter geomspace identity indices ix_ mgrid ogrid ravel_multi_index

@@ -9,12 +9,14 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
-from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast, common, pair
 from agnesi.ops.join import concat
-from agnesi.ops.matmul import matmul
+from agnesi.ops.linalg.eig import eigvals
+from agnesi.ops.linalg.pinv import lstsq
+from agnesi.ops.linalg.special import companion
 from agnesi.ops.movement import atleast_1d, reshape
 from agnesi.ops.ranges import arange
 from agnesi.ops.replicate import broadcast_to
@@ -210,26 +212,31 @@ def poly(zeros: Any, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def roots(p: Any, *, out: Tensor | None = None) -> Tensor:
-    """The zeros of a polynomial: eigenvalues of its companion matrix; no gradient.
+    """The zeros of a polynomial: eigenvalues of its companion matrix.
 
-    Raises
-    ------
-    TraceError
-        While a graph is written: zeros in front decide how many there are.
+    Parameters
+    ----------
+    p : array_like
+        Coefficients, the highest power first.  While a graph is written the first must not be 0;
+        else zeros in front are left out.
+
+    Returns
+    -------
+    Tensor
+        Complex; differentiable where no zero comes twice.
 
     Examples
     --------
     >>> import agnesi as ag
     >>> ag.roots([1.0, -3.0, 2.0])
-    tensor([2., 1.])
+    tensor([2.+0.j, 1.+0.j])
     """
     p = _floating(_vector(p))
-    if p.data is None or STATE.trace is not None:
-        raise TraceError(
-            "which coefficients are zero decides how many roots there are, and is not known when "
-            "the graph is written"
-        )
-    return wrap(np.asarray(np.roots(p.data)))
+    kind = dtypes.complex_of(dtypes.real_of(p.dtype))
+    if p.data is not None and STATE.trace is None:
+        there = np.flatnonzero(p.data)
+        p = p[int(there[0]):] if len(there) else p[:0]
+    return eigvals(companion(p)) if p.shape[0] > 1 else broadcast_to(as_tensor(0, kind), (0,))
 
 
 @public
@@ -248,8 +255,7 @@ def polyfit(x: Any, y: Any, deg: int, *, w: Any = None, out: Tensor | None = Non
     Returns
     -------
     Tensor
-        Shape (deg + 1,) or (deg + 1, k).  Columns are made orthogonal one after another, twice
-        (Björck, 1967), so gradients flow through.
+        Shape (deg + 1,) or (deg + 1, k).
 
     Examples
     --------
@@ -266,29 +272,5 @@ def polyfit(x: Any, y: Any, deg: int, *, w: Any = None, out: Tensor | None = Non
         weights = reshape(as_tensor(w, x.dtype), (-1, 1))
         columns, right = columns * weights, right * weights
     scale = (columns * columns).sum(axis=0).sqrt()
-    solved = _least_squares(columns / scale, right) / reshape(scale, (-1, 1))
+    solved = lstsq(columns / scale, right).x / reshape(scale, (-1, 1))
     return reshape(solved, (deg + 1, *y.shape[1:]))
-
-
-def _least_squares(a: Tensor, b: Tensor) -> Tensor:
-    """By Gram and Schmidt's process, with a second pass that leaves no error of the first."""
-    n = a.shape[1]
-    basis: list[Tensor] = []
-    factors: list[list[Tensor]] = []
-    for j in range(n):
-        v = a[:, j]
-        row = [(v * 0).sum()] * len(basis)
-        for _ in range(2):
-            for i, q in enumerate(basis):
-                part = (q * v).sum()
-                row[i], v = row[i] + part, v - q * part
-        size = (v * v).sum().sqrt()
-        basis.append(v / size)
-        factors.append([*row, size])
-    found: list[Tensor] = []
-    for i in reversed(range(n)):
-        right = matmul(basis[i], b)
-        for k, solved in zip(range(n - 1, i, -1), found, strict=False):
-            right = right - factors[k][i] * solved
-        found.append(right / factors[i][i])
-    return concat([reshape(v, (1, -1)) for v in reversed(found)], 0)
