@@ -31,9 +31,9 @@ STREAM_BYTES = 16 << 20
 #: buffers from a size; and how many turns to look ahead.
 _FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
 _MEMORY = {"bool": "i8"}
-_ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4, "bfloat16": 2,
-         "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8, "complex64": 8,
-         "complex128": 16}
+_ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2,
+         "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8,
+         "float64": 8, "complex64": 8, "complex128": 16}
 IDENTITY: dict[str, Callable[[str], Any]] = {
     "add": lambda d: -0.0 if "float" in d else 0,
     "multiply": lambda d: 1,
