@@ -40,6 +40,8 @@ _PRICE, _TOGETHER = 2000, 24
 #: Most steps of a value that is rather computed again than kept, and how much smaller than it
 #: something must be to be at hand.
 _STEPS, _SMALL = 3, 8
+#: Instructions from which a large value that is needed up to so many times is computed once.
+_DEAR, _FEW_TIMES = 15, 16
 
 
 def _numel(node: Node) -> int:
@@ -163,6 +165,24 @@ def _sizes(node: Node) -> tuple[Any, ...]:
     return tuple(n for n in node.shape if n != 1)
 
 
+def _is_dear(base: Node, node: Node) -> bool:
+    """Whether what is repeated a few times, for components of a vector say, is costly and large."""
+    many = _weight(base)
+    if many < _LITTLE or not 2 * many <= _weight(node) <= _FEW_TIMES * many:
+        return False
+    total, stack, seen = 0, [base], {id(base)}
+    while stack and total < _DEAR:
+        maker = stack.pop()
+        if maker.op is None or not lowerable(maker) or not maker.op.pointwise:
+            continue
+        total += price(maker.op.name)
+        for operand in maker.inputs:
+            if operand.shape == base.shape and id(operand) not in seen:
+                seen.add(id(operand))
+                stack.append(operand)
+    return total >= _DEAR
+
+
 class Plan:
     """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
 
@@ -264,6 +284,8 @@ class Plan:
             self._must.update(id(source(operand)) for operand in node.inputs)
         elif node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
+        elif node.op.pointwise or node.op.name == "broadcast_to":
+            self._must.update(id(source(i)) for i in node.inputs if _is_dear(source(i), node))
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
         if id(node) in self._must or not lowerable(node) or depth > _DEPTH:
