@@ -362,6 +362,7 @@ def remove0(a: SparseTensor) -> Any:
 
 
 # -- products ---------------------------------------------------------------------------------
+@told
 def dot(a: Any, b: Any) -> Any:
     """The product of two matrices, one of which at least is sparse: dense unless both are.
 
@@ -447,6 +448,7 @@ def spsolve(a: SparseTensor, b: Any) -> Tensor:
     return found if right.ndim == 2 else found[:, 0]
 
 
+@told
 def norm(a: SparseTensor, ord: Any = None) -> Tensor:
     """The Frobenius norm; or the greatest sum of magnitudes of a column (1) or row (inf).
 

@@ -13,14 +13,24 @@ from agnesi.core import tree
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import typed
-from agnesi.core.public import told
+from agnesi.core.op import retold, typed
+from agnesi.core.public import F, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.index import IndexSum
 from agnesi.ops.movement import reshape
 from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, turned
 from agnesi.ops.sparse.products import ROWS, ColumnProduct
+
+
+def _told_as(name: str) -> Callable[[F], F]:
+    """Errors of an operator tell its name among the functions."""
+
+    def named(function: F) -> F:
+        function.__name__ = name
+        return told(function)
+
+    return named
 
 
 class SparseTensor:
@@ -64,9 +74,12 @@ class SparseTensor:
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
         self.data = as_tensor(data)
         self._width: Tensor | None = None
-        self.indices, self.indptr = layout.checked(
-            self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
-        )
+        try:
+            self.indices, self.indptr = layout.checked(
+                self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
+            )
+        except (ValueError, TypeError, IndexError) as error:
+            raise retold(error, type(self).__name__, (data, indices, indptr, shape)) from None
         self.shape = tuple(shape)
 
     @classmethod
@@ -224,11 +237,13 @@ class SparseTensor:
     def __abs__(self) -> Any:
         return self.map(abs)
 
+    @_told_as("power")
     def __pow__(self, power: Any) -> Any:
         if not isinstance(power, (int, float)) or power <= 0:
             raise ValueError(f"zeros stay zeros only for a positive power, not {power!r}")
         return self.map(lambda x: x**power)
 
+    @_told_as("divide")
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, SparseTensor):
             return NotImplemented
@@ -247,6 +262,7 @@ class SparseTensor:
         places = (self.rows, self.cols)[2 - x.ndim:]
         return x[tuple(0 if n == 1 else p for n, p in zip(x.shape, places, strict=True))]
 
+    @_told_as("multiply")
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, SparseTensor):
             return self.with_data(self.data * self._there(other))
@@ -267,6 +283,7 @@ class SparseTensor:
         layout.same_shape(self.shape, other.shape)
         return other.asformat(self.format)
 
+    @_told_as("add")
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, SparseTensor):
             return self.todense() + self._whole(other)
@@ -287,6 +304,7 @@ class SparseTensor:
 
     __radd__ = __add__
 
+    @_told_as("subtract")
     def __sub__(self, other: Any) -> Any:
         return self + (-other if isinstance(other, (SparseTensor, Tensor)) else -np.asarray(other))
 
@@ -355,6 +373,7 @@ class SparseTensor:
         found: Tensor = apply(IndexSum((0,), 0, (size,)), self.data * on, inside)
         return found
 
+    @_told_as("getitem")
     def __getitem__(self, key: Any) -> Any:
         """Rows, columns or blocks (sparse); ``A[i]`` and ``A[:, j]`` are vectors, ``A[i, j]`` a
         number (dense)."""
