@@ -109,7 +109,7 @@ def test_modules_classes_and_functions_have_docstrings():
 
 def public(module: ModuleType) -> dict[str, Any]:
     """Functions and classes of ours that a module offers; of errors the name says all."""
-    offers = hasattr(module, "__path__") or module is agnesi.random
+    offers = hasattr(module, "__path__") or module in (agnesi.fft, agnesi.random, agnesi.special)
     return {
         f"{module.__name__}.{name}": value for name, value in vars(module).items()
         if name[0] != "_" and (inspect.isroutine(value) or inspect.isclass(value))
@@ -121,7 +121,7 @@ def public(module: ModuleType) -> dict[str, Any]:
 LATE_NAMES = {f"agnesi.{name}": getattr(agnesi, name) for name in agnesi._LATE}
 MODULES = (agnesi, agnesi.nn, agnesi.nn.functional, agnesi.nn.init, agnesi.optim,
            agnesi.optim.lr_scheduler, agnesi.random, agnesi.symbolic, agnesi.testing,
-           agnesi.inspect)
+           agnesi.inspect, agnesi.fft, agnesi.special)
 PUBLIC = {name: value for module in MODULES for name, value in public(module).items()}
 PUBLIC |= {name: value for name, value in LATE_NAMES.items()
            if not isinstance(value, (ModuleType, np.dtype))}

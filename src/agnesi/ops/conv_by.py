@@ -15,7 +15,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.fft import library
+from agnesi.ops.fourier import library
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.reduce import sum as sum_of

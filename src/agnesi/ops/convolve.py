@@ -15,7 +15,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import conj
 from agnesi.ops.conv import conv1d
 from agnesi.ops.convert import as_tensor, cast, pair
-from agnesi.ops.fft import Fft, RealFft, RealIfft, resized
+from agnesi.ops.fft import resized
+from agnesi.ops.fourier import Fft, RealFft, RealIfft
 from agnesi.ops.movement import reshape
 from agnesi.ops.slices import flip
 

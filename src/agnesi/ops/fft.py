@@ -1,174 +1,29 @@
-"""Discrete Fourier transforms.
-
-Three linear operations, each with the adjoint of another as its gradient: complex transforms over
-any axes, transforms of real numbers to half a spectrum, and back.
-"""
+"""Discrete Fourier transforms, under numpy.fft's names."""
 
 from __future__ import annotations
 
-import functools
-import importlib
 import operator
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from agnesi.core import dtypes, shapes
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
-from agnesi.core.op import Op, typed
+from agnesi.core.op import typed
 from agnesi.core.public import public
-from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import conj
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import filled
+from agnesi.ops.fourier import ADJOINT, Fft, RealFft, RealIfft, not_empty, spectral, with_size
 from agnesi.ops.join import concat, pad
-
-#: The norm with which the transform in the other direction is the adjoint.
-_ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
-
-
-@functools.cache
-def library() -> Any:
-    """SciPy's transforms, which compute several rows at once, or NumPy's."""
-    try:
-        return importlib.import_module("scipy.fft")
-    except ImportError:
-        return np.fft
-
-
-class _Transform(Op):
-    """Base.  Axes count from the end, so that examples may lie in front of all others."""
-
-    norm: str
-    keep_inputs = ()
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
-    def batch(self, node: Any, xs: Any, rows: Any, length: Any) -> Tensor:
-        return apply(self, xs[0])
-
-
-@record
-class Fft(_Transform):
-    """Complex numbers to complex numbers."""
-
-    axes: tuple[int, ...]
-    inverse: bool
-    norm: str
-    name = "fft"
-
-    def infer(self, x: Any) -> Any:
-        for axis in self.axes:
-            _not_empty(x.shape[axis])
-        return x.shape, _spectral(x.dtype)
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        dtype = _spectral(x.dtype)
-        if x.size == 0:
-            return np.zeros(x.shape, dtype)
-        run = library().ifftn if self.inverse else library().fftn
-        return np.asarray(run(x, axes=self.axes, norm=self.norm), dtype)
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        adjoint = replace(self, inverse=not self.inverse, norm=_ADJOINT[self.norm])
-        return (cast(apply(adjoint, g), x.dtype),)
-
-
-def _inner(y: np.ndarray, axis: int, n: int) -> Any:
-    """The frequencies between zero and the highest of ``n`` numbers, which both stand for two."""
-    where: list[Any] = [slice(None)] * y.ndim
-    where[axis] = slice(1, (n + 1) // 2)
-    return tuple(where)
-
-
-@record
-class RealFft(_Transform):
-    """Real numbers to the half of their spectrum that tells the other.
-
-    ``doubled`` counts the frequencies that stand for two twice, as the adjoint of `RealIfft` does.
-    """
-
-    axis: int
-    norm: str
-    doubled: bool = False
-    name = "rfft"
-
-    def infer(self, x: Any) -> Any:
-        n = x.shape[self.axis]
-        _not_empty(n)
-        return _with_size(x.shape, self.axis, n // 2 + 1), _spectral(x.dtype)
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        shape, dtype = self.infer(x)
-        if x.size == 0:
-            return np.zeros(shape, dtype)
-        y = np.asarray(library().rfft(x, axis=self.axis, norm=self.norm), dtype)
-        if self.doubled:
-            y[_inner(y, self.axis, x.shape[self.axis])] *= 2
-        return y
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        back = RealIfft(self.axis, x.shape[self.axis], _ADJOINT[self.norm], not self.doubled)
-        return (apply(back, g),)
-
-
-@record
-class RealIfft(_Transform):
-    """Half a spectrum to ``n`` real numbers.
-
-    ``halved`` counts the frequencies that stand for two once, as the adjoint of `RealFft` does.
-    """
-
-    axis: int
-    n: Any
-    norm: str
-    halved: bool = False
-    name = "irfft"
-
-    def infer(self, x: Any) -> Any:
-        _not_empty(self.n)
-        return _with_size(x.shape, self.axis, self.n), dtypes.real_of(x.dtype)
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        shape, dtype = self.infer(x)
-        if x.size == 0:
-            return np.zeros(shape, dtype)
-        if self.halved:
-            x = x.copy()
-            x[_inner(x, self.axis, self.n)] *= 0.5
-        return np.asarray(library().irfft(x, self.n, axis=self.axis, norm=self.norm), dtype)
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (apply(RealFft(self.axis, _ADJOINT[self.norm], not self.halved), g),)
-
-    def resolve(self, known: Any) -> Op:
-        return replace(self, n=known(self.n))
-
-
-def _spectral(dtype: np.dtype) -> np.dtype:
-    return dtype if dtype.kind == "c" else dtypes.complex_of(dtype)
-
-
-def _with_size(shape: Any, axis: int, n: Any) -> Any:
-    sizes = list(shape)
-    sizes[axis] = n
-    return tuple(sizes)
-
-
-def _not_empty(n: Any) -> None:
-    if not isinstance(n, Dim) and n < 1:
-        raise ValueError(f"a transform takes at least 1 number, not {n}")
 
 
 # -- operands -----------------------------------------------------------------------------------
 def _norm(norm: Any) -> str:
     norm = "backward" if norm is None else norm
-    if norm not in _ADJOINT:
+    if norm not in ADJOINT:
         raise ValueError(f"norm {norm!r} is none of 'backward', 'ortho', 'forward'")
     found: str = norm
     return found
@@ -190,7 +45,7 @@ def _real(x: Any) -> Tensor:
 
 def _complex(x: Any) -> Tensor:
     x = _floating(x)
-    return cast(x, _spectral(x.dtype))
+    return cast(x, spectral(x.dtype))
 
 
 def resized(x: Tensor, axis: int, n: Any) -> Tensor:
@@ -198,11 +53,11 @@ def resized(x: Tensor, axis: int, n: Any) -> Tensor:
     have = x.shape[axis]
     if not isinstance(n, Dim):
         n = operator.index(n)
-    _not_empty(n)
+    not_empty(n)
     if n == have:
         return x
     if isinstance(n, Dim) or isinstance(have, Dim):
-        x = concat([x, filled(_with_size(x.shape, axis, n), 0, x.dtype)], axis)
+        x = concat([x, filled(with_size(x.shape, axis, n), 0, x.dtype)], axis)
     elif n > have:
         return pad(x, [(0, n - have if a == axis else 0) for a in range(x.ndim)])
     return x[(slice(None),) * axis + (slice(n),)]
@@ -259,7 +114,7 @@ def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
     else:
         n = sizes[-1] if isinstance(sizes[-1], Dim) else operator.index(sizes[-1])
         sizes[-1] = n // 2 + 1
-    _not_empty(n)
+    not_empty(n)
     for axis, size in zip(axes, sizes, strict=True):
         x = resized(x, axis, size)
     x = _transformed(x, axes[:-1], True, norm)
@@ -362,7 +217,7 @@ def hfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
     >>> ag.fft.hfft(ag.tensor([1.0, 0.0, 0.0]))
     tensor([1., 1., 1., 1.])
     """
-    return _real_back(conj(_complex(x)), _one(n), (axis,), _ADJOINT[_norm(norm)])
+    return _real_back(conj(_complex(x)), _one(n), (axis,), ADJOINT[_norm(norm)])
 
 
 @public
@@ -376,7 +231,7 @@ def ihfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
     >>> ag.fft.ihfft(ag.tensor([1.0, 1.0, 1.0, 1.0])).real
     tensor([1., 0., 0.])
     """
-    return conj(_real_over(_real(x), _one(n), (axis,), _ADJOINT[_norm(norm)]))
+    return conj(_real_over(_real(x), _one(n), (axis,), ADJOINT[_norm(norm)]))
 
 
 # -- over several axes --------------------------------------------------------------------------

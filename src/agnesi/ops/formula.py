@@ -176,16 +176,32 @@ def code_of(formula: Formula) -> Callable[..., loops.Expr]:
     return expand
 
 
+def _mended(function: Numeric, value: Numeric, limit: float) -> Numeric:
+    """``function``, and ``value`` for operands below a limit."""
+
+    def mended(x: np.ndarray) -> np.ndarray:
+        y, low = function(x), np.asarray(x < limit)
+        if low.any():
+            y = np.array(y)
+            y[low] = value(x[low])
+        return y
+
+    return mended
+
+
 def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, *,
-        scipy: str = "") -> Elementwise:
+        scipy: str = "", above: float = -np.inf) -> Elementwise:
     """A row of real functions with generated code.
 
     ``home`` is the module that makes it.  ``scipy`` names SciPy's function, if it has one, which
-    then computes eager values.
+    then computes eager values; of one operand only those ``above`` a number, below which it loses
+    digits.
     """
     value = value_of(formula)
     if scipy:
         function = or_scipy(scipy, value)
+        if above > -np.inf:
+            function = _mended(function, value, above)
     else:
         def function(*xs: np.ndarray) -> np.ndarray:
             return value(*xs).astype(xs[-1].dtype, copy=False)

@@ -46,31 +46,36 @@ _FAR = (
 _BEYOND = (1.0, -1.0, 3.0, -15.0, 105.0, -945.0, 10395.0, -135135.0)
 
 
-def _erfcx(m: Any, x: Any) -> Any:
-    middle = m.minimum(m.maximum(x, 0.5), 27.0)
+def _scaled_tail(m: Any, x: Any) -> Any:
+    """``erfcx`` for x >= 1/2."""
+    middle, far = m.minimum(x, 27.0), m.maximum(x, 27.0)
     found = horner((middle - 4.0) / (middle + 4.0), _TAIL) / (1.0 + 2.0 * middle)
-    far = m.maximum(x, 27.0)
     inverse = 1.0 / far
     beyond = inverse * horner(0.5 * inverse * inverse, _BEYOND) / _ROOT_PI
+    return m.where(x > 27.0, beyond, found)
+
+
+def _bell(m: Any, x: Any, sign: float) -> Any:
+    """``exp(sign * x * x)``: the square in two parts, for what it rounds away counts there."""
+    high = m.round(x * 64.0) / 64.0
+    return m.exp(sign * high * high) * m.exp(sign * (x - high) * (x + high))
+
+
+def _erfcx(m: Any, x: Any) -> Any:
     low = m.minimum(x, 0.5)
-    # The square in two parts, for what it rounds away counts in the exponential.
-    high = m.round(low * 64.0) / 64.0
-    grown = m.exp(high * high) * m.exp((low - high) * (low + high)) * m.erfc(low)
-    found = m.where(x < 0.5, grown, m.where(x > 27.0, beyond, found))
-    return m.where(x < -26.7, math.inf, found)
+    grown = m.where(x < -26.7, math.inf, _bell(m, low, 1.0) * m.erfc(low))
+    return m.where(x < 0.5, grown, _scaled_tail(m, m.maximum(x, 0.5)))
 
 
 def _ndtr(m: Any, x: Any) -> Any:
     low = m.minimum(m.maximum(x, -40.0), -1.0)
-    high = m.round(low * 64.0) / 64.0
-    bell = m.exp(-0.5 * high * high) * m.exp(-0.5 * (low - high) * (low + high))
-    tail = 0.5 * bell * m.erfcx(low * (-1 / _ROOT_TWO))
+    tail = 0.5 * _bell(m, low, -0.5) * _scaled_tail(m, low * (-1 / _ROOT_TWO))
     return m.where(x < -1.0, tail, 0.5 * m.erfc(m.maximum(x, -1.0) * (-1 / _ROOT_TWO)))
 
 
 def _log_ndtr(m: Any, x: Any) -> Any:
     low = m.minimum(x, -1.0)
-    tail = m.log(0.5 * m.erfcx(low * (-1 / _ROOT_TWO))) - 0.5 * low * low
+    tail = m.log(0.5 * _scaled_tail(m, low * (-1 / _ROOT_TWO))) - 0.5 * low * low
     tail = m.where(m.equal(x, -math.inf), -math.inf, tail)
     return m.where(x < -1.0, tail, m.log1p(-0.5 * m.erfc(m.maximum(x, -1.0) / _ROOT_TWO)))
 
@@ -109,11 +114,13 @@ def _mills(x: Tensor) -> Tensor:
     return safe_divide(x * 0 + math.sqrt(2 / math.pi), erfcx(x * (-1 / _ROOT_TWO)))
 
 
-#: SciPy's erfcx and ndtr lose up to three digits far below zero.
 ERFCX = row(
-    "erfcx", _erfcx, (lambda g, x, y: g * (2 * x * y - 2 / _ROOT_PI),), __name__
+    "erfcx", _erfcx, (lambda g, x, y: g * (2 * x * y - 2 / _ROOT_PI),), __name__,
+    scipy="erfcx", above=-4.0,
 )
-NDTR = row("ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__)
+NDTR = row(
+    "ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__, scipy="ndtr", above=-4.0
+)
 LOG_NDTR = row("log_ndtr", _log_ndtr, (lambda g, x: g * _mills(x),), __name__, scipy="log_ndtr")
 NDTRI = row("ndtri", _ndtri, (lambda g, y: safe_divide(g, _density(y)),), __name__, scipy="ndtri")
 ERFCINV = row(
