@@ -95,6 +95,49 @@ def test_fused_programs_of_all_sizes(dtype, size):
         np.testing.assert_allclose(found.numpy(), expected.numpy(), tolerance, tolerance)
 
 
+def test_constant_powers():
+    def f(z):
+        return z**2, z**3, z**-1, z**0.5, z**-0.5, z**0, z**1j, z ** (2 + 0j), 2**z
+
+    z = ag.asarray(numbers(9))
+    for found, expected in zip(ag.jit(f)(z), f(z), strict=True):
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), 1e-12)
+
+
+def test_sums_searches_and_truth_are_native():
+    def f(z):
+        return (
+            z.sum(0), z.mean(), z.var(1), z.std(), z.any(0), z.all(1), z.cumsum(1), ag.norm(z),
+            ag.vecdot(z, z), ag.einsum("ij,kj->ik", z, z), z[np.array([2, 0])], ag.tril(z),
+            z.masked_fill(abs(z) > 1, 2j), ag.sign(z), ag.angle(z), ag.concat([z, z.conj()]),
+        )
+
+    z = ag.asarray(numbers(4, 6))
+    run = ag.jit(f)
+    for found, expected in zip(run(z), f(z), strict=True):
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), 1e-12, 1e-12)
+    assert "python" not in str(run.plan())
+
+
+def test_loops_carry_complex_numbers():
+    z = ag.asarray(numbers(5)) * 0.3
+
+    def f(z):
+        total = ag.fori_loop(0, 5, lambda i, s: s * z + 1, z)
+        last, rows = ag.scan(lambda c, x: (c * x, c + x), z[0], z)
+        grown = ag.while_loop(lambda s: abs(s).max() < 10, lambda s: s * (1 + 1j), z)
+        return total, last, rows, grown
+
+    for found, expected in zip(ag.jit(f)(z), f(z), strict=True):
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), 1e-12)
+    ag.testing.check_grads(lambda z: f(z)[:3], [z.numpy()], order=1)
+    rows = ag.vmap(lambda t: (t * t.conj()).real.sum() + ag.view_as_real(t).sum())
+    values = ag.asarray(numbers(3, 4))
+    np.testing.assert_allclose(
+        ag.jit(rows)(values).numpy(), [float(rows(values)[i]) for i in range(3)], 1e-12
+    )
+
+
 @pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((2, 3, 4), (4, 2)), ((33, 47), (47, 29)),
                                     ((0, 4), (4, 5)), ((3, 0), (0, 5)), ((4,), (4, 5))])
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
@@ -199,3 +242,18 @@ def test_a_compiled_step_with_complex_parameters():
 
     losses = [float(step()) for _ in range(300)]
     assert losses[-1] < 1e-2 * losses[0]
+
+
+@pytest.mark.parametrize("name", ["log1p", "expm1"])
+def test_small_numbers_keep_their_digits(name):
+    z = numbers(200) * 10.0 ** np.random.default_rng(3).integers(-12, 0, 200)
+    with mpmath.workprec(200):
+        exact = [
+            mpmath.log(1 + mpmath.mpc(v)) if name == "log1p" else mpmath.exp(mpmath.mpc(v)) - 1
+            for v in z
+        ]
+        expected = np.array([complex(v) for v in exact])
+    for run in (getattr(ag, name), ag.jit(getattr(ag, name))):
+        found = run(ag.asarray(z)).numpy()
+        assert (abs(found - expected) <= 4e-16 * abs(expected)).all()
+        np.testing.assert_allclose(found.imag, expected.imag, 1e-14)

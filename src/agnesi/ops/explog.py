@@ -25,6 +25,15 @@ def _complex_expm1(x: np.ndarray) -> np.ndarray:
     return result
 
 
+def _complex_log1p(x: np.ndarray) -> np.ndarray:
+    """As NumPy, but for small numbers, of which it loses digits."""
+    result = np.asarray(np.log1p(x))
+    a, b = x.real, x.imag
+    near = (abs(a) < 0.5) & (abs(b) < 0.5)
+    np.copyto(result.real, 0.5 * np.log1p(a + a + (a * a + b * b)), where=near)
+    return result
+
+
 EXP = Elementwise("exp", np.exp, (lambda g, y: g * y,), kinds="fc")
 EXP2 = Elementwise("exp2", np.exp2, (lambda g, y: g * y * _LN2,), kinds="fc")
 EXPM1 = Elementwise(
@@ -33,7 +42,10 @@ EXPM1 = Elementwise(
 LOG = Elementwise("log", np.log, (lambda g, x: safe_divide(g, x),), kinds="fc")
 LOG2 = Elementwise("log2", np.log2, (lambda g, x: safe_divide(g, x) * (1 / _LN2),), kinds="fc")
 LOG10 = Elementwise("log10", np.log10, (lambda g, x: safe_divide(g, x) * (1 / _LN10),), kinds="fc")
-LOG1P = Elementwise("log1p", np.log1p, (lambda g, x: safe_divide(g, x + 1),), kinds="fc")
+LOG1P = Elementwise(
+    "log1p", np.log1p, (lambda g, x: safe_divide(g, x + 1),), kinds="fc",
+    of_complex=_complex_log1p,
+)
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

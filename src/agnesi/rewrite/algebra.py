@@ -52,11 +52,12 @@ rule(x * x, square(x), name="square", stage="canonicalize")
 def power_by_number(node: Node) -> Tensor | None:
     """Small constant powers are products; 1/2 is a square root."""
     base, exponent = symbol(node.inputs[0]), scalar(node.inputs[1])
-    if exponent is None or base.dtype.kind == "b":
+    if exponent is None or base.dtype.kind == "b" or exponent.imag:
         return None
-    if exponent == 0.5 and base.dtype.kind == "f":
+    exponent = exponent.real
+    if exponent == 0.5 and base.dtype.kind in "fcV":
         return sqrt(base)
-    if exponent == -0.5 and base.dtype.kind == "f":
+    if exponent == -0.5 and base.dtype.kind in "fcV":
         return reciprocal(sqrt(base))
     if exponent != exponent // 1 or abs(exponent) > _LARGEST_POWER:
         return None
