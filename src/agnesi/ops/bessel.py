@@ -217,14 +217,18 @@ SPHERICAL_JN = _called(
     "spherical_jn", (no_slope("spherical_jn", "its order"), _spherical_rule), _whole_order
 )
 
-i0 = unary(I0, "Modified Bessel function of order 0.", "[0.0]", "[1.]")
-i1 = unary(I1, "Modified Bessel function of order 1.", "[0.0]", "[0.]")
-i0e = unary(I0E, "``exp(-abs(x)) * i0(x)``.", "[0.0]", "[1.]")
-i1e = unary(I1E, "``exp(-abs(x)) * i1(x)``.", "[0.0]", "[0.]")
-k0 = unary(K0, "Modified Bessel function of the second kind of order 0.", "[0.0]", "[inf]")
-k1 = unary(K1, "Modified Bessel function of the second kind of order 1.", "[0.0]", "[inf]")
-k0e = unary(K0E, "``exp(x) * k0(x)``.", "[0.0]", "[inf]")
-k1e = unary(K1E, "``exp(x) * k1(x)``.", "[0.0]", "[inf]")
+i0: Function = unary(I0, "Modified Bessel function of order 0.", "[0.0]", "[1.]")
+i1: Function = unary(I1, "Modified Bessel function of order 1.", "[0.0]", "[0.]")
+i0e: Function = unary(I0E, "``exp(-abs(x)) * i0(x)``.", "[0.0]", "[1.]")
+i1e: Function = unary(I1E, "``exp(-abs(x)) * i1(x)``.", "[0.0]", "[0.]")
+k0: Function = unary(
+    K0, "Modified Bessel function of the second kind of order 0.", "[0.0]", "[inf]"
+)
+k1: Function = unary(
+    K1, "Modified Bessel function of the second kind of order 1.", "[0.0]", "[inf]"
+)
+k0e: Function = unary(K0E, "``exp(x) * k0(x)``.", "[0.0]", "[inf]")
+k1e: Function = unary(K1E, "``exp(x) * k1(x)``.", "[0.0]", "[inf]")
 j0: Function = unary(J0, "Bessel function of order 0.", "[0.0]", "[1.]")
 j1: Function = unary(J1, "Bessel function of order 1.", "[0.0]", "[0.]")
 y0: Function = unary(Y0, "Bessel function of the second kind of order 0.", "[0.0]", "[-inf]")

@@ -142,7 +142,9 @@ lgamma = unary(
     LGAMMA, "Logarithm of the absolute value of the gamma function.", "[1.0, 0.0]", "[ 0., inf]"
 )
 digamma: Function = unary(DIGAMMA, "Derivative of :func:`lgamma`.", "[float('inf')]", "[inf]")
-trigamma = special_unary(TRIGAMMA, "Derivative of :func:`digamma`.", "[float('inf')]", "[0.]")
+trigamma: Function = special_unary(
+    TRIGAMMA, "Derivative of :func:`digamma`.", "[float('inf')]", "[0.]"
+)
 _polygamma_row = binary(POLYGAMMA)
 
 
