@@ -269,7 +269,7 @@ def test_bfloat16_is_exchanged_through_dlpack(version):
     np.testing.assert_array_equal(wide(y), wide(x))
     x[0] = 7.0
     assert float(y[0, 0]) == 7.0
-    with pytest.raises((BufferError, RuntimeError)):  # which knows no bfloat16, and must not take it for integers
+    with pytest.raises((BufferError, RuntimeError)):  # NumPy must not take them for integers
         np.from_dlpack(x)
 
 
