@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api import special
+from agnesi.api import sparse, special
 from agnesi.core import dtypes
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -339,11 +339,30 @@ def _densities() -> Iterator[tuple[str, Case]]:
     yield "special.factorial", Case(special.factorial, ((np.abs(x),),))
 
 
+def _sparse() -> Iterator[tuple[str, Case]]:
+    pattern = sparse.CSR(np.ones(5), [2, 0, 1, 1, 0], [0, 2, 2, 5], (3, 4))
+    square = sparse.CSR(np.ones(5), [2, 0, 1, 1, 2], [0, 2, 3, 5], (3, 3))
+    entries = _uniform(40, (5,), (1, 2))
+    a, b = _uniform(41, (4, 2), (-1, 1)), _uniform(42, (3, 2), (-1, 1))
+    yield "csr_product", Case(lambda d, x: pattern.with_data(d) @ x, ((entries, a),))
+    yield "csc_product", Case(lambda d, x: pattern.with_data(d).T @ x, ((entries, b),))
+    yield "sampled_product", Case(
+        lambda x, y: sparse.sampling_dot(x, y, pattern).data, ((b, a),)
+    )
+    yield "sparse_pick", Case(
+        lambda d, e: (pattern.with_data(d) * pattern.with_data(e)).data, ((entries, entries),)
+    )
+    yield "sparse_product", Case(
+        lambda d, e: (square.with_data(d) @ pattern.with_data(e)).data, ((entries, entries),)
+    )
+    yield "spsolve", Case(lambda d, x: sparse.spsolve(square.with_data(d), x), ((entries, b),))
+
+
 def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
     families = (
         _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
         _of_16_bits(), _windows(), _normalizations(), _arrangements(), _transforms(), _matrices(),
-        _ordered(), _densities(),
+        _ordered(), _densities(), _sparse(),
     )
     return {name: case for family in families for name, case in family}

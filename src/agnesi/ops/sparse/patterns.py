@@ -12,6 +12,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
+from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
@@ -26,6 +27,7 @@ from agnesi.ops.sparse.products import (
     ColumnProduct,
     check_pattern,
     conjugate,
+    side_by_side,
 )
 
 
@@ -260,6 +262,9 @@ class Solve(Op):
             less = apply(op, ts[0], y, indices, indptr)
             change = negative(less) if change is None else change - less
         return apply(self, data, change, indices, indptr)
+
+    def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:
+        return side_by_side(self, node, xs, rows, length)
 
     def _sampled(self, back: Tensor, y: Tensor, indices: Tensor, indptr: Tensor) -> Tensor:
         first, second = (y, back) if self.transposed else (back, y)

@@ -146,7 +146,7 @@ class RowProduct(_Product):
         return _both(self, ts, data, x, indices, indptr)
 
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
-        found = _side_by_side(self, node, xs, rows, length)
+        found = side_by_side(self, node, xs, rows, length)
         return super().batch(node, xs, rows, length) if found is None else found
 
     def joined(self, xs: list[Tensor], length: Any) -> list[Tensor]:
@@ -188,7 +188,7 @@ class ColumnProduct(_Product):
         return _both(self, ts, data, x, indices, indptr)
 
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
-        found = _side_by_side(self, node, xs, rows, length)
+        found = side_by_side(self, node, xs, rows, length)
         return super().batch(node, xs, rows, length) if found is None else found
 
     def diagonal(self, length: Any) -> Op:
@@ -257,8 +257,8 @@ def _both(op: Op, ts: Any, a: Tensor, b: Tensor, indices: Tensor, indptr: Tensor
     return right if left is None else left if right is None else add(left, right)
 
 
-def _side_by_side(op: Op, node: Node, xs: list[Tensor], rows: list[bool],
-                  length: Any) -> Tensor | None:
+def side_by_side(op: Op, node: Node, xs: list[Tensor], rows: list[bool],
+                 length: Any) -> Tensor | None:
     """All examples as columns, where there is one sparse matrix for all of them."""
     data, x, indices, indptr = xs
     if rows[0] or rows[2] or rows[3]:
