@@ -52,6 +52,19 @@ def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class Compiled:
+    """A namespace whose functions of tensors are compiled for each call."""
+
+    def __init__(self, namespace: Any) -> None:
+        self.namespace = namespace
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.namespace, name)
+        return jitted(found) if inspect.isroutine(found) and name not in EAGER else found
+
+
 def __getattr__(name: str) -> Any:
     found = getattr(ag, name)
+    if name in ("fft", "linalg"):
+        return Compiled(found)
     return jitted(found) if inspect.isroutine(found) and name not in EAGER else found

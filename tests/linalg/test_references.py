@@ -212,3 +212,10 @@ def test_methods() -> None:
     np.testing.assert_allclose(x.matrix_power(3).numpy(), np.linalg.matrix_power(A, 3))
     with pytest.raises(ag.ShapeError, match="must be square"):
         ag.asarray(B).inverse()
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky", "det", "svdvals", "expm", "eigvalsh"])
+def test_matrices_without_elements(name: str) -> None:
+    x = np.zeros((2, 0, 0))
+    for f in (getattr(L, name), ag.jit(getattr(L, name))):
+        _close(f(ag.asarray(x)), getattr(scipy.linalg if name == "expm" else np.linalg, name)(x))

@@ -144,6 +144,8 @@ class _Fuser:
             if node.op is None or node.op.condition is None:
                 continue
             flag = flat_source(node.inputs[node.op.condition])
+            if flag.op is not None and id(flag) not in self.plan.root:
+                continue  # nobody needs what it guards
             known = self._checks.setdefault(id(flag), [])
             kind, text = node.op.failure(*node.inputs)
             if not any(isinstance(c, Check) and c.text == text for c in known):

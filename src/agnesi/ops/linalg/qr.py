@@ -137,8 +137,9 @@ def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     --------
     >>> import agnesi as ag
     >>> q, r = ag.linalg.qr(ag.tensor([[3.0, 1.0], [4.0, 2.0]]))
-    >>> ag.allclose(q @ r, ag.tensor([[3.0, 1.0], [4.0, 2.0]]), atol=1e-6)
-    True
+    >>> ag.round(q @ r, decimals=4)
+    tensor([[3., 1.],
+            [4., 2.]])
     """
     x = matrix(x)
     if mode not in ("reduced", "complete", "r"):
