@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.special as sp
 import scipy.stats as st
 
 import agnesi as ag
+from agnesi.api.draws.counts import _factorial
 from agnesi.api.random import Generator
 
 N = 6000
@@ -124,6 +126,22 @@ def test_compiled_draws_are_those_of_eager_ones_and_leave_the_same_state(name):
         assert x.dtype == y.dtype
         np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=2e-5, atol=2e-6)
     assert (a.state == b.state).all()
+
+
+@pytest.mark.parametrize("name", ["gamma", "poisson, few", "poisson", "binomial", "normal", "beta"])
+def test_parameters_that_compiled_functions_are_given_draw_the_same(name):
+    what = {**CONTINUOUS, **DISCRETE}[name][0]
+    a, b = Generator(2), Generator(2)
+    compiled = ag.jit(lambda *params: getattr(b, what[0])(*params, size=50))
+    for _ in range(2):
+        expected = getattr(a, what[0])(*what[1:], size=50)
+        np.testing.assert_allclose(compiled(*what[1:]).numpy(), expected.numpy(), rtol=2e-5)
+
+
+def test_logarithms_of_factorials():
+    k = np.array([0.0, 1, 2, 5, 20, 1e3, 1e6, 1e12, 1e18])
+    found = _factorial(ag.tensor(k)).numpy()
+    np.testing.assert_allclose(found, sp.gammaln(k + 1), rtol=1e-13, atol=1e-12)
 
 
 def test_counts_of_several_kinds():

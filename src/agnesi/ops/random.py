@@ -292,7 +292,7 @@ def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Genera
     tensor([1., 1., 1.])
     """
     chance = as_tensor(p)
-    kind = float_of(chance.dtype if is_float(chance.dtype) else None)
+    kind = float_of(chance.dtype if is_float(chance.dtype) and not chance.weak else None)
     sizes = chance.shape if shape is None else sizes_of(shape)
     drawn = uniform(sizes, dtype=kind, generator=generator) < cast(chance, kind)
     return cast(drawn, kind if dtype is None else dtypes.as_dtype(dtype))

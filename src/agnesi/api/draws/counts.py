@@ -25,7 +25,6 @@ from agnesi.ops.explog import exp, log, log1p
 from agnesi.ops.random import Generator
 from agnesi.ops.reduce import any as any_
 from agnesi.ops.select import clip, floor, maximum, minimum, where
-from agnesi.ops.special import lgamma
 
 #: Means from which rejection is faster.
 _LARGE = 10.0
@@ -34,8 +33,12 @@ _MOST = 110.0
 
 
 def _factorial(k: Tensor) -> Tensor:
-    """The logarithm of k!."""
-    return lgamma(k + 1.0)
+    """The logarithm of k!, by Stirling's series eight places further on: faster than lgamma."""
+    x = k + 9.0
+    beyond = math.prod([k + float(i) for i in range(2, 9)], start=k + 1.0)
+    r = 1.0 / (x * x)
+    series = (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / x
+    return (x - 0.5) * log(x) - x + (0.5 * math.log(2 * math.pi)) + series - log(beyond)
 
 
 def _one_by_one(d: Draw, first: Tensor, ratio: Any, open_: Tensor) -> Tensor:

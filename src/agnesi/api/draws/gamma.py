@@ -38,28 +38,33 @@ def _at_least_one(d: Draw, a: Tensor) -> Tensor:
     return accepted(attempt, third, a >= 1.0)
 
 
-def _log_gamma(d: Draw, a: Tensor) -> Tensor:
-    """Logarithms of standard gamma numbers: of small shapes, numbers themselves would be 0."""
+def _raised(d: Draw, a: Tensor) -> tuple[Tensor, Tensor]:
+    """Gamma numbers of shapes raised to at least 1, and logarithms of what makes up for that.
+
+    A number of shape a + 1 times u**(1/a) has shape a, and so have the derivatives.
+    """
+    small = a < 1.0
     with no_grad():
         fixed = stop_gradient(a)
-        small = fixed < 1.0
         raised = where(small, fixed + 1.0, fixed)
         z = _at_least_one(d, raised)
         z = where(raised >= 1.0, z, np.nan)  # 0, negative or not a number
         boost = -d.exponential()
-    # A number of shape a + 1 times u**(1/a) has shape a, and so have the derivatives.
-    path = log(gamma_path(z, where(small, a + 1.0, a)))
-    return path + where(small, boost / where(small, a, 1.0), 0.0)
+    path = gamma_path(z, where(small, a + 1.0, a))
+    return path, where(small, boost / where(small, a, 1.0), 0.0)
+
+
+def _log_gamma(d: Draw, a: Tensor) -> Tensor:
+    """Logarithms of standard gamma numbers: of small shapes, numbers themselves would be 0."""
+    path, boost = _raised(d, a)
+    return log(path) + boost
 
 
 def standard(d: Draw, a: Any) -> Tensor:
     """Standard gamma numbers; 0 where the shape is."""
-    if isinstance(a, (int, float)) and a >= 1:
-        a = d.full(a)
-        with no_grad():
-            return _at_least_one(d, a)
     a = d.full(a)
-    return where(a == 0.0, 0.0, exp(_log_gamma(d, where(a == 0.0, 1.0, a))))
+    path, boost = _raised(d, where(a == 0.0, 1.0, a))
+    return where(a == 0.0, 0.0, path * exp(boost))
 
 
 @public
