@@ -81,3 +81,18 @@ def test_indices_from_a_graph_are_checked():
     assert make(data, ag.tensor([0, 1])).tolist() == [1, 1]
     with pytest.raises(IndexError, match="out of range"):
         make(data, ag.tensor([0, 2]))
+    bounds = ag.jit(lambda start: ag.sparse.CSR(data, [0, 1], start, (2, 2)) @ ones)
+    assert bounds(ag.tensor([0, 0, 2])).tolist() == [0, 2]
+    with pytest.raises(IndexError, match="out of range"):
+        bounds(ag.tensor([0, 1, 3]))
+
+
+def test_inputs_of_a_function_are_checked():
+    a = ag.sparse.csr_matrix("A", "float64")
+    f = ag.function(list(a.inputs), a @ ag.ones(2))
+    data, indices, indptr, width = ag.sparse.csr(np.eye(2)).inputs
+    assert f(data, indices, indptr, width).tolist() == [1, 1]
+    with pytest.raises(IndexError, match="out of range"):
+        f(data, [0, 5], indptr, width)
+    with pytest.raises(IndexError, match="out of range"):
+        f(data, indices, [0, 1, 9], width)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.sparse.layout import lined_up
+from agnesi.api.sparse.layout import guarded, lined_up
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.api.symbolic import variable
 from agnesi.core import dtypes
@@ -199,8 +199,8 @@ def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
     )
     sizes = [width.shape[0], width.shape[0]]
     sizes[kind.major] = indptr.shape[0] - 1 if start is None else lines
-    new = kind._made(data, indices, indptr, sizes)
-    new._width = width
+    new = kind._made(data, *guarded(indices, indptr, width.shape[0]), sizes)
+    new._given = data, indices, indptr, width
     return new
 
 

@@ -56,7 +56,7 @@ def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
         if len(a) != 1 or (a != b and not any(isinstance(n, Dim) for n in (*a, *b))):
             raise ShapeError(f"the lengths of {what} must be equal, but shapes are {a} and {b}")
     if not is_known(indices, indptr):
-        return within(indices, columns, least=0, what="an index", subject="sparse"), indptr
+        return guarded(indices, indptr, columns)
     starts, places = _array(indptr), _array(indices)
     if starts[0] != 0 or starts[-1] != len(places) or (np.diff(starts) < 0).any():
         raise ValueError(
@@ -67,6 +67,13 @@ def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
         wrong = places[(places < 0) | (places >= columns)][0]
         raise IndexError(f"index {wrong} is out of range for {columns} places")
     return _kept(indices, places), _kept(indptr, starts)
+
+
+def guarded(indices: Tensor, indptr: Tensor, columns: Any) -> tuple[Tensor, Tensor]:
+    """Indices that compiled code checks before it reads what they point at."""
+    beyond = indices.shape[0] + 1
+    return (within(indices, columns, least=0, what="an index", subject="sparse"),
+            within(indptr, beyond, least=0, what="an entry of indptr", subject="sparse"))
 
 
 def _kept(x: Tensor, array: np.ndarray) -> Tensor:

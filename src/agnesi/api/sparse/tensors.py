@@ -65,7 +65,7 @@ class SparseTensor:
     tensor([1., 2.])
     """
 
-    __slots__ = ("_width", "data", "indices", "indptr", "shape")
+    __slots__ = ("_given", "data", "indices", "indptr", "shape")
     __array_ufunc__ = None
     #: The axis that ``indptr`` runs along.
     major: ClassVar[int]
@@ -73,7 +73,7 @@ class SparseTensor:
 
     def __init__(self, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
         self.data = as_tensor(data)
-        self._width: Tensor | None = None
+        self._given: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
         try:
             self.indices, self.indptr = layout.checked(
                 self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
@@ -87,7 +87,7 @@ class SparseTensor:
         """Of parts that are known to fit."""
         new = object.__new__(cls)
         new.data, new.indices, new.indptr, new.shape = data, indices, indptr, tuple(shape)
-        new._width = None
+        new._given = None
         return new
 
     def with_data(self, data: Tensor) -> Any:
@@ -114,10 +114,9 @@ class SparseTensor:
 
         They are what ``ag.function`` takes for a symbolic matrix, and what its calls hand over.
         """
-        width = self._width
-        if width is None:
-            width = wrap(np.empty((self._minor, 0), bool))
-        return *self.parts, width
+        if self._given is not None:
+            return self._given
+        return *self.parts, wrap(np.empty((self._minor, 0), bool))
 
     @property
     def dtype(self) -> np.dtype:
