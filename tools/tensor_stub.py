@@ -104,7 +104,10 @@ def _aliases(signature: inspect.Signature) -> list[str]:
     names = signature.parameters
     pairs = {"axis": "dim: Axis = ...", "keepdims": "keepdim: builtins.bool = ...",
              "correction": "ddof: builtins.float = ..."}
-    return [text for name, text in pairs.items() if name in names] if "axis" in names else []
+    return [
+        text for name, text in pairs.items()
+        if name in names and text.partition(":")[0] not in names
+    ] if "axis" in names else []
 
 
 def _method(name: str, function: Any) -> str:
