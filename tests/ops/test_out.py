@@ -67,6 +67,8 @@ for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool"
     ARGUMENTS[f"{_name}3d"] = (ag.concat([VOLUME, VOLUME], axis=-1), *_rest)
 ARGUMENTS |= {
     "append": (SQUARE, OTHER), "argpartition": (SQUARE, 1), "bartlett": (5,), "blackman": (5,),
+    "complex": (SQUARE, OTHER), "convolve": (VECTOR, VECTOR), "correlate": (VECTOR, VECTOR),
+    "fftconvolve": (SQUARE, OTHER), "kron": (SQUARE, OTHER), "polar": (SQUARE, OTHER),
     "array": (MATRIX,), "array_equiv": (SQUARE, OTHER), "frombuffer": (MATRIX, "float64"),
     "matvec": (SQUARE, VECTOR), "packbits": (INTEGERS,), "vdot": (SQUARE, OTHER),
     "unpackbits": (ag.tensor([7], dtype="uint8"),), "vecmat": (VECTOR, SQUARE),
