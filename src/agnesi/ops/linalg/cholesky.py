@@ -95,7 +95,7 @@ class Potrf(MatrixOp):
     def foreign(self, a: Any) -> Any:
         n = lapack.size(a.shape[-1])
         return foreign.Call(
-            f"lapack:{lapack.LETTERS[a.dtype.name]}potrf",
+            lapack.symbol("potrf", a.dtype),
             (foreign.letter("U"), n, foreign.result(0), n, foreign.result(1)),
             batch=count(a.shape), copies=((0, 0),),
         )

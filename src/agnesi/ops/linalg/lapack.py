@@ -48,12 +48,22 @@ def address(name: str) -> int | None:
     return _found(name)[0]
 
 
-foreign.RESOLVERS["lapack"] = address
-
-
 def index_type() -> str:
     """The dtype of the library's integers."""
     return {"i64": "int64", "i32": "int32"}[_found("dgetrf")[1]]
+
+
+def symbol(name: str, dtype: np.dtype) -> str:
+    """What compiled code calls a function; code for integers of another size is not used."""
+    return f"lapack of {index_type()}:{LETTERS[dtype.name]}{name}"
+
+
+def _resolver(integers: str) -> Any:
+    return lambda name: address(name) if index_type() == integers else None
+
+
+for _integers in ("int32", "int64"):
+    foreign.RESOLVERS[f"lapack of {_integers}"] = _resolver(_integers)
 
 
 def size(n: Any) -> Argument:

@@ -175,7 +175,7 @@ class Getrf(MatrixOp):
             return None
         n, m = map(lapack.size, a.shape[-2:])
         return foreign.Call(
-            f"lapack:{lapack.LETTERS[a.dtype.name]}getrf",
+            lapack.symbol("getrf", a.dtype),
             (m, n, foreign.result(0), m, foreign.result(1), foreign.scratch(0)),
             batch=count(a.shape), copies=((0, 0),), scratch=(8,),
         )
@@ -197,7 +197,7 @@ class Getrs(MatrixOp):
     def foreign(self, factors: Any, pivots: Any, b: Any) -> Any:
         k, n = map(lapack.size, b.shape[-2:])
         return foreign.Call(
-            f"lapack:{lapack.LETTERS[b.dtype.name]}getrs",
+            lapack.symbol("getrs", b.dtype),
             (foreign.letter("N" if self.transposed else "T"), n, k, foreign.operand(0), n,
              foreign.operand(1), foreign.result(0), n, foreign.scratch(0)),
             batch=count(b.shape), copies=((0, 2),), scratch=(8,),

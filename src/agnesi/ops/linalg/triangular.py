@@ -140,7 +140,7 @@ class Trsm(MatrixOp):
         )]
         sizes = lapack.size(k), lapack.size(n)
         return foreign.Call(
-            f"lapack:{lapack.LETTERS[a.dtype.name]}trsm",
+            lapack.symbol("trsm", a.dtype),
             (*options, *sizes, foreign.real(1.0, a.dtype.name), foreign.operand(0), sizes[1],
              foreign.result(0), sizes[0]),
             batch=count(b.shape), copies=((0, 1),),
@@ -153,7 +153,7 @@ class Trsm(MatrixOp):
         )]
         n = lapack.size(b.shape[-2])
         return foreign.Call(
-            f"lapack:{lapack.LETTERS[a.dtype.name]}trsv",
+            lapack.symbol("trsv", a.dtype),
             (*options, n, foreign.operand(0), n, foreign.result(0), lapack.size(1)),
             batch=count(b.shape), copies=((0, 1),),
         )
