@@ -222,6 +222,8 @@ def test_parameters_broadcast_and_size_may_be_missing():
     assert x.shape == (2, 2)
     assert x.dtype == "float32"
     assert g.normal(ag.tensor([0.0, 9.0], dtype="float64"), 1.0).shape == (2,)
+    assert g.choice(5, size=(2, 3), p=[0.2] * 5).shape == (2, 3)
+    assert g.bernoulli(0.5, size=4).shape == (4,)
     assert g.uniform([0.0, 5.0], np.array([1.0, 6.0])).shape == (2,)
     assert g.normal([[1.0], [2.0]], [1, 2, 3]).shape == (2, 3)
     assert g.poisson(ag.tensor([1.0, 2.0]), (3, 2)).shape == (3, 2)

@@ -114,7 +114,7 @@ def randn(*shape: Any, dtype: Any = None, generator: Generator | None = None,
 
 # -- methods of generators --------------------------------------------------------------------
 _AS_THEY_ARE: tuple[Callable[..., Any], ...] = (
-    bernoulli, beta, binomial, bytes, categorical, cauchy, chisquare, choice, dirichlet, f, gamma,
+    beta, binomial, bytes, categorical, cauchy, chisquare, dirichlet, f, gamma,
     geometric, hypergeometric, integers, laplace, logistic, lognormal, logseries, multinomial,
     multivariate_hypergeometric, multivariate_normal, negative_binomial, noncentral_chisquare,
     noncentral_f, pareto, permutation, permuted, poisson, power, rayleigh, rice, shuffle,
@@ -123,6 +123,8 @@ _AS_THEY_ARE: tuple[Callable[..., Any], ...] = (
 )
 for _function in _AS_THEY_ARE:
     setattr(Generator, _function.__name__.strip("_"), _method(_function))
+for _function in (bernoulli, choice):
+    setattr(Generator, _function.__name__, _method(_function, size="shape"))
 for _name, _function, _defaults in (
     ("uniform", uniform, {"low": 0.0, "high": 1.0}), ("random", uniform, {}),
     ("normal", normal, {"loc": 0.0, "scale": 1.0}), ("standard_normal", normal, {}),

@@ -11,12 +11,16 @@ from agnesi.ops.convert import as_tensor
 from agnesi.ops.random import Generator
 
 
-def method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function as a method: the generator is the one to draw from."""
+def method(function: Callable[..., Any], **names: str) -> Callable[..., Any]:
+    """A function as a method: the generator is the one to draw from.
+
+    ``names`` has NumPy's names of parameters with other ones.
+    """
 
     @functools.wraps(function)
     def bound(self: Generator, *args: Any, **keywords: Any) -> Any:
-        return function(*args, generator=self, **keywords)
+        given = {names.get(name, name): value for name, value in keywords.items()}
+        return function(*args, generator=self, **given)
 
     return bound
 
