@@ -17,7 +17,8 @@ def load(scope: Any, number: Expr) -> Pair:
     known = (s.pairs[number] for s in scope.outwards() if number in s.pairs)
     found: Pair | None = next(known, None)
     if found is None:
-        found = scope.pairs[number] = _load(scope, *number.param, scope.varies(number))
+        buffer, at = number.param
+        found = scope.pairs[number] = _load(scope, buffer, at, scope.varies(number))
     return found
 
 

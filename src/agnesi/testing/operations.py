@@ -93,5 +93,6 @@ def close(value: np.ndarray, expected: Any, what: str) -> None:
     if dtypes.is_inexact(value.dtype):
         tolerance = 64 * float(dtypes.limits(dtypes.real_of(value.dtype)).eps)
     if value.dtype in dtypes.HALVES:
-        value, expected, tolerance = np.float32(value), np.float32(expected), tolerance / 16
+        value, expected = (np.asarray(v, np.float32) for v in (value, expected))
+        tolerance /= 16
     np.testing.assert_allclose(value, expected, tolerance, tolerance, err_msg=what)
