@@ -99,7 +99,7 @@ _LARGE = memory.LARGE // 4
 TABLE: dict[str, Elementwise] = {}
 
 
-def _row(name: str, home: str) -> Elementwise:
+def _row(name: str, home: str = __name__) -> Elementwise:
     """The row of this name, made by the module ``home``, for pickles: functions do not travel."""
     if name not in TABLE:
         importlib.import_module(home)

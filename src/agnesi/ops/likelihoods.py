@@ -213,7 +213,7 @@ def logsumexp(a: Any, /, axis: Any = None, b: Any = None, keepdims: bool = False
     a, weights = pair(a, 1.0 if b is None else b)
     chosen = where(weights == 0, -math.inf, a) + 0 * weights
     top = greatest(chosen, axis=_all_axes(chosen, axis), keepdims=True)
-    top = where(isinf(top), 0, top).detach()
+    top = where(isinf(top), 0, top)  # what it adds to the gradient cancels
     found = total(weights * exp(chosen - top), axis=axis, keepdims=keepdims)
     top = top if keepdims else total(top, axis=axis)
     if return_sign:
