@@ -133,7 +133,7 @@ CASES = [
     (lambda m: m("float32", 3).astype("float20"), ag.DTypeError,
      "astype(float32(3), 'float20'): unsupported dtype 'float20'; choose one of bool, int8, "
      "int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, "
-     "complex64, complex128"),
+     "complex64, complex128, bfloat16"),
     (lambda m: ag.where(m("bool", 3), m("float32", 4), m("float32", 3)), ag.ShapeError,
      "where(bool(3), float32(4), float32(3)): sizes 3 and 4 differ on axis -1 and neither "
      "is 1: shapes (3,) and (4,) and (3,) do not broadcast"),
