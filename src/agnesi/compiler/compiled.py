@@ -39,7 +39,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.save_dtype not in (None, "", "float16", "bfloat16", "float32"):
             raise ValueError(
-                at(f"save_dtype must be 'float16', 'bfloat16', 'float32' or '', not {self.save_dtype!r}")
+                at("save_dtype must be 'float16', 'bfloat16', 'float32' or '', "
+                   f"not {self.save_dtype!r}")
             )
 
     @property

@@ -124,7 +124,8 @@ def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where
     operands = ", ".join(typed(a) for a in args)
     place = location(where if where is not None else user_where(3))
     kind = type(error)
-    if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):  # its constructor may want more
+    if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
+        # its constructor may want more
         kind = next(k for k in kind.__mro__ if k.__module__ == "builtins")
     told: Any = kind(f"{name}({operands}): {reason}\n  at {place}")
     told.located = True

@@ -106,5 +106,5 @@ def _view(kind: np.dtype, shape: tuple[int, ...]) -> Callable[[int], np.ndarray]
     memory = ctypes.c_char * (kind.itemsize * math.prod(shape))
     if not ctypes.sizeof(memory):
         return lambda place: np.empty(shape, kind)
-    at = memory.from_address
+    at: Callable[[int], Any] = memory.from_address
     return lambda place: np.ndarray(shape, kind, at(place))

@@ -30,7 +30,7 @@ _WORDS = 628
 
 def packed(state: np.random.RandomState) -> np.ndarray:
     """The state of a generator as a vector of uint32."""
-    _, key, position, left, normal = state.get_state()  # type: ignore[misc]
+    _, key, position, left, normal = state.get_state()
     tail = np.array([normal], "<f8").view("<u4")
     return np.concatenate([key, [position, left], tail]).astype(np.uint32)
 

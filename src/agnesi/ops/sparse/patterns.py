@@ -119,9 +119,9 @@ class Pick(Op):
 
 def product_pattern(patterns: Sequence[np.ndarray], columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Where the product of two sparse matrices has entries, in order."""
-    first, second = patterns[:2], patterns[2:]
-    inner = len(second[1]) - 1
-    whole = _ones(*first, inner) @ _ones(*second, columns)
+    first, first_ends, second, second_ends = patterns
+    inner = len(second_ends) - 1
+    whole = _ones(first, first_ends, inner) @ _ones(second, second_ends, columns)
     whole.sort_indices()
     return whole.indices, whole.indptr
 
