@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops import special
+from agnesi.ops import formula
 from agnesi.ops.convert import _CONSTANTS
 from agnesi.ops.elementwise import TABLE, Elementwise, _run_silently, binary, silently
 
@@ -162,7 +162,7 @@ def test_special_functions_without_scipy(name: str, monkeypatch: pytest.MonkeyPa
     points = np.linspace(-0.97, 0.97, 23) if name == "erfinv" else np.linspace(0.05, 12, 23)
     if name == "digamma":
         points = np.concatenate([points, -points - 0.01])
-    monkeypatch.setattr(special, "_scipy", lambda name: None)
+    monkeypatch.setattr(formula, "_scipy", lambda name: None)
     found = getattr(ag, name.strip("_"))(ag.from_numpy(points)).numpy()
     expected = [float(getattr(mpmath, exact)(mpmath.mpf(float(x)))) for x in points]
     np.testing.assert_allclose(found, expected, 1e-12, 1e-13)
@@ -171,7 +171,7 @@ def test_special_functions_without_scipy(name: str, monkeypatch: pytest.MonkeyPa
 def test_special_values_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.array([0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan])
     with_scipy = {n: getattr(ag, n)(ag.from_numpy(x)).numpy() for n in ("lgamma", "digamma")}
-    monkeypatch.setattr(special, "_scipy", lambda name: None)
+    monkeypatch.setattr(formula, "_scipy", lambda name: None)
     for name, expected in with_scipy.items():
         np.testing.assert_array_equal(getattr(ag, name)(ag.from_numpy(x)).numpy(), expected)
     y = ag.erfinv(ag.from_numpy(np.array([-1.0, 1.0, 1.5, 0.0]))).numpy()

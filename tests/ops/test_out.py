@@ -93,6 +93,15 @@ ARGUMENTS |= {
     "sliding_window_view": (VECTOR, 2), "tri": (3,), "trim_zeros": (INTEGERS[0],),
     "union1d": (SQUARE, VECTOR), "vander": (VECTOR,),
 }
+ARGUMENTS |= {
+    "binomial": (9, 0.3, 5), "f": (3.0, 4.0, 5), "hypergeometric": (5, 4, 3, 5),
+    "multinomial": (9, VECTOR / VECTOR.sum(), 5), "multivariate_hypergeometric": ([3, 4], 2, 5),
+    "multivariate_normal": (VECTOR, ag.eye(3, dtype="float64"), 5), "power": (2.0, 5),
+    "negative_binomial": (9, 0.3, 5), "noncentral_chisquare": (3.0, 1.0, 5),
+    "noncentral_f": (3.0, 4.0, 1.0, 5), "standard_cauchy": (5,), "wald": (1.0, 2.0, 5),
+    "triangular": (0.0, 0.5, 1.0, 5), "truncated_normal": (-1.0, 1.0, 0.0, 1.0, 5),
+    "view_as_complex": (IMAGE.reshape(9)[:8].reshape(4, 2),), "view_as_real": (COMPLEX,),
+}
 #: Functions of two matrices that are no rows of the table under this name.
 TWO = {
     "allclose", "array_equal", "copysign", "cross", "dist", "dot", "ger", "inner", "isclose", "mm",

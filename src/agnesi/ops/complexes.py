@@ -275,7 +275,7 @@ def polar(abs: Any, angle: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def view_as_real(x: Any, /) -> Tensor:
+def view_as_real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers as pairs (real, imaginary) along a new last axis: a view.
 
     What is written into the view is written into the numbers.
@@ -294,7 +294,7 @@ def view_as_real(x: Any, /) -> Tensor:
 
 
 @public
-def view_as_complex(x: Any, /) -> Tensor:
+def view_as_complex(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Pairs (real, imaginary) along the last axis, of size 2, as complex numbers.
 
     Examples

@@ -63,6 +63,20 @@ def _multiply_adds(op: Any, a: np.ndarray, b: np.ndarray) -> int:
 
 
 # -- operations -------------------------------------------------------------------------------
+def _summed_wide(lower: Any) -> Any:
+    """A lowering that adds up 16-bit numbers in float32."""
+
+    def wide(self: Op, at: Any, *reads: loops.Read) -> Any:
+        kind = reads[0].dtype
+        if kind not in ("float16", "bfloat16"):
+            return lower(self, at, *reads)
+        widened = [loops.Read(r.shape, "float32", lambda i, r=r: loops.cast(r(*i), "float32"))
+                   for r in reads]
+        return loops.cast(lower(self, at, *widened), kind)
+
+    return wide
+
+
 class _Bilinear(Op):
     """Two operands, linear in each.  ``lower`` is what compiled code does without a kernel."""
 
@@ -126,6 +140,7 @@ class Conv(_Bilinear):
         y = y.transpose(1, 0, 3, 2)
         return np.ascontiguousarray(y).reshape(shape)
 
+    @_summed_wide
     def lower(self, at: Any, x: Any, w: Any) -> Any:
         group, _ = at[1].divmod(w.shape[0] // self.groups)
         runs = self.windows.reads(at[2:], w.shape[2:], x.shape[2:])
@@ -173,6 +188,7 @@ class ConvGradX(_Bilinear):
             padded[where] += part.reshape(*self.shape[:2], *places)
         return np.ascontiguousarray(self.windows.inner(padded))
 
+    @_summed_wide
     def lower(self, at: Any, g: Any, w: Any) -> Any:
         group, channel = at[1].divmod(w.shape[1])
         each = w.shape[0] // self.groups
@@ -215,6 +231,7 @@ class ConvGradW(_Bilinear):
         columns = _columns(x, self.windows, self.shape[2:], self.groups)
         return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
 
+    @_summed_wide
     def lower(self, at: Any, x: Any, g: Any) -> Any:
         group, _ = at[0].divmod(self.shape[0] // self.groups)
         channel = group * self.shape[1] + at[1]

@@ -149,6 +149,8 @@ class _OnArrays:
     """The namespace of formulas on arrays: the rows' own functions."""
 
     def __getattr__(self, name: str) -> Any:
+        if name not in TABLE:
+            raise AttributeError(name)
         function = TABLE[name].function
         return lambda *xs: function(*(np.asarray(x, np.float64) if type(x) in (int, float) else x
                                       for x in xs))
