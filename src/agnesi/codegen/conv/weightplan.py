@@ -24,7 +24,7 @@ _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
 _PACKED = 0.4  # cycles to pack an element
 _FAR = 4  # bytes that come in a cycle from beyond the second cache
-_ROWS = 256  # rows of sums up to which packing the cotangent costs more than it gains
+_ROWS = 192  # rows of sums up to which packing the cotangent costs more than it gains
 _ROOM = 1 << 20  # bytes of sums of a unit at most
 
 
