@@ -70,11 +70,13 @@ def _summed_wide(lower: Any) -> Any:
         kind = reads[0].dtype
         if kind not in ("float16", "bfloat16"):
             return lower(self, at, *reads)
-        widened = [loops.Read(r.shape, "float32", lambda i, r=r: loops.cast(r(*i), "float32"))
-                   for r in reads]
-        return loops.cast(lower(self, at, *widened), kind)
+        return loops.cast(lower(self, at, *map(_widened, reads)), kind)
 
     return wide
+
+
+def _widened(read: loops.Read) -> loops.Read:
+    return loops.Read(read.shape, "float32", lambda i: loops.cast(read(*i), "float32"))
 
 
 class _Bilinear(Op):
