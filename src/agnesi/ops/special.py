@@ -57,7 +57,8 @@ def psi_of(x: np.ndarray) -> np.ndarray:
     series = sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(_BERNOULLI, 1))
     result += np.log(z) - 0.5 / z - series
     fraction = x - np.rint(x)
-    result = np.where(low, result - math.pi / np.tan(math.pi * fraction), result)
+    with np.errstate(divide="ignore"):
+        result = np.where(low, result - math.pi / np.tan(math.pi * fraction), result)
     result[low & (fraction == 0)] = np.nan
     return np.where(x == 0, np.copysign(np.inf, -x), result)
 

@@ -78,6 +78,13 @@ def check_rows(a: Any, b: Any) -> None:
         )
 
 
+def solution_of(a: Any, b: Any) -> Any:
+    """Shape and dtype of what solves ``a @ x = b``."""
+    check_square(a.shape)
+    check_rows(a.shape, b.shape)
+    return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
+
+
 def stacked(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both operands with the axes in front that they have together."""
     if a.shape[:-2] == b.shape[:-2]:

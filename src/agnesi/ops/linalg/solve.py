@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dims, shapes
+from agnesi.core import dims
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -19,7 +19,6 @@ from agnesi.ops.expand import broadcast_to, sum_to
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
-    check_rows,
     check_square,
     ensured,
     floating,
@@ -27,6 +26,7 @@ from agnesi.ops.linalg.base import (
     matrix_pair,
     of_columns,
     plus,
+    solution_of,
     square,
     stacked,
     times,
@@ -46,9 +46,7 @@ class Solve(MatrixOp):
     keep_output = True
 
     def infer(self, a: Any, b: Any) -> Any:
-        check_square(a.shape)
-        check_rows(a.shape, b.shape)
-        return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
+        return solution_of(a, b)
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import foreign, shapes
+from agnesi.core import foreign
 from agnesi.core.dispatch import apply
 from agnesi.core.public import public
 from agnesi.core.record import record, replace
@@ -19,13 +19,13 @@ from agnesi.ops.linalg import lapack
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
-    check_rows,
     check_square,
     count,
     ensured,
     matrix_pair,
     of_columns,
     plus,
+    solution_of,
     stacked,
     times,
 )
@@ -51,9 +51,7 @@ class SolveTriangular(MatrixOp):
     keep_output = True
 
     def infer(self, a: Any, b: Any) -> Any:
-        check_square(a.shape)
-        check_rows(a.shape, b.shape)
-        return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
+        return solution_of(a, b)
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if not (self.unit or self.sure) and not np.diagonal(a, 0, -2, -1).all():
