@@ -1,5 +1,7 @@
 """Golden texts of errors of what users add: their names, types, the fix, and this file's line."""
 
+import traceback
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,40 @@ def test_messages(call, error, text):
     message, line = str(caught.value).split("\n  at ")
     assert message == text
     assert "test_extending.py" in line
+
+
+def trouble(_):
+    raise ValueError("mine") from KeyError("the cause")
+
+
+def unforeseen(_):
+    raise ZeroDivisionError("mine")
+
+
+@ag.op(like=0)
+def shorter(x):
+    return x[:1]
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: ag.callback(trouble, x, x), lambda x: ag.callback(trouble, x, x, effect=True),
+    ag.op(trouble, like=0),
+])  # fmt: skip
+@pytest.mark.parametrize("mode", [lambda f: f, ag.jit])
+def test_what_a_users_function_raises_keeps_the_way_there(f, mode):
+    with pytest.raises(ValueError, match=r"float32\(2\)\): mine\n  at .*test_extending") as caught:
+        mode(f)(ag.ones(2))
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "trouble"
+
+
+def test_what_no_operation_raises_comes_through_with_a_note():
+    with pytest.raises(ZeroDivisionError, match="mine") as caught:
+        ag.jit(lambda x: ag.callback(unforeseen, x, x))(ag.ones(2))
+    (note,) = caught.value.__notes__
+    assert note.startswith("in callback(float32(2))\n  at ")
+    assert "test_extending.py" in note
+
+
+def test_results_of_another_shape_than_declared_are_told_with_the_operation():
+    with pytest.raises(ValueError, match=r"shorter\(float32\(3\)\): it returned shape \(1,\)"):
+        ag.jit(lambda x: shorter(x))(ag.ones(3))

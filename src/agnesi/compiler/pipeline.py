@@ -184,6 +184,7 @@ def _callback(kernel: Callback) -> Any:
     op, where = kernel.op, kernel.nodes[0].where if kernel.nodes else None
     if not all(is_static(b.shape) for b in (*kernel.inputs, *kernel.results)):
         raise UnknownSizeError(at(f"Python evaluates {op.name}, for one size", where))
+    shown = tuple(kernel.inputs[1:] if getattr(op, "effect", False) else kernel.inputs)
     strided = {
         i: b for i, b in enumerate(kernel.inputs) if b.role == "state" and not b.contiguous
     }
@@ -194,15 +195,13 @@ def _callback(kernel: Callback) -> Any:
                 live_tensor(strided[i].node).data if i in strided else a  # type: ignore
                 for i, a in enumerate(arrays)
             )
-        try:
-            return op.perform(*arrays)
-        except (ValueError, TypeError, IndexError) as error:
-            raise explain(error, op.name, arrays, where) from None
+        return op.perform(*arrays)
 
     return Native(
         run,
         tuple((b.dtype.name, b.shape) for b in kernel.inputs),
         tuple((b.dtype.name, b.shape) for b in kernel.results),
+        told=lambda error: explain(error, op.name, shown, where),
     )
 
 

@@ -216,10 +216,9 @@ class Convolution(Contraction):
 
 
 @struct
-class Callback(Kernel):
-    """An operation without a lowering: Python evaluates it on views of the buffers."""
+class _Whole(Kernel):
+    """Base of kernels that work on whole arrays, which no loop of ours fuses with anything."""
 
-    op: Any = None
     inputs: list[Buffer] = field(default_factory=list)
     results: list[Buffer] = field(default_factory=list)
 
@@ -231,39 +230,33 @@ class Callback(Kernel):
 
 
 @struct
-class Foreign(Kernel):
+class Callback(_Whole):
+    """An operation without a lowering: Python evaluates it on views of the buffers."""
+
+    op: Any = None
+
+
+@struct
+class Foreign(_Whole):
     """An operation that a C function evaluates, called by its address."""
 
     call: Call = None  # type: ignore[assignment]
-    inputs: list[Buffer] = field(default_factory=list)
-    results: list[Buffer] = field(default_factory=list)
     scratch: list[Buffer] = field(default_factory=list)
     error: str = "RuntimeError"
     text: str = ""
-
-    def reads(self) -> list[Buffer]:
-        return self.inputs
 
     def writes(self) -> list[Buffer]:
         return [*self.results, *self.scratch]
 
 
 @struct
-class Sparse(Kernel):
+class Sparse(_Whole):
     """A product of compressed rows and dense matrices (``ops/sparse/products.py``), by its name.
 
     The inputs are two factors, which are row-major, then ``indices`` and ``indptr``.
     """
 
     kind: str = ""
-    inputs: list[Buffer] = field(default_factory=list)
-    results: list[Buffer] = field(default_factory=list)
-
-    def reads(self) -> list[Buffer]:
-        return self.inputs
-
-    def writes(self) -> list[Buffer]:
-        return self.results
 
 
 #: What compiled code returns if the first of its checks fails; callbacks return less.

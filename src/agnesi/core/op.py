@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from agnesi.core.errors import location, user_where
+from agnesi.core.errors import PACKAGE, location, user_where
 
 
 class Op:
@@ -113,11 +113,30 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
     """The error with the operation, its operands' types and the user's line in its text.
 
     ``where`` is the user's line as kept by a node; by default the caller's.  An error that
-    already tells its line is returned as it is.
+    already tells its line is returned as it is; one that no operation raises by itself gets a
+    note.  What was raised in a function of the user's keeps the way there.
     """
     if getattr(error, "located", False):
         return error
+    if not isinstance(error, _EXPLAINED):
+        place = location(where if where is not None else user_where(2))
+        error.add_note(f"in {name}({', '.join(map(typed, args))})\n  at {place}")
+        return error
     return _told(error, error.args[0] if error.args else str(error), name, args, where)
+
+
+#: Errors by which NumPy and rules refuse operands.
+_EXPLAINED = (ValueError, TypeError, IndexError)
+
+
+def _in_user_code(error: Exception) -> bool:
+    """Whether a function that an operation calls raised it, rather than the operation."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+        if not step.tb_frame.f_globals.get("__name__", "").startswith((PACKAGE, "numpy")):
+            return True
+    return False
 
 
 def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where: Any) -> Exception:
@@ -131,7 +150,7 @@ def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where
     told.located = True
     told.reason = reason
     found: Exception = told
-    return found
+    return found.with_traceback(error.__traceback__) if _in_user_code(error) else found
 
 
 def retold(error: Exception, name: str, args: tuple[Any, ...]) -> Exception:

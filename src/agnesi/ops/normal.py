@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.tails import ERFC_TAIL
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
 from agnesi.ops.elementwise import Function
@@ -12,16 +13,6 @@ from agnesi.ops.explog import exp
 from agnesi.ops.formula import horner, row, unary
 
 _ROOT_PI, _ROOT_TWO = math.sqrt(math.pi), math.sqrt(2)
-#: erfc(x) exp(x^2) (1 + 2x) in (x - 4) / (x + 4) on [0.45, 28], relative error 2^-54.5.
-_TAIL = (
-    1.2329951186255526, -0.13962111684056253, 0.015379652102602191, 0.068097054254695,
-    -0.10103906603518638, 0.09373283499825322, -0.06633036583997735, 0.0371675155389761,
-    -0.01619773370452354, 0.00503196996844881, -0.00075777590924575, -0.0001992566850963508,
-    0.00015063378426157978, -2.439900655489077e-05, -1.125792099509349e-05,
-    5.7084492242488355e-06, 3.620623111034349e-07, -8.218701866795403e-07,
-    -5.8182497166498815e-09, 1.0476326951687192e-07, 3.55451911017201e-08,
-    -1.0028532962830725e-08, -1.3456168350926548e-08,
-)  # fmt: skip
 #: Numerators and denominators of Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
 _CENTRE = (
     (3.3871328727963665, 133.14166789178438, 1971.5909503065513, 13731.69376550946,
@@ -49,7 +40,7 @@ _BEYOND = (1.0, -1.0, 3.0, -15.0, 105.0, -945.0, 10395.0, -135135.0)
 def _scaled_tail(m: Any, x: Any) -> Any:
     """``erfcx`` for x >= 1/2."""
     middle, far = m.minimum(x, 27.0), m.maximum(x, 27.0)
-    found = horner((middle - 4.0) / (middle + 4.0), _TAIL) / (1.0 + 2.0 * middle)
+    found = horner((middle - 4.0) / (middle + 4.0), ERFC_TAIL) / (1.0 + 2.0 * middle)
     inverse = 1.0 / far
     beyond = inverse * horner(0.5 * inverse * inverse, _BEYOND) / _ROOT_PI
     return m.where(x > 27.0, beyond, found)

@@ -26,12 +26,15 @@ class Callback(NamedTuple):
     copy : bool
         Whether inputs are copied.  Without it they are read-only views which must not outlive the
         call.
+    told : callable
+        From an exception to the one that the user shall see.
     """
 
     function: Callable[..., Any]
     inputs: Signature
     outputs: Signature
     copy: bool = True
+    told: Callable[[Exception], BaseException] = lambda error: error
 
 
 class Callbacks:
@@ -48,16 +51,17 @@ class Callbacks:
 
     def failed(self, code: int) -> Any:
         """Raise what a callback raised; the ``failed`` argument of :func:`entry.bind`."""
-        error = self._errors.__dict__.pop("error", None)
+        error, told = self._errors.__dict__.pop("found", (None, None))
         if error is None:
             raise RuntimeError(f"compiled code stopped with code {code}")
-        raise error
+        seen = told(error) if isinstance(error, Exception) else error
+        raise seen from error.__cause__
 
     def _run(self, index: int, bufs: int) -> int:
         try:
             _call(self._table[index], bufs)
         except BaseException as error:  # whatever it is, it belongs to the caller
-            self._errors.error = error
+            self._errors.found = error, self._table[index].told
             return 1
         return 0
 
@@ -65,10 +69,10 @@ class Callbacks:
 class _Prepared:
     """A callback with all that does not change from call to call."""
 
-    __slots__ = ("copy", "function", "inputs", "places", "views")
+    __slots__ = ("copy", "function", "inputs", "places", "told", "views")
 
     def __init__(self, callback: Callback) -> None:
-        self.function, self.copy = callback.function, callback.copy
+        self.function, self.copy, self.told = callback.function, callback.copy, callback.told
         self.inputs = len(callback.inputs)
         types = callback.inputs + callback.outputs
         self.places = ctypes.c_void_p * len(types)
@@ -90,13 +94,13 @@ def _call(callback: _Prepared, bufs: int) -> None:
         results = (results,)
     if len(targets) != len(results or ()):
         raise ValueError(
-            f"a callback returned {len(results or ())} arrays where {len(targets)} were declared"
+            f"it returned {len(results or ())} arrays where {len(targets)} were declared"
         )
     for target, result in zip(targets, results or (), strict=True):
         value = np.asarray(result)
         if value.shape != target.shape:
             raise ValueError(
-                f"a callback returned shape {value.shape} where {target.shape} was declared"
+                f"it returned shape {value.shape} where {target.shape} was declared"
             )
         target[...] = value
 

@@ -24,6 +24,7 @@ from agnesi.codegen.vmath.lane import (
     through_double,
     two_product,
 )
+from agnesi.core.tails import ERFC_TAIL
 
 # erf(x)/x - 1 in z = x^2 for |x| <= 1, relative error of erf 2^-29.4.
 _SMALL_SINGLE = (
@@ -41,16 +42,6 @@ _SMALL = (
     0.005223977596704378, -0.000854832548329254, 0.00012055280454283884,
     -1.4924465257498809e-05, 1.6444153784847849e-06, -1.6184091423485045e-07,
     1.3617504054610193e-08, -7.610057486283284e-10,
-)  # fmt: skip
-# erfc(x) exp(x^2) (1 + 2x) in t = (x-4)/(x+4) for x in [0.45, 28], relative error 2^-54.5.
-_TAIL = (
-    1.2329951186255526, -0.13962111684056253, 0.015379652102602191, 0.068097054254695,
-    -0.10103906603518638, 0.09373283499825322, -0.06633036583997735, 0.0371675155389761,
-    -0.01619773370452354, 0.00503196996844881, -0.00075777590924575, -0.0001992566850963508,
-    0.00015063378426157978, -2.439900655489077e-05, -1.125792099509349e-05,
-    5.7084492242488355e-06, 3.620623111034349e-07, -8.218701866795403e-07,
-    -5.8182497166498815e-09, 1.0476326951687192e-07, 3.55451911017201e-08,
-    -1.0028532962830725e-08, -1.3456168350926548e-08,
 )  # fmt: skip
 # erfinv(x)/x in w = -log(1-x^2) on [0, 6], relative error 2^-21.6.
 _INVERSE_SMALL = (
@@ -79,8 +70,8 @@ def _tail(size: Lane) -> Lane:
     """``erfc`` in float64 for arguments of at least 0.45."""
     x = size.least_of(28.0)
     t = (x - 4.0) / (x + 4.0)
-    rest = t * poly(t, _TAIL[1:])
-    top, top_low = quick_sum(t.like(_TAIL[0]), rest)
+    rest = t * poly(t, ERFC_TAIL[1:])
+    top, top_low = quick_sum(t.like(ERFC_TAIL[0]), rest)
     bottom, bottom_low = quick_sum(*_ordered(x + x))
     y = 1.0 / bottom
     q = top * y
