@@ -191,3 +191,14 @@ def test_c42_the_edge_of_closeness():
     ag.testing.assert_allclose(0.0, 0.9e-5)
     with pytest.raises(AssertionError, match="Not equal"):
         ag.testing.assert_allclose(0.0, 1.1e-5, verbose=False)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_f33_softmax_along_any_axis_of_any_float_twice_differentiated(dtype, axis):
+    x = np.linspace(-2, 2, 24).reshape(2, 3, 4)
+    expected = np.exp(x) / np.exp(x).sum(axis, keepdims=True)
+    found = ag.softmax(ag.tensor(x.astype(dtype)), axis=axis)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found.numpy(), expected, 1e-2 if dtype == "float16" else 1e-6)
+    ag.testing.check_grads(lambda t: (ag.softmax(t, axis=axis) ** 2).sum(), [x], order=2)

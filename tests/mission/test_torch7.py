@@ -99,3 +99,57 @@ def test_l29_the_jacobian_tester_and_the_diagonal_of_the_hessian():
     e = np.eye(4) * 1e-4
     expected = [(value(x + d) - 2 * value(x) + value(x - d)) / 1e-8 for d in e]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+GRID = np.arange(1.0, 13.0).reshape(3, 4)
+ROW = np.array([3.0, 1.0, 2.0])
+#: Torch7's words: agnesi's function, arguments, and what NumPy says.
+MATLAB = {
+    "zeros": (ag.zeros, ((2, 3),), np.zeros((2, 3))),
+    "ones": (ag.ones, ((2, 3),), np.ones((2, 3))),
+    "eye": (ag.eye, (3,), np.eye(3)),
+    "range": (ag.arange, (2.0, 9.0, 2.0), np.arange(2.0, 9.0, 2.0)),
+    "linspace": (ag.linspace, (0.0, 1.0, 5), np.linspace(0, 1, 5)),
+    "logspace": (ag.logspace, (0.0, 1.0, 5), np.logspace(0, 1, 5)),
+    "cat": (ag.cat, ([GRID, GRID],), np.concatenate([GRID, GRID])),
+    "diag": (ag.diag, (ROW,), np.diag(ROW)),
+    "tril": (ag.tril, (GRID,), np.tril(GRID)),
+    "triu": (ag.triu, (GRID, 1), np.triu(GRID, 1)),
+    "reshape": (ag.reshape, (GRID, (4, 3)), GRID.reshape(4, 3)),
+    "squeeze": (ag.squeeze, (GRID[:, None],), GRID),
+    "sort": (ag.sort, (-GRID,), np.sort(-GRID)),
+    "cross": (ag.cross, (ROW, ROW[::-1]), np.cross(ROW, ROW[::-1])),
+    "cumsum": (ag.cumsum, (GRID, 0), GRID.cumsum(0)),
+    "cumprod": (ag.cumprod, (GRID, 1), GRID.cumprod(1)),
+    "norm": (ag.norm, (GRID,), np.linalg.norm(GRID)),
+    "dist": (ag.norm, (GRID - 1.5,), np.linalg.norm(GRID - 1.5)),
+    "trace": (ag.trace, (GRID,), np.trace(GRID)),
+    "std": (ag.std, (GRID, 0), GRID.std(0)),
+    "var": (ag.var, (GRID, 1), GRID.var(1)),
+    "histc": (lambda x, out=None: ag.positive(ag.histogram(x, 3)[0], out=out), (ROW,),
+              np.histogram(ROW, 3)[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MATLAB)
+def test_l5_with_and_without_a_result_argument(name):
+    function, args, expected = MATLAB[name]
+    given = [ag.tensor(x) if isinstance(x, np.ndarray) else x for x in args]
+    kind = function(*given).dtype
+    np.testing.assert_allclose(function(*given).numpy(), expected, 1e-6)
+    out = ag.zeros(expected.shape, dtype=kind)
+    assert function(*given, out=out) is out
+    np.testing.assert_allclose(out.numpy(), expected, 1e-6)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda **k: ag.random.rand(40, 50, **k), lambda **k: ag.random.randn(40, 50, **k),
+    lambda **k: ag.random.permutation(2000, **k),
+])  # fmt: skip
+def test_l5_random_results_in_place(draw):
+    ag.manual_seed(3)
+    expected = draw()
+    out = ag.zeros(expected.shape, dtype=expected.dtype)
+    ag.manual_seed(3)
+    assert draw(out=out) is out
+    np.testing.assert_array_equal(out.numpy(), expected.numpy())

@@ -10,8 +10,15 @@ from agnesi.nn.convs import Conv3d as Conv3d
 from agnesi.nn.convs import ConvTranspose1d as ConvTranspose1d
 from agnesi.nn.convs import ConvTranspose2d as ConvTranspose2d
 from agnesi.nn.convs import ConvTranspose3d as ConvTranspose3d
+from agnesi.nn.elementary import Add as Add
+from agnesi.nn.elementary import CMul as CMul
+from agnesi.nn.elementary import Euclidean as Euclidean
+from agnesi.nn.elementary import Identity as Identity
+from agnesi.nn.elementary import Mul as Mul
+from agnesi.nn.elementary import WeightedEuclidean as WeightedEuclidean
 from agnesi.nn.embedding import Embedding as Embedding
 from agnesi.nn.embedding import EmbeddingBag as EmbeddingBag
+from agnesi.nn.embedding import SparseLinear as SparseLinear
 from agnesi.nn.layers import CrossEntropyLoss as CrossEntropyLoss
 from agnesi.nn.layers import Dropout as Dropout
 from agnesi.nn.layers import Flatten as Flatten

@@ -1,13 +1,15 @@
-"""Embeddings: learned vectors for numbered things, one by one or in bags."""
+"""Embeddings: learned vectors for numbered things, one by one or in bags, sparse vectors too."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
+from agnesi.nn.elementary import uniform
 from agnesi.nn.functional import embedding
 from agnesi.nn.module import Module
 from agnesi.ops.convert import as_tensor
@@ -108,3 +110,55 @@ class EmbeddingBag(Module):
 
     def extra_repr(self) -> str:
         return ", ".join(map(str, self.weight.shape)) + f", mode={self.mode!r}"
+
+
+class SparseLinear(Module):
+    """``x @ weight + bias`` for vectors that are given by their elements that are not zero.
+
+    Gradients, and the update in a compiled step, touch only the rows of ``weight`` in use (Torch7's
+    layer of this name; it needs lists of pairs).
+
+    Parameters
+    ----------
+    in_features, out_features : int
+        Lengths of the vectors before and after.
+    bias : bool
+        Whether to add a bias.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight : Tensor
+        Of shape (in_features, out_features).
+    bias : Tensor or None
+        Of shape (out_features,).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> layer = ag.nn.SparseLinear(10_000, 4)
+    >>> layer(ag.tensor([[3, 77], [5, 3]]), ag.tensor([[0.5, 2.0], [1.0, 0.0]])).shape
+    (2, 4)
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
+                 dtype: Any = None) -> None:
+        bound = 1 / math.sqrt(in_features)
+        self.weight = uniform((in_features, out_features), bound, dtype)
+        self.bias = uniform((out_features,), bound, dtype) if bias else None
+
+    def forward(self, indices: Tensor, values: Tensor) -> Tensor:
+        """One row for each of ``indices``, the places of ``values``; a value of 0 fills up."""
+        indices, values = as_tensor(indices), as_tensor(values, self.weight.dtype)
+        if indices.shape != values.shape or indices.ndim != 2:
+            raise ShapeError(
+                at(f"SparseLinear: indices {typed(indices)} and values {typed(values)} must both "
+                   "be (vectors, elements of each)")
+            )
+        y = sum(embedding(indices, self.weight) * expand_dims(values, -1), 1)
+        return y if self.bias is None else y + self.bias
+
+    def extra_repr(self) -> str:
+        sizes = ", ".join(map(str, self.weight.shape))
+        return sizes + ", bias=False" * (self.bias is None)

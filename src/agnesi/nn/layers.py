@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
@@ -16,12 +17,13 @@ from agnesi.ops.select import relu
 
 
 class Sequential(Module):
-    """Modules applied one after another.
+    """Modules and functions applied one after another.
 
     Parameters
     ----------
-    *layers : Module
-        The modules; their parameters are named by their places, as in PyTorch.
+    *layers : Module or callable
+        The modules; their parameters are named by their places, as in PyTorch.  What has no
+        parameters may be a function.
 
     Examples
     --------
@@ -31,9 +33,16 @@ class Sequential(Module):
       (0): Linear(4, 8)     40
       (1): Tanh()
       (2): Linear(8, 2)     18
+    >>> import agnesi as ag
+    >>> nn.Sequential(nn.Linear(4, 2), ag.sin, lambda y: y.max(-1))(ag.ones((3, 4))).shape
+    (3,)
     """
 
-    def __init__(self, *layers: Module) -> None:
+    def __init__(self, *layers: Callable[[Any], Any]) -> None:
+        for i, layer in enumerate(layers):
+            if not callable(layer):
+                what = f"layer {i} is no module and no function: {layer!r}"
+                raise TypeError(at(f"Sequential: {what}"))
         self.layers = layers
 
     def forward(self, x: Any) -> Any:
@@ -47,10 +56,10 @@ class Sequential(Module):
     def __len__(self) -> int:
         return len(self.layers)
 
-    def __iter__(self) -> Iterator[Module]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.layers)
 
-    def __getitem__(self, i: int) -> Module:
+    def __getitem__(self, i: int) -> Any:
         return self.layers[i]
 
 

@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 from agnesi.core.tensor import Tensor
-from agnesi.nn import init
+from agnesi.nn.elementary import uniform
 from agnesi.nn.module import Module
 from agnesi.ops.arith import add, divide, multiply, subtract
-from agnesi.ops.creation import empty
 from agnesi.ops.einsum import einsum
 from agnesi.ops.reduce import norm, sum
 from agnesi.ops.select import maximum
@@ -102,8 +101,8 @@ class Bilinear(Module):
                  *, dtype: Any = None) -> None:
         bound = 1 / math.sqrt(in1_features)
         shape = (out_features, in1_features, in2_features)
-        self.weight = _uniform(shape, bound, dtype)
-        self.bias = _uniform((out_features,), bound, dtype) if bias else None
+        self.weight = uniform(shape, bound, dtype)
+        self.bias = uniform((out_features,), bound, dtype) if bias else None
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         y = einsum("...i,kij,...j->...k", x1, self.weight, x2)
@@ -112,9 +111,3 @@ class Bilinear(Module):
     def extra_repr(self) -> str:
         outputs, first, second = self.weight.shape
         return f"{first}, {second}, {outputs}" + ", bias=False" * (self.bias is None)
-
-
-def _uniform(shape: tuple[int, ...], bound: float, dtype: Any) -> Tensor:
-    weight = empty(shape, dtype=dtype)
-    weight.requires_grad = True
-    return init.uniform_(weight, -bound, bound)

@@ -55,5 +55,7 @@ def _lines(module: Any, name: str, indent: str) -> Iterator[tuple[str, int]]:
     head = f"{indent}({name}): " if name else indent
     yield f"{head}{type(module).__name__}({module.extra_repr()})", count
     for inner, child in module._entries():
-        if not isinstance(child, Tensor):
+        if hasattr(child, "_entries"):
             yield from _lines(child, inner, indent + "  ")
+        elif not isinstance(child, Tensor):
+            yield f"{indent}  ({inner}): {getattr(child, '__name__', child)}", 0
