@@ -30,7 +30,6 @@ from agnesi.ops.bessel import k1 as k1
 from agnesi.ops.bessel import k1e as k1e
 from agnesi.ops.bessel import kv as kv
 from agnesi.ops.bessel import kve as kve
-from agnesi.ops.bessel import spherical_jn as spherical_jn
 from agnesi.ops.bessel import y0 as y0
 from agnesi.ops.bessel import y1 as y1
 from agnesi.ops.bessel import yv as yv
@@ -90,6 +89,10 @@ from agnesi.ops.special import erfinv as erfinv
 from agnesi.ops.special import lgamma as gammaln
 from agnesi.ops.special import polygamma as polygamma
 from agnesi.ops.special import trigamma as trigamma
+from agnesi.ops.spherical import spherical_in as spherical_in
+from agnesi.ops.spherical import spherical_jn as spherical_jn
+from agnesi.ops.spherical import spherical_kn as spherical_kn
+from agnesi.ops.spherical import spherical_yn as spherical_yn
 
 __all__ = [
     "beta", "betainc", "betainc_da", "betainc_db", "betaincinv", "betaln", "binom", "cbrt",
@@ -99,6 +102,7 @@ __all__ = [
     "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "lambertw", "log1p",
     "log_expit", "log_ndtr", "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln",
     "ndtr", "ndtri", "owens_t", "poch", "polygamma", "pseudo_huber", "psi", "rel_entr",
-    "rgamma", "sici", "sinc", "softmax", "spherical_jn", "trigamma", "xlog1py", "xlogy", "y0",
+    "rgamma", "sici", "sinc", "softmax", "spherical_in", "spherical_jn",
+    "spherical_kn", "spherical_yn", "trigamma", "xlog1py", "xlogy", "y0",
     "y1", "yv", "zeta",
 ]

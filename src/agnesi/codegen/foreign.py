@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agnesi.codegen.builder import Builder, Value, const, i64
+from agnesi.codegen.builder import Builder, Value, const, i64, lanes
 from agnesi.core.extents import Extent
 from agnesi.core.foreign import Argument
 from agnesi.core.kernels import Buffer, Foreign
 
 #: The entry of the runtime's table that holds the address of the table of functions.
-_FUNCTIONS = 5
+FUNCTIONS = 5
 
 
 def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer], Value],
                  symbol: int, code: int) -> None:
     """The calls of a kernel, which returns ``code`` where one fails; ``symbol`` is its number."""
-    functions = b.load("ptr", b.gep("ptr", rt, i64(_FUNCTIONS)))
+    functions = b.load("ptr", b.gep("ptr", rt, i64(FUNCTIONS)))
     function = b.load("ptr", b.gep("ptr", functions, i64(symbol)))
     call = kernel.call
     for i, j in call.copies:
@@ -67,6 +67,8 @@ class _Arguments:
         return room
 
     def _number(self, a: Argument) -> Value:
+        if isinstance(a.value, tuple):
+            return lanes(a.kind, a.value)
         if not isinstance(a.value, Extent):
             return const(a.kind, a.value)
         n = self.b.size(a.value)

@@ -15,8 +15,10 @@ from agnesi.codegen.product import emit_product, plan_product
 from agnesi.codegen.sparse import emit_sparse, plan_sparse
 from agnesi.codegen.steps import Runner, Step, spot
 from agnesi.codegen.structure import structure
+from agnesi.codegen.walk import emit_walk, plan_walk
 from agnesi.core.dims import Size, combine
 from agnesi.core.extents import Extent, guess
+from agnesi.core.foreign import Walk
 from agnesi.core.kernels import (
     FIRST_FAILURE,
     Branch,
@@ -100,7 +102,8 @@ class _Program:
         self._callbacks = {id(k): i for i, k in enumerate(back)}
         failing = [k for k in nested(kernels) if isinstance(k, Check | Foreign)]
         self._failures = {id(k): FIRST_FAILURE + i for i, k in enumerate(failing)}
-        called = dict.fromkeys(k.call.symbol for k in failing if isinstance(k, Foreign))
+        called = dict.fromkeys(
+            s for k in failing if isinstance(k, Foreign) for s in k.call.symbols)
         self._symbols = {symbol: i for i, symbol in enumerate(called)}
 
     def step(self, kernel: Kernel) -> Step:
@@ -173,7 +176,23 @@ class _Program:
         b.ret(b.select(b.icmp("ne", flag, Value("0", "i8")), Value("0", "i32"), code))
         return Step(self._added(b), 1, False, (kernel.flag,), control=True)
 
+    def _walk(self, kernel: Foreign) -> Step:
+        """The inner loop of a universal function on blocks; its addresses follow the buffers'."""
+        b = Builder(self.module, f"k{len(self._texts)}", _TASK)
+        places, begin, end, _ = b.parameters
+        buffers, plan = _places(kernel), plan_walk(kernel)
+        symbols = tuple(self._symbols[s] for s in kernel.call.symbols)
+        b.give_sizes(places, len(buffers) + len(symbols), self.sizes)
+        functions = [b.load("ptr", b.gep("ptr", places, i64(len(buffers) + i)))
+                     for i in range(len(symbols))]
+        emit_walk(b, plan, _given(b, places, buffers), functions, begin, end)
+        b.ret()
+        return Step(self._added(b), plan.units, plan.parallel, buffers, spare=plan.spare,
+                    symbols=symbols)
+
     def _foreign(self, kernel: Foreign) -> Step:
+        if isinstance(kernel.call, Walk):
+            return self._walk(kernel)
         b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
         places, rt = b.parameters
         buffers = _places(kernel)

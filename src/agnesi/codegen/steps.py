@@ -7,6 +7,7 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.foreign import FUNCTIONS
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 from agnesi.core.kernels import Buffer
@@ -24,6 +25,7 @@ class Step:
     ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
     does not tell where they are, so equal work is equal code.  A ``control`` step runs others.
     A ``parallel`` step is worth several threads where ``spare`` is not negative.
+    The C functions with the numbers ``symbols`` come after the buffers.
     """
 
     name: str
@@ -33,11 +35,12 @@ class Step:
     callback: int = -1
     control: bool = False
     spare: Size = 0
+    symbols: tuple[int, ...] = ()
 
     @property
     def plain(self) -> bool:
-        """Whether it is a kernel's function, which does not fail."""
-        return self.callback < 0 and not self.control
+        """Whether it is a kernel's function, which does not fail and works on buffers only."""
+        return self.callback < 0 and not self.control and not self.symbols
 
 
 def spot(buffer: Buffer) -> tuple[int, int]:
@@ -59,7 +62,7 @@ class Runner:
         self.b = b
         self.rt = rt
         self.sizes = sizes
-        most = max((len(s.places) for s in steps), default=0) + len(sizes)
+        most = max((len(s.places) + len(s.symbols) for s in steps), default=0) + len(sizes)
         self.room = b.alloca("ptr", most or 1)
 
     def __call__(self, step: Step, base: Base) -> None:
@@ -67,7 +70,11 @@ class Runner:
         b = self.b
         for i, buffer in enumerate(step.places):
             b.store(address(b, buffer, base), b.gep("ptr", self.room, i64(i)))
-        for i, n in enumerate(self.sizes, len(step.places)):
+        for i, symbol in enumerate(step.symbols, len(step.places)):
+            functions = b.load("ptr", b.gep("ptr", self.rt, i64(FUNCTIONS)))
+            b.store(b.load("ptr", b.gep("ptr", functions, i64(symbol))),
+                    b.gep("ptr", self.room, i64(i)))
+        for i, n in enumerate(self.sizes, len(step.places) + len(step.symbols)):
             b.store(b.size(n), b.gep("ptr", self.room, i64(i)))
         if step.callback >= 0:
             back = b.load("ptr", b.gep("ptr", self.rt, i64(1)))

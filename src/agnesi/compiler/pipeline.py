@@ -97,7 +97,8 @@ class Scheduled:
              for b in table if b.role == "constant"],
             made, reused, guess(arena), self._is_long(), optimize=0 if hasty else 1,
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
-            foreign=list(dict.fromkeys(k.call.symbol for k in kernels if isinstance(k, Foreign))),
+            foreign=list(dict.fromkeys(
+                s for k in kernels if isinstance(k, Foreign) for s in k.call.symbols)),
         )
 
     def _is_long(self) -> bool:

@@ -18,7 +18,8 @@ class Argument:
     """One argument of a C function; see the functions of this module, which make them.
 
     ``kind`` is "operand", "result", "scratch" (pointers), "pointers", "sizes" (tables of all), or
-    the IR type of the number ``value``, which is passed behind a pointer unless it is ``direct``.
+    the IR type of ``value``, a number or the lanes of a vector, which is passed behind a pointer
+    unless it is ``direct``.
     """
 
     kind: str
@@ -56,6 +57,37 @@ class Call:
     scratch: tuple[Size, ...] = ()
     status: bool = False
 
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """All that is looked up by name."""
+        return (self.symbol,)
+
+
+@record
+class Walk:
+    """How compiled code calls the inner loop of a universal function of NumPy's kind.
+
+    Operands broadcast; each call gets some elements along one axis (``core.ufuncs``).
+
+    Attributes
+    ----------
+    name : str
+        The function as ``module.name``.
+    types : str
+        Characters of the loop's dtypes, as in ``dd->d``; others are converted.
+    output : int
+        The result that is wanted, of several.
+    """
+
+    name: str
+    types: str
+    output: int = 0
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The loop, and the data that it wants to see."""
+        return (f"ufunc:{self.name} {self.types}", f"ufunc data:{self.name} {self.types}")
+
 
 def operand(i: int) -> Argument:
     """A pointer to operand ``i``."""
@@ -82,9 +114,12 @@ def letter(text: str) -> Argument:
     return Argument("i8", ord(text))
 
 
-def real(value: float, dtype: str) -> Argument:
-    """A pointer to a float32 or float64 number."""
-    return Argument({"float32": "float", "float64": "double"}[dtype], value)
+def scalar(value: complex, dtype: str) -> Argument:
+    """A pointer to a real or complex number of single or double precision."""
+    kind = "float" if dtype in ("float32", "complex64") else "double"
+    if dtype.startswith("complex"):
+        return Argument(f"<2 x {kind}>", (value.real, value.imag))
+    return Argument(kind, value)
 
 
 def number(n: Size, type_: str = "i64") -> Argument:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dims import Size
-from agnesi.core.foreign import Call
+from agnesi.core.foreign import Call, Walk
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
 from agnesi.core.record import field, record, struct
@@ -240,7 +240,7 @@ class Callback(_Whole):
 class Foreign(_Whole):
     """An operation that a C function evaluates, called by its address."""
 
-    call: Call = None  # type: ignore[assignment]
+    call: Call | Walk = None  # type: ignore[assignment]
     scratch: list[Buffer] = field(default_factory=list)
     error: str = "RuntimeError"
     text: str = ""

@@ -1,7 +1,8 @@
 """Bessel functions.
 
 Modified ones of order 0 and 1 are generated code, from Chebyshev series as in Clenshaw (NPL
-Mathematical Tables 5, 1962); the coefficients were fitted in 40 digits.  Others are SciPy's.
+Mathematical Tables 5, 1962); the coefficients were fitted in 40 digits.  Others are SciPy's, whose
+C functions compiled code calls.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import safe_divide, safe_multiply, sign
+from agnesi.ops.arith import sign
 from agnesi.ops.elementwise import Elementwise, Function
-from agnesi.ops.formula import binary, chebyshev, only_scipy, row, unary
+from agnesi.ops.formula import binary, called, chebyshev, row, unary
 from agnesi.ops.gammas import no_slope
-from agnesi.ops.select import maximum, where
+from agnesi.ops.select import where
 
 #: exp(-x) I0(x) on [0, 8] in x / 4 - 1; sqrt(x) exp(-x) I0(x) from there in 16 / x - 1.
 _I0_NEAR = (
@@ -173,48 +173,33 @@ K0E = row("k0e", _k(0, True), (lambda g, x, y: g * (y - k1e(x)),), __name__, sci
 K1E = row("k1e", _k(1, True), (lambda g, x, y: g * (y - k0e(x) - y / x),), __name__, scipy="k1e")
 
 
-def _called(name: str, rules: tuple[Any, ...], function: Any = None) -> Elementwise:
-    return Elementwise(name, only_scipy(name, function), rules, kinds="f", lowered=False,
-                       home=__name__)
+def _called(name: str, *rules: Any) -> Elementwise:
+    return called(name, rules, __name__)
 
 
-J0 = _called("j0", (lambda g, x: -g * j1(x),))
-J1 = _called("j1", (lambda g, x: g * 0.5 * (j0(x) - jv(2.0, x)),))
-Y0 = _called("y0", (lambda g, x: -g * y1(x),))
-Y1 = _called("y1", (lambda g, x: g * 0.5 * (y0(x) - yv(2.0, x)),))
-JV = _called("jv", (
-    no_slope("jv", "its order"), lambda g, a, b: g * 0.5 * (jv(a - 1, b) - jv(a + 1, b))
-))
-YV = _called("yv", (
-    no_slope("yv", "its order"), lambda g, a, b: g * 0.5 * (yv(a - 1, b) - yv(a + 1, b))
-))
-IV = _called("iv", (
-    no_slope("iv", "its order"), lambda g, a, b: g * 0.5 * (iv(a - 1, b) + iv(a + 1, b))
-))
-KV = _called("kv", (
-    no_slope("kv", "its order"), lambda g, a, b: g * -0.5 * (kv(a - 1, b) + kv(a + 1, b))
-))
-IVE = _called("ive", (
-    no_slope("ive", "its order"),
+J0 = _called("j0", lambda g, x: -g * j1(x))
+J1 = _called("j1", lambda g, x: g * 0.5 * (j0(x) - jv(2.0, x)))
+Y0 = _called("y0", lambda g, x: -g * y1(x))
+Y1 = _called("y1", lambda g, x: g * 0.5 * (y0(x) - yv(2.0, x)))
+JV = _called(
+    "jv", no_slope("jv", "its order"), lambda g, a, b: g * 0.5 * (jv(a - 1, b) - jv(a + 1, b))
+)
+YV = _called(
+    "yv", no_slope("yv", "its order"), lambda g, a, b: g * 0.5 * (yv(a - 1, b) - yv(a + 1, b))
+)
+IV = _called(
+    "iv", no_slope("iv", "its order"), lambda g, a, b: g * 0.5 * (iv(a - 1, b) + iv(a + 1, b))
+)
+KV = _called(
+    "kv", no_slope("kv", "its order"), lambda g, a, b: g * -0.5 * (kv(a - 1, b) + kv(a + 1, b))
+)
+IVE = _called(
+    "ive", no_slope("ive", "its order"),
     lambda g, a, b, y: g * (0.5 * (ive(a - 1, b) + ive(a + 1, b)) - sign(b) * y),
-))
-KVE = _called("kve", (
-    no_slope("kve", "its order"),
+)
+KVE = _called(
+    "kve", no_slope("kve", "its order"),
     lambda g, a, b, y: g * (y - 0.5 * (kve(a - 1, b) + kve(a + 1, b))),
-))
-
-
-def _whole_order(found: Any, n: np.ndarray, x: np.ndarray) -> Any:
-    return found(n.astype(np.int64), x)
-
-
-def _spherical_rule(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    before = _spherical(maximum(a - 1, 0), b)
-    return g * safe_divide(a * before - (a + 1) * _spherical(a + 1, b), 2 * a + 1)
-
-
-SPHERICAL_JN = _called(
-    "spherical_jn", (no_slope("spherical_jn", "its order"), _spherical_rule), _whole_order
 )
 
 i0: Function = unary(I0, "Modified Bessel function of order 0.", "[0.0]", "[1.]")
@@ -244,22 +229,4 @@ kv: Function = binary(
 )
 ive: Function = binary(IVE, "``exp(-abs(x2)) * iv(x1, x2)``.", "[0.0], [0.0]", "[1.]")
 kve: Function = binary(KVE, "``exp(x2) * kv(x1, x2)``.", "[0.0], [0.0]", "[inf]")
-_spherical: Function = binary(SPHERICAL_JN)
 jn = jv
-
-
-@public
-def spherical_jn(n: Any, x: Any, /, derivative: bool = False, *,
-                 out: Tensor | None = None) -> Tensor:
-    """Spherical Bessel function of whole order ``n``, or its derivative.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.special.spherical_jn(0, ag.tensor([0.0]))
-    tensor([1.])
-    """
-    if not derivative:
-        return _spherical(n, x)
-    n, before = maximum(n, 0), _spherical(maximum(n - 1, 0), x)
-    return safe_divide(safe_multiply(n, before) - (n + 1) * _spherical(n + 1, x), 2 * n + 1)

@@ -16,17 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, memory, shapes
+from agnesi.core import dtypes, loops, memory, shapes, ufuncs
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
+from agnesi.core.foreign import Walk
 from agnesi.core.op import Op, explain, typed
 from agnesi.core.public import apply_to
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.expand import broadcast_to, sum_to
 
-_OPERANDS = ("a", "b", "c")
+_OPERANDS = ("a", "b", "c", "d")
 _DOC = """{summary}
 
 Parameters
@@ -135,6 +136,11 @@ class Elementwise(Op):
         The row in terms of other scalar operations of the loop language, for lowering.
     lowered : bool
         False leaves the row to NumPy in compiled functions too.
+    loop : str
+        A universal function (``module.name``, or ``module.name:k`` for its k-th result) whose inner
+        loops compute the row in compiled code; then it is not lowered.
+    whole : int
+        How many operands, the first ones, are whole numbers of 64 bits.
     writer : callable, optional
         The function with ``out=``, as ufuncs have it.
     of_complex : callable, optional
@@ -148,6 +154,7 @@ class Elementwise(Op):
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
                  expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
+                 loop: str = "", whole: int = 0,
                  writer: Callable[..., Any] | None = None,
                  of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
         self.name = name  # type: ignore[misc]
@@ -157,8 +164,13 @@ class Elementwise(Op):
         self.kinds = kinds
         self.expand = expand
         self.differentiable = any(rules) and result != "bool"  # type: ignore[misc]
-        if not lowered:
+        if loop or not lowered:
             self.lower = None  # type: ignore[assignment, method-assign]
+        self.loop, _, output = loop.partition(":")
+        self._output = int(output or 0)
+        self.whole = whole
+        if loop:
+            self.foreign = self._foreign
         self.of_complex = of_complex
         #: Kinds for which ``function`` and ``writer`` stand.
         self.direct = kinds if of_complex is None else kinds.replace("c", "")
@@ -175,13 +187,18 @@ class Elementwise(Op):
     def label(self) -> str:
         return self.name
 
+    def _foreign(self, *xs: Any) -> Walk | None:
+        wide = [dtypes.float32 if x.dtype.kind == "V" else x.dtype for x in xs]
+        types = ufuncs.types(self.loop, *(d.name for d in wide))
+        return Walk(self.loop, types, self._output) if types else None
+
     def __reduce__(self) -> Any:
         return _row, (self.name, self.home)
 
     def infer(self, *xs: Any) -> Any:
         shape = shapes.broadcast(*(x.shape for x in xs))
         dtype = xs[-1].dtype
-        for x in xs[1:] if self.name == "where" else xs:
+        for x in xs[1:] if self.name == "where" else xs[self.whole:]:
             if x.dtype != dtype:
                 raise DTypeError(f"operands have dtypes {' and '.join(str(x.dtype) for x in xs)}")
         return shape, self._result(dtype)
@@ -276,7 +293,12 @@ class Elementwise(Op):
 
 
 def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """Operands of one dtype that the operation takes."""
+    """Operands that the operation takes: of one dtype but for leading whole numbers."""
+    orders = tuple(cast(as_tensor(x), dtypes.int64) for x in xs[:op.whole])
+    return orders + _alike(op, xs[op.whole:])
+
+
+def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     if len(xs) == 2:
         operands: tuple[Tensor, ...] = pair(*xs)
     else:
@@ -308,7 +330,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                 return t
         return call(op, (x,), out)
 
-    return _told(function, op, summary, args, result)
+    return told(function, op, summary, args, result)
 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
@@ -338,7 +360,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 return t
         return call(op, (x1, x2), out)
 
-    return _told(function, op, summary, args, result)
+    return told(function, op, summary, args, result)
 
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
@@ -349,11 +371,11 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
         raise explain(error, op.name, xs) from None
 
 
-def _told(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
+def told(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
     """The function with the row's name and a docstring with an example."""
     function.__name__ = function.__qualname__ = op.name
     if summary:
-        names = "x" if op.arity == 1 else "x1, x2"
+        names = "x" if op.arity == 1 else ", ".join(f"x{i + 1}" for i in range(op.arity))
         function.__doc__ = _DOC.format(
             summary=summary, names=names, name=op.name, args=args, result=result
         )

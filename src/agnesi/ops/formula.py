@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.tensor import Tensor
 from agnesi.ops import elementwise
-from agnesi.ops.elementwise import TABLE, Elementwise, Function, Rule
+from agnesi.ops.elementwise import TABLE, Elementwise, Function, Rule, call, told
 
 Numeric = Callable[..., np.ndarray]
 Formula = Callable[..., Any]
@@ -24,9 +25,10 @@ Formula = Callable[..., Any]
 @functools.cache
 def _scipy(name: str) -> Any:
     try:
-        return getattr(importlib.import_module("scipy.special"), name)
+        special = importlib.import_module("scipy.special")
     except ImportError:
         return None
+    return getattr(special, name, None) or getattr(special._ufuncs, name)
 
 
 def or_scipy(name: str, fallback: Numeric) -> Numeric:
@@ -53,6 +55,19 @@ def only_scipy(name: str, function: Numeric | None = None) -> Numeric:
         return np.asarray(result).astype(xs[-1].dtype, copy=False)
 
     return value
+
+
+def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "",
+           output: int | None = None, whole: int = 0, kinds: str = "f") -> Elementwise:
+    """A row that SciPy's universal function computes, in compiled code too.
+
+    ``own`` is our name, where it is another; ``output`` the result that is meant, of several;
+    the first ``whole`` operands are whole numbers.
+    """
+    pick = None if output is None else lambda f, *xs: f(*xs)[output]
+    loop = f"scipy.special._ufuncs.{name}" + (f":{output}" if output else "")
+    return Elementwise(own or name, only_scipy(name, pick), rules, kinds=kinds, loop=loop,
+                       whole=whole, home=home)
 
 
 def each(function: Callable[[float], float]) -> Numeric:
@@ -218,6 +233,31 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
     """The public function of a row of ``agnesi.special`` with two operands."""
     return _special(elementwise.binary(op, summary, args, result))
+
+
+def several(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row of ``agnesi.special`` with more operands, or of mixed dtypes."""
+
+    def two(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+        return call(op, (x1, x2), out)
+
+    def three(x1: Any, x2: Any, x3: Any, /, *, out: Tensor | None = None) -> Tensor:
+        return call(op, (x1, x2, x3), out)
+
+    def four(x1: Any, x2: Any, x3: Any, x4: Any, /, *, out: Tensor | None = None) -> Tensor:
+        return call(op, (x1, x2, x3, x4), out)
+
+    function = (two, three, four)[op.arity - 2]
+    return _special(told(function, op, summary, args, result))
+
+
+def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = "", args: str = "",
+           result: str = "", **keywords: Any) -> Function:
+    """The public function of a row that SciPy computes; for keywords see :func:`called`."""
+    op = called(name, rules, home, **keywords)
+    if op.whole or op.arity > 2:
+        return several(op, summary, args, result)
+    return (unary if op.arity == 1 else binary)(op, summary, args, result)
 
 
 def _special(function: Function) -> Function:

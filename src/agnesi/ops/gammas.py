@@ -13,7 +13,7 @@ from agnesi.ops.arith import safe_multiply
 from agnesi.ops.compare import less
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.elementwise import Elementwise, Function
-from agnesi.ops.formula import binary, horner, only_scipy, or_scipy, row, unary, value_of
+from agnesi.ops.formula import binary, called, horner, or_scipy, row, unary, value_of
 from agnesi.ops.select import round as nearest
 from agnesi.ops.select import where
 from agnesi.ops.special import digamma, lgamma
@@ -123,7 +123,8 @@ BETA = row(
 POCH = Elementwise(
     "poch", or_scipy("poch", value_of(lambda m, z, n: m.gamma(z + n) * m.rgamma(z))),
     (lambda g, a, b, y: g * (y * (digamma(a + b) - digamma(a))),
-     lambda g, a, b, y: g * (y * digamma(a + b))), kinds="f", lowered=False, home=__name__,
+     lambda g, a, b, y: g * (y * digamma(a + b))), kinds="f", loop="scipy.special._ufuncs.poch",
+    home=__name__,
 )
 BINOM = Elementwise(
     "binom",
@@ -131,12 +132,11 @@ BINOM = Elementwise(
                                * m.gamma(n + 1.0))),
     (lambda g, a, b, y: safe_multiply(g * y, digamma(a + 1) - digamma(a - b + 1)),
      lambda g, a, b, y: safe_multiply(g * y, digamma(a - b + 1) - digamma(b + 1))),
-    kinds="f", lowered=False, home=__name__,
+    kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
 )
-ZETA = Elementwise(
-    "hurwitz_zeta", only_scipy("zeta"),
-    (no_slope("zeta", "its exponent"), lambda g, a, b: -g * a * _hurwitz(a + 1, b)),
-    kinds="f", lowered=False, home=__name__,
+ZETA = called(
+    "_zeta", (no_slope("zeta", "its exponent"), lambda g, a, b: -g * a * _hurwitz(a + 1, b)),
+    __name__, own="hurwitz_zeta",
 )
 
 gamma = unary(GAMMA, "The gamma function.", "[1.0, 5.0]", "[ 1., 24.]")

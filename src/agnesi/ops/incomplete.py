@@ -214,7 +214,11 @@ def _beta_density(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
 
 
 def _row(name: str, function: Any, rules: tuple[Any, ...]) -> Elementwise:
-    return Elementwise(name, function, rules, kinds="f", lowered=False, home=__name__)
+    loop = "" if name in _OWN else f"scipy.special._ufuncs.{name}"
+    return Elementwise(name, function, rules, kinds="f", lowered=False, loop=loop, home=__name__)
+
+
+_OWN = ("gammainc_da", "betainc_da", "betainc_db")
 
 
 GAMMAINC = _row(

@@ -16,7 +16,7 @@ from agnesi.ops.arith import abs as magnitude
 from agnesi.ops.arith import safe_divide, square
 from agnesi.ops.elementwise import Elementwise, Function
 from agnesi.ops.explog import exp
-from agnesi.ops.formula import binary, horner, only_scipy, row, unary
+from agnesi.ops.formula import binary, called, horner, only_scipy, row, unary
 from agnesi.ops.numeric import sinc
 from agnesi.ops.select import where
 from agnesi.ops.special import erf
@@ -68,11 +68,6 @@ ELLIPE = row("ellipe", _ellipe, (
 
 
 # -- others -------------------------------------------------------------------------------------
-def _called(name: str, rules: tuple[Any, ...], own: str = "", function: Any = None) -> Elementwise:
-    return Elementwise(own or name, only_scipy(name, function), rules, kinds="f", lowered=False,
-                       home=__name__)
-
-
 def _branch(k: int) -> Any:
     def value(found: Any, x: np.ndarray) -> np.ndarray:
         w = found(x, k)
@@ -85,17 +80,21 @@ def _lambert_rule(g: Tensor, y: Tensor) -> Tensor:
     return g * (exp(-y) / (1 + y))
 
 
-EXPI = _called("expi", (lambda g, x: safe_divide(g * exp(x), x),))
-EXP1 = _called("exp1", (lambda g, x: -safe_divide(g * exp(-x), x),))
-SI = _called("sici", (lambda g, x: g * sinc(x * (1 / math.pi)),), "si", lambda f, x: f(x)[0])
-CI = _called("sici", (lambda g, x: safe_divide(g * cos(x), x),), "ci", lambda f, x: f(x)[1])
-LAMBERTW = _called("lambertw", (_lambert_rule,), "lambertw", _branch(0))
-LAMBERTW_LOW = _called("lambertw", (_lambert_rule,), "lambertw_low", _branch(-1))
-OWENS_T = _called("owens_t", (
+def _lambert(name: str, k: int) -> Elementwise:
+    value = only_scipy("lambertw", _branch(k))
+    return Elementwise(name, value, (_lambert_rule,), kinds="f", lowered=False, home=__name__)
+
+
+EXPI = called("expi", (lambda g, x: safe_divide(g * exp(x), x),), __name__)
+EXP1 = called("exp1", (lambda g, x: -safe_divide(g * exp(-x), x),), __name__)
+SI = called("sici", (lambda g, x: g * sinc(x * (1 / math.pi)),), __name__, own="si", output=0)
+CI = called("sici", (lambda g, x: safe_divide(g * cos(x), x),), __name__, own="ci", output=1)
+LAMBERTW, LAMBERTW_LOW = _lambert("lambertw", 0), _lambert("lambertw_low", -1)
+OWENS_T = called("owens_t", (
     lambda g, a, b: g * (exp(square(a) * -0.5) * erf(a * b * math.sqrt(0.5))
                          * (-0.5 / math.sqrt(2 * math.pi))),
     lambda g, a, b: g * (exp(-0.5 * square(a) * (1 + b * b)) / (2 * math.pi * (1 + b * b))),
-))
+), __name__)
 
 ellipk: Function = unary(
     ELLIPK, "Complete elliptic integral of the first kind, of the parameter m.", "[1.0]", "[inf]"

@@ -239,7 +239,7 @@ def heaviside(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 # -- integers -----------------------------------------------------------------------------------
-GCD = Elementwise("gcd", np.gcd, (None, None), kinds="iu", lowered=False)
+GCD = Elementwise("gcd", np.gcd, (None, None), kinds="iu", loop="numpy.gcd")
 gcd: Function = binary(
     GCD, "The greatest number that divides both; 0 of two zeros.", "[12, 7], [18, 14]", "[6, 7]"
 )

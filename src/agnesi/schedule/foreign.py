@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from agnesi.core.dims import is_static
-from agnesi.core.foreign import address
+from agnesi.core.foreign import Call, address
 from agnesi.core.kernels import Buffer, Foreign
 from agnesi.core.node import Node
 
@@ -19,13 +19,16 @@ def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
     ``copied`` gives the memory of an operand's copy in one piece.
     """
     call = root.op.foreign(*root.inputs) if root.op.foreign is not None else None
-    if call is None or address(call.symbol) is None:
+    if call is None or None in map(address, call.symbols):
         return None
     if any(is_static(b.shape) and not b.size for b in (*inputs, *results)):
         return None
-    given = [b if b.contiguous else copied(n) for n, b in zip(root.inputs, inputs, strict=True)]
-    if not all(b.contiguous for b in (*given, *results)):
-        return None
-    spare = [Buffer((n,), np.dtype("uint8"), "temporary") for n in call.scratch]
+    given, spare = inputs, []
+    if isinstance(call, Call):
+        given = [b if b.contiguous else copied(n)
+                 for n, b in zip(root.inputs, inputs, strict=True)]
+        if not all(b.contiguous for b in (*given, *results)):
+            return None
+        spare = [Buffer((n,), np.dtype("uint8"), "temporary") for n in call.scratch]
     return Foreign([root], call=call, inputs=given, results=results, scratch=spare,
                    text=f"the C function of {root.op.name} failed")

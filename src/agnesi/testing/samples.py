@@ -65,7 +65,8 @@ _DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
 #: Rows without all derivatives to their first operands, which have samples of their own.
 _ORDERED: dict[str, tuple[float, ...]] = {
     "jv": (1.5,), "yv": (0.5,), "iv": (1.5,), "kv": (0.5,), "ive": (2.0,), "kve": (1.0,),
-    "spherical_jn": (2.0,), "hurwitz_zeta": (2.5,), "gammainc_da": (1.7,),
+    **{f"spherical_{k}n{end}": (2.0,) for k in "jyik" for end in ("", "_slope")},
+    "hurwitz_zeta": (2.5,), "gammainc_da": (1.7,),
     "gammainc": (1.7,), "gammaincc": (1.7,), "gammaincinv": (1.7,),
     "betainc": (1.5, 2.5), "betaincinv": (1.5, 2.5), "betainc_da": (1.5, 2.5),
     "betainc_db": (1.5, 2.5), "polygamma": (2.0,),
@@ -323,7 +324,6 @@ def _ordered() -> Iterator[tuple[str, Case]]:
         yield name, Case(lambda x, row=row, o=orders: call(row, (*o, x)), ((x,), (x[:0],)))
         fixed = tuple(np.array([o, o + 1]) for o in orders)
         yield f"{name} of orders", Case(_of(row), ((*fixed, np.array([0.5, 0.25])),), grads=False)
-    yield "spherical_jn, derivative", Case(lambda x: special.spherical_jn(1, x, True), ((x,),))
 
 
 def _densities() -> Iterator[tuple[str, Case]]:
