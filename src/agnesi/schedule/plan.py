@@ -196,6 +196,8 @@ class Plan:
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
         self._uses = Counter(id(i) for node in order for i in node.inputs)
+        #: What is computed inside of a reduction in its kernel, for every element of its operand.
+        self._inside: set[int] = set()
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if n.op and n.op.reduction(*n.inputs)}
         for node in reversed(order):
@@ -218,10 +220,14 @@ class Plan:
         depth = self._depth.pop(id(node), 0) + (_HEAVY_STEP if is_heavy(node.op.name) else 1)
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
+            self._inside.discard(id(node))
         users = {c.now() for c in users}
         self._note(node, users)
         self._demand(node)
+        reduces = bool(node.op.reduction(*node.inputs))
         for operand in node.inputs:
+            if reduces or (id(node) in self._inside and _numel(operand) == _numel(node)):
+                self._inside.add(id(operand))
             self._users.setdefault(id(operand), set()).update(users)
             self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
 
@@ -374,6 +380,11 @@ class Plan:
                 trailing and _sizes(root)[: len(outer)] == outer
             ):
                 return False
+            if (
+                id(node) in self._inside and _weight(operand) >= _LITTLE
+                and _weight(root) >= _weight(node)
+            ):
+                return False  # it would be computed inside of another reduction and once more
         return True
 
     def _merge(self, users: set[Cluster]) -> bool:
