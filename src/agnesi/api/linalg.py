@@ -19,6 +19,7 @@ from agnesi.ops.linalg.expm import expm as expm
 from agnesi.ops.linalg.lastaxes import cross as cross
 from agnesi.ops.linalg.lastaxes import diagonal as diagonal
 from agnesi.ops.linalg.lastaxes import trace as trace
+from agnesi.ops.linalg.library import backend as backend
 from agnesi.ops.linalg.lu import lu as lu
 from agnesi.ops.linalg.lu import lu_factor as lu_factor
 from agnesi.ops.linalg.lu import lu_solve as lu_solve

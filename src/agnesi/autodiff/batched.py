@@ -144,6 +144,8 @@ class Batch:
             ins = [Node(None, (), n.shape, n.dtype, requires_grad=n.dtype.kind in "fcV")
                    for n in node.inputs]
             made = op.decompose(*map(symbol, ins))
+            if made is None:
+                return None
             ends = [graph_node(y) for y in (made if isinstance(made, tuple) else (made,))]
         known = dict(zip(ins, zip(xs, rows, strict=True), strict=True))
         order = [n for n in toposort(ends, known.__contains__) if n not in known]

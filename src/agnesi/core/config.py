@@ -35,6 +35,7 @@ _VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("conv_input", "AGNESI_CONV_INPUT", str),
     ("conv_weight", "AGNESI_CONV_WEIGHT", str),
     ("conv_exclude", "AGNESI_CONV_EXCLUDE", str),
+    ("lapack", "AGNESI_LAPACK", str),
     ("seed", "AGNESI_SEED", int),
     ("threads", "OMP_NUM_THREADS", _openmp_bound),
     ("threads", "AGNESI_NUM_THREADS", int),
@@ -52,6 +53,7 @@ _DEFAULTS: dict[str, Any] = {
     "conv_input": "",
     "conv_weight": "",
     "conv_exclude": "",
+    "lapack": "",
     "seed": None,
     "threads": 0,
 }
@@ -111,6 +113,9 @@ class Config:
         The same for the convolution itself and for its gradients alone.
     conv_exclude : str
         Names of algorithms, with commas between them, that are not used.
+    lapack : str
+        Where linear algebra finds BLAS and LAPACK: "" is the library that NumPy has loaded, a file
+        another one, "none" none (see ``agnesi.linalg.backend``).
     seed : int or None
         Where the default generator of random numbers begins, if it is set before the first draw;
         None takes the system's entropy.

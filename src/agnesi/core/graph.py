@@ -392,10 +392,10 @@ class FunctionGraph:
                 stack.append(forward[node])
                 continue
             inputs = tuple([done[n] for n in node.inputs])
-            if node.op is None or node.op.decompose is None:
+            results = decomposed(node, inputs)
+            if not results:
                 done[node] = interner.rebuilt(_expanded_inside(node), inputs)
                 continue
-            results = decomposed(node, inputs)
             for part in results:
                 inherit(part, node, interner)
             if node.op.outputs > 1:
@@ -449,11 +449,15 @@ def _unfit(leaf: Node, shape: Shape, known: Mapping[Dim, Size]) -> str:
 
 
 def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The results of a node in simpler operations."""
+    """The results of a node in simpler operations; none where there are no such."""
+    if node.op is None or node.op.decompose is None:
+        return ()
     try:
         result = node.op.decompose(*(symbol(n) for n in inputs))
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, node.op.name, inputs, node.where) from None
+    if result is None:
+        return ()
     results = result if isinstance(result, tuple) else (result,)
     return tuple(graph_node(r) for r in results)
 

@@ -19,7 +19,8 @@ class Op:
     - ``vjp(g, y, *xs) -> tuple``: cotangents of the inputs (Tensors or None), in public operations.
     - ``jvp(ts, y, *xs) -> Tensor``: tangent of the output; ts holds Tensors or None.
     - ``lower(at, *reads) -> Expr``: one output element in the loop language (``core.loops``).
-    - ``decompose(*xs) -> Tensor``: the same in simpler operations, used when compiling.
+    - ``decompose(*xs) -> Tensor``: the same in simpler operations, used when compiling; None where
+      it stays as it is.
     - ``batch(node, xs, rows, length) -> Tensor``: the result for many examples (``ops.batching``).
     - ``resolve(known) -> Op``: parameters with unknown sizes replaced by numbers.
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core import dtypes, shapes
-from agnesi.core.dims import is_settled, product
+from agnesi.core.dims import combine, is_settled, product
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.node import Node
@@ -138,6 +138,11 @@ def ensured(x: Tensor, holds: Tensor, message: str, subject: str) -> Tensor:
     axes = tuple(range(len(holds.shape)))
     one = apply(reducer("logical_and", axes, False), holds) if axes else holds
     return apply(Ensured(message, "LinAlgError", subject), x, one)
+
+
+def smaller(m: Any, n: Any) -> Any:
+    """The smaller of two sizes."""
+    return m if m == n else m - combine("max", m - n, 0)
 
 
 def count(shape: Any) -> Any:

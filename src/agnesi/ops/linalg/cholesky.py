@@ -14,7 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.compare import equal
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
-from agnesi.ops.linalg import lapack
+from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -87,15 +87,15 @@ class Potrf(MatrixOp):
     outputs = 2
 
     def infer(self, a: Any) -> Any:
-        return (a.shape, a.dtype), (a.shape[:-2], np.dtype(lapack.index_type()))
+        return (a.shape, a.dtype), (a.shape[:-2], np.dtype(library.index_type()))
 
     def perform(self, a: np.ndarray) -> Any:
         return lapack.potrf(a)
 
     def foreign(self, a: Any) -> Any:
-        n = lapack.size(a.shape[-1])
+        n = library.size(a.shape[-1])
         return foreign.Call(
-            lapack.symbol("potrf", a.dtype),
+            library.symbol("potrf", a.dtype),
             (foreign.letter("U"), n, foreign.result(0), n, foreign.result(1)),
             batch=count(a.shape), copies=((0, 0),),
         )

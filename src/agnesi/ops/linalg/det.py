@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -17,6 +18,7 @@ from agnesi.ops.convert import cast
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.explog import log
+from agnesi.ops.join import concat
 from agnesi.ops.linalg.base import MatrixOp, check_square, identity, square, times
 from agnesi.ops.linalg.lu import GETRF
 from agnesi.ops.linalg.solve import SOLVE
@@ -42,6 +44,17 @@ def _factored(a: Tensor) -> tuple[Tensor, Tensor]:
     return apply(Diagonal(0), factors), cast(1 - 2 * odd, a.dtype)
 
 
+def _product(x: Tensor) -> Tensor:
+    """The product of a row; of complex numbers by halves."""
+    if x.dtype.kind != "c" or not is_static(x.shape) or x.shape[-1] == 0:
+        return prod(x, axis=-1)
+    while (n := x.shape[-1]) > 1:
+        half = n // 2
+        halved = arith.multiply(x[..., :half], x[..., half:2 * half])
+        x = concat([halved, x[..., 2 * half:]], axis=-1) if n % 2 else halved
+    return reshape(x, x.shape[:-1])
+
+
 def _scaled(factor: Tensor, x: Tensor) -> Tensor:
     """Each matrix times its own number."""
     return arith.multiply(reshape(factor, (*factor.shape, 1, 1)), x)
@@ -63,7 +76,7 @@ class Det(MatrixOp):
 
     def decompose(self, a: Tensor) -> Tensor:
         diagonal, parity = _factored(a)
-        return arith.multiply(prod(diagonal, axis=-1), parity)
+        return arith.multiply(_product(diagonal), parity)
 
     def logarithm(self, a: Tensor, absolute: bool) -> Tensor:
         """The logarithm of the determinant, or of its absolute value."""
@@ -148,7 +161,7 @@ class SlogDet(MatrixOp):
 
     def decompose(self, a: Tensor) -> tuple[Tensor, ...]:
         diagonal, parity = _factored(a)
-        sign = arith.multiply(prod(arith.sign(diagonal), axis=-1), parity)
+        sign = arith.multiply(_product(arith.sign(diagonal)), parity)
         return sign, sum(log(arith.abs(diagonal)), -1)
 
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:

@@ -12,11 +12,26 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
+from agnesi.ops.compare import equal, greater, isfinite, less
+from agnesi.ops.complexes import complex
 from agnesi.ops.convert import cast
+from agnesi.ops.creation import spread_constant
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
-from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, plus, square, times
+from agnesi.ops.join import concat
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_square,
+    ensured,
+    plus,
+    square,
+    times,
+)
 from agnesi.ops.linalg.gaps import inverse_gaps, rows
+from agnesi.ops.linalg.routines import Geev, callable_for, doubled
 from agnesi.ops.linalg.solve import SOLVE
+from agnesi.ops.movement import matrix_transpose
+from agnesi.ops.select import where
 
 
 class EigResult(NamedTuple):
@@ -33,6 +48,16 @@ def _diagonal(x: Tensor) -> Tensor:
 def _as(x: Tensor, like: Tensor) -> Tensor:
     """A cotangent of a real operand is real."""
     return arith.real(x) if like.dtype.kind == "f" else x
+
+
+def _found(a: Tensor, vectors: bool, subject: str) -> Any:
+    """LAPACK's eigenvalues, which are complex, and vectors, or its error."""
+    if not callable_for("geev", a):
+        return None
+    a = ensured(a, isfinite(a), "Array must not contain infs or NaNs", subject)
+    _, w, turn, v, info = apply_many(Geev(vectors), matrix_transpose(doubled(a)))
+    w = ensured(w, equal(info, 0), "Eigenvalues did not converge", subject)
+    return w if a.dtype.kind == "c" else complex(w, turn), matrix_transpose(v)
 
 
 @record
@@ -52,6 +77,21 @@ class Eig(MatrixOp):
     def perform(self, a: np.ndarray) -> Any:
         (_, dtype), _ = self.infer(a)
         return tuple(x.astype(dtype) for x in np.linalg.eig(a))
+
+    def decompose(self, a: Tensor) -> Any:
+        found = _found(a, True, self.name)
+        if found is None:
+            return None
+        w, v = found
+        (_, dtype), _ = self.infer(a)
+        if a.dtype.kind == "c":
+            return cast(w, dtype), cast(v, dtype)
+        turn = rows(arith.imag(w))
+        zero = spread_constant((*v.shape[:-1], 1), 0, v.dtype)
+        behind, before = concat([v[..., 1:], zero], -1), concat([zero, v[..., :-1]], -1)
+        first, second = greater(turn, 0), less(turn, 0)  # of a pair
+        imaginary = where(first, behind, where(second, arith.negative(v), 0))
+        return cast(w, dtype), cast(complex(where(second, before, v), imaginary), dtype)
 
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
         w, v = ys
@@ -86,6 +126,10 @@ class Eigenvalues(MatrixOp):
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return np.linalg.eigvals(a).astype(self.infer(a)[1])
+
+    def decompose(self, a: Tensor) -> Any:
+        found = _found(a, False, self.name)
+        return None if found is None else cast(found[0], self.infer(a)[1])
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         _, v = apply_many(EIG, a)

@@ -12,10 +12,22 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
+from agnesi.ops.compare import equal
 from agnesi.ops.convert import cast
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
-from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, hermitian, plus, square, times
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_square,
+    ensured,
+    hermitian,
+    plus,
+    square,
+    times,
+)
 from agnesi.ops.linalg.gaps import inverse_gaps, rows
+from agnesi.ops.linalg.routines import Syevd, callable_for, doubled
+from agnesi.ops.movement import matrix_transpose
 
 Side = Literal["L", "U"]
 
@@ -25,6 +37,16 @@ class EighResult(NamedTuple):
 
     eigenvalues: Tensor
     eigenvectors: Tensor
+
+
+def _found(a: Tensor, vectors: bool, side: Side, subject: str) -> Any:
+    """LAPACK's eigenvalues and eigenvectors, or its error."""
+    if not callable_for("heevd" if a.dtype.kind == "c" else "syevd", a):
+        return None
+    wide = doubled(a)
+    v, w, info = apply_many(Syevd(vectors, side == "L"), matrix_transpose(wide))
+    w = ensured(w, equal(info, 0), "Eigenvalues did not converge", subject)
+    return cast(w, dtypes.real_of(a.dtype)), cast(matrix_transpose(v), a.dtype)
 
 
 @record
@@ -46,6 +68,9 @@ class Eigh(MatrixOp):
 
     def perform(self, a: np.ndarray) -> Any:
         return tuple(np.linalg.eigh(a, self.side))
+
+    def decompose(self, a: Tensor) -> Any:
+        return _found(a, True, self.side, self.name)
 
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
         w, v = ys
@@ -79,6 +104,10 @@ class EigenvaluesH(MatrixOp):
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return np.linalg.eigvalsh(a, self.side)
+
+    def decompose(self, a: Tensor) -> Any:
+        found = _found(a, False, self.side, self.name)
+        return None if found is None else found[0]
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         _, v = apply_many(Eigh(self.side), a)

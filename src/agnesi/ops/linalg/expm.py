@@ -7,13 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import apply
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node
 from agnesi.core.public import public
 from agnesi.core.record import record
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops import arith
+from agnesi.ops.body import Body
+from agnesi.ops.compare import greater, isfinite
+from agnesi.ops.convert import cast
 from agnesi.ops.creation import zeros_like
+from agnesi.ops.explog import exp2, log2
 from agnesi.ops.join import concat
-from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, square
+from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, identity, square, times
+from agnesi.ops.linalg.solve import SOLVE
+from agnesi.ops.loop import Scan, applied
+from agnesi.ops.movement import reshape
+from agnesi.ops.reduce import max as greatest
+from agnesi.ops.reduce import sum
+from agnesi.ops.select import ceil, where
 
 #: Coefficients of Padé's approximants by degree, and the norm up to which each is exact enough
 #: in double precision: Higham (2005), table 2.3.
@@ -27,6 +41,10 @@ _PADE: dict[int, tuple[float, tuple[float, ...]]] = {
                              1187353796428800, 129060195264000, 10559470521600, 670442572800,
                              33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)),
 }
+
+
+#: More squares than the exponents of double precision allow for.
+_MOST_SQUARES = 1024
 
 
 def _approximated(a: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
@@ -58,6 +76,40 @@ def _exponential(a: np.ndarray) -> np.ndarray:
     return result
 
 
+def _each(x: Tensor) -> Tensor:
+    """A number of every matrix beside its elements."""
+    return reshape(x, (*x.shape, 1, 1))
+
+
+def _of_small(a: Tensor) -> Tensor:
+    """Padé's approximant of degree 13, in six products: Higham (2005), 2.14 and 2.15."""
+    c = [float(x) for x in _PADE[13][1]]
+    one, second = identity(a), times(a, a)
+    fourth = times(second, second)
+    sixth = times(second, fourth)
+
+    def sums(i: int) -> tuple[Tensor, Tensor]:
+        high = sixth * c[12 + i] + fourth * c[10 + i] + second * c[8 + i]
+        return high, sixth * c[6 + i] + fourth * c[4 + i] + second * c[2 + i] + one * c[i]
+
+    (high_even, even), (high_odd, odd) = sums(0), sums(1)
+    even = even + times(sixth, high_even)
+    odd = times(a, odd + times(sixth, high_odd))
+    return apply(SOLVE, even - odd, even + odd)
+
+
+def _squared(x: Tensor, turns: Tensor) -> Tensor:
+    """Every matrix squared as often as its number says: a loop of as many turns as any needs."""
+    matrix_ = symbol(Node(None, (), x.shape, x.dtype))
+    left = symbol(Node(None, (), turns.shape, turns.dtype))
+    squared = where(greater(_each(left), 0), times(matrix_, matrix_), matrix_)
+    ends = [graph_node(squared), graph_node(left - 1)]
+    body = Body(FunctionGraph([graph_node(matrix_), graph_node(left)], ends))
+    most = cast(greatest(turns) if turns.shape else turns, dtypes.int64)
+    scan = Scan(body, _MOST_SQUARES, 0, 2, 0, counted=True)
+    return applied(scan, most, x, turns)[0]
+
+
 @record
 class Expm(MatrixOp):
     """Exponentials of matrices, computed in double precision.
@@ -79,6 +131,17 @@ class Expm(MatrixOp):
         with np.errstate(all="ignore"):
             found = [_exponential(m) for m in flat]
             return np.array(found, a.dtype).reshape(a.shape)
+
+    def decompose(self, a: Tensor) -> Tensor:
+        wide = cast(a, dtypes.complex128 if a.dtype.kind == "c" else dtypes.float64)
+        norm: Any = sum(arith.abs(wide), -2)
+        norm = greatest(norm, axis=-1) if a.shape[-1] != 0 else sum(norm, -1)
+        bound, _ = _PADE[13]
+        halvings = ceil(log2(where(greater(norm, bound), arith.multiply(norm, 1 / bound), 1)))
+        halvings = where(isfinite(norm), halvings, 0)
+        scale = where(isfinite(norm), exp2(arith.negative(halvings)), np.nan)
+        result = _of_small(arith.multiply(wide, _each(cast(scale, wide.dtype))))
+        return cast(_squared(result, halvings), a.dtype)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         return (self._derivative(adjoint(a), g),)

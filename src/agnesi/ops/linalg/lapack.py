@@ -1,4 +1,4 @@
-"""LAPACK and BLAS in the library that NumPy brings along, called on arrays.
+"""LAPACK and BLAS called on arrays.
 
 LAPACK counts columns first, so that it takes a row-major matrix for its transpose; functions here
 say what they do to the matrices as NumPy sees them.  Where there is no such library, NumPy does the
@@ -9,66 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import cache
-from importlib import import_module
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from agnesi.core import foreign
-from agnesi.core.foreign import Argument
+from agnesi.core.foreign import Argument, Call
+from agnesi.ops.linalg.library import LETTERS, address, index_type
 
-#: First letters of the functions for a dtype.
-LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 #: Stacks of at least as many matrices per row of one are worked on together.
 _MANY = 4
-
-
-@cache
-def _library() -> Any:
-    """NumPy's own module, through which the library is found that it is linked to."""
-    return ctypes.CDLL(import_module("numpy.linalg._umath_linalg").__file__)
-
-
-@cache
-def _found(name: str) -> tuple[int | None, str]:
-    """The address of a function, and the IR type of its integers."""
-    for pattern, kind in (("scipy_{}_64_", "i64"), ("{}_64_", "i64"), ("scipy_{}_", "i32"),
-                          ("{}_", "i32")):
-        try:
-            function = getattr(_library(), pattern.format(name))
-        except (AttributeError, OSError):
-            continue
-        return ctypes.cast(function, ctypes.c_void_p).value, kind
-    return None, "i64"
-
-
-def address(name: str) -> int | None:
-    """Where a function is in this process, if it is there."""
-    return _found(name)[0]
-
-
-def index_type() -> str:
-    """The dtype of the library's integers."""
-    return {"i64": "int64", "i32": "int32"}[_found("dgetrf")[1]]
-
-
-def symbol(name: str, dtype: np.dtype) -> str:
-    """What compiled code calls a function; code for integers of another size is not used."""
-    return f"lapack of {index_type()}:{LETTERS[dtype.name]}{name}"
-
-
-def _resolver(integers: str) -> Any:
-    return lambda name: address(name) if index_type() == integers else None
-
-
-for _integers in ("int32", "int64"):
-    foreign.RESOLVERS[f"lapack of {_integers}"] = _resolver(_integers)
-
-
-def size(n: Any) -> Argument:
-    """A size as the library wants it."""
-    return Argument(_found("dgetrf")[1], n)
 
 
 class _Call:
@@ -227,3 +178,38 @@ def _exchange(x: np.ndarray, every: np.ndarray, i: int, other: np.ndarray) -> No
     kept = x[every, other]
     x[every, other] = x[:, i]
     x[:, i] = kept
+
+
+# -- any routine ------------------------------------------------------------------------------
+_NUMBERS = {"i8": ctypes.c_char, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
+            "float": ctypes.c_float, "double": ctypes.c_double}
+
+
+def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) -> tuple[Any, ...]:
+    """What a call gives for results of these shapes and dtypes, as compiled code would make it."""
+    results = [np.empty(shape, dtype) for shape, dtype in types]
+    arrays = [np.ascontiguousarray(x) for x in arrays]
+    for i, j in call.copies:
+        results[i][...] = arrays[j]
+    place = foreign.address(call.symbol)
+    if place is None or not all(x.size for x in (*arrays, *results)):
+        raise ValueError(f"{call.symbol} cannot be called")
+    spare = [ctypes.create_string_buffer(n) for n in call.scratch]  # type: ignore[arg-type]
+    batch: Any = call.batch
+    for turn in range(batch):
+        given = [_argument(a, turn, batch, arrays, results, spare) for a in call.arguments]
+        ctypes.CFUNCTYPE(None)(place)(*given)
+    return tuple(results)
+
+
+def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],
+              results: Sequence[np.ndarray], spare: Sequence[Any]) -> Any:
+    if a.kind == "scratch":
+        return spare[a.value]
+    if a.kind in ("operand", "result"):
+        x = (arrays if a.kind == "operand" else results)[a.value]
+        return ctypes.c_void_p(x.ctypes.data + turn * (x.nbytes // batch))
+    if isinstance(a.value, tuple):
+        kind = ctypes.c_double if "double" in a.kind else ctypes.c_float
+        return (kind * len(a.value))(*a.value)
+    return ctypes.byref(_NUMBERS[a.kind](a.value))

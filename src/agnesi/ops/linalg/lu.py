@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, foreign, shapes
-from agnesi.core.dims import Size, combine
-from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.dims import Size
+from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -22,7 +22,7 @@ from agnesi.ops.diagonal import Triangle
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.index import take_along_axis
 from agnesi.ops.join import concat
-from agnesi.ops.linalg import lapack
+from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -32,11 +32,13 @@ from agnesi.ops.linalg.base import (
     matrix,
     matrix_pair,
     of_columns,
+    smaller,
     times,
 )
+from agnesi.ops.linalg.routines import LASWP, callable_for
 from agnesi.ops.linalg.triangular import SolveTriangular
 from agnesi.ops.movement import matrix_transpose, reshape
-from agnesi.ops.ranges import arange, eye
+from agnesi.ops.ranges import Arange, arange, eye
 from agnesi.ops.sort import argsort
 
 _LOWER = SolveTriangular(True, unit=True)
@@ -56,11 +58,6 @@ class LUParts(NamedTuple):
     P: Tensor
     L: Tensor
     U: Tensor
-
-
-def smaller(m: Any, n: Any) -> Any:
-    """The smaller of two sizes."""
-    return m if m == n else m - combine("max", m - n, 0)
 
 
 # -- operations ---------------------------------------------------------------------------------
@@ -148,6 +145,14 @@ class RowOrder(Op):
             order[:, i] = kept
         return order.reshape(*pivots.shape[:-1], self.n)
 
+    def decompose(self, pivots: Tensor) -> Any:
+        front, n = pivots.shape[:-1], self.n
+        order = broadcast_to(symbolic(Arange(0, 1, n, dtypes.float64), ()), (*front, 1, n))
+        if not callable_for("laswp", order, pivots):
+            return None
+        given = cast(pivots + 1, np.dtype(library.index_type()))
+        return reshape(cast(apply(LASWP, order, given), dtypes.int64), (*front, n))
+
     def resolve(self, known: Any) -> Op:
         return RowOrder(known(self.n))
 
@@ -164,18 +169,16 @@ class Getrf(MatrixOp):
 
     def infer(self, a: Any) -> Any:
         *front, m, n = a.shape
-        pivots = (*front, smaller(m, n)), np.dtype(lapack.index_type())
+        pivots = (*front, smaller(m, n)), np.dtype(library.index_type())
         return (a.shape, a.dtype), pivots
 
     def perform(self, a: np.ndarray) -> Any:
         return lapack.getrf(a)
 
     def foreign(self, a: Any) -> Any:
-        if a.dtype.kind == "c":
-            return None
-        n, m = map(lapack.size, a.shape[-2:])
+        n, m = map(library.size, a.shape[-2:])
         return foreign.Call(
-            lapack.symbol("getrf", a.dtype),
+            library.symbol("getrf", a.dtype),
             (m, n, foreign.result(0), m, foreign.result(1), foreign.scratch(0)),
             batch=count(a.shape), copies=((0, 0),), scratch=(8,),
         )
@@ -195,9 +198,9 @@ class Getrs(MatrixOp):
         return lapack.getrs(factors, pivots, b, self.transposed)
 
     def foreign(self, factors: Any, pivots: Any, b: Any) -> Any:
-        k, n = map(lapack.size, b.shape[-2:])
+        k, n = map(library.size, b.shape[-2:])
         return foreign.Call(
-            lapack.symbol("getrs", b.dtype),
+            library.symbol("getrs", b.dtype),
             (foreign.letter("N" if self.transposed else "T"), n, k, foreign.operand(0), n,
              foreign.operand(1), foreign.result(0), n, foreign.scratch(0)),
             batch=count(b.shape), copies=((0, 2),), scratch=(8,),

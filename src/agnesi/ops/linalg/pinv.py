@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, shapes
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -25,10 +25,13 @@ from agnesi.ops.linalg.base import (
     plus,
     times,
 )
-from agnesi.ops.linalg.svd import VALUES
+from agnesi.ops.linalg.gaps import rows
+from agnesi.ops.linalg.routines import callable_for
+from agnesi.ops.linalg.svd import SVD, VALUES
 from agnesi.ops.movement import reshape
 from agnesi.ops.reduce import count_nonzero, sum
 from agnesi.ops.reduce import max as greatest
+from agnesi.ops.select import where
 
 
 class LstsqResult(NamedTuple):
@@ -38,6 +41,17 @@ class LstsqResult(NamedTuple):
     residuals: Tensor
     rank: Tensor
     s: Tensor
+
+
+def _by_values(a: Tensor, share: Any) -> tuple[Tensor, Tensor, Tensor] | None:
+    """What a pseudo-inverse is the product of; the second scales columns of the first."""
+    if not callable_for("gesdd", a):
+        return None
+    u, s, vh = apply_many(SVD(False), a)
+    bound = arith.multiply(greatest(s, axis=-1, keepdims=True), share)
+    counts = greater(s, bound)
+    inverse = where(counts, arith.reciprocal(where(counts, s, 1)), 0)
+    return adjoint(vh), cast(rows(inverse), a.dtype), adjoint(u)
 
 
 @record
@@ -59,6 +73,13 @@ class Pinv(MatrixOp):
     def perform(self, a: np.ndarray, share: np.ndarray) -> np.ndarray:
         (shape, _) = self.infer(a, share)
         return np.linalg.pinv(np.broadcast_to(a, (*shape[:-2], *a.shape[-2:])), share[..., 0, 0])
+
+    def decompose(self, a: Tensor, share: Tensor) -> Any:
+        found = _by_values(a, reshape(share, share.shape[:-1]))
+        if found is None:
+            return None
+        v, inverse, to_u = found
+        return times(arith.multiply(v, inverse), to_u)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, share: Tensor) -> tuple[Any, ...]:
         h = adjoint(g)
@@ -99,6 +120,13 @@ class LeastSquares(MatrixOp):
         if a.ndim == b.ndim == 2:
             return np.linalg.lstsq(a, b, self.rtol)[0]
         return np.linalg.pinv(a, self.rtol) @ b
+
+    def decompose(self, a: Tensor, b: Tensor) -> Any:
+        found = _by_values(a, self.rtol)
+        if found is None:
+            return None
+        v, inverse, to_u = found
+        return times(arith.multiply(v, inverse), times(to_u, b))
 
     def vjp(self, g: Tensor, x: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         inverse = inverse_of(a, self.rtol)

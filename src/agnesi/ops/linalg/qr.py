@@ -14,12 +14,13 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import cast
-from agnesi.ops.creation import zeros_like
+from agnesi.ops.creation import spread_constant, zeros_like
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
 from agnesi.ops.join import concat
-from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, times
-from agnesi.ops.linalg.lu import smaller
+from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, smaller, times
+from agnesi.ops.linalg.routines import GEQRF, ORGQR, callable_for, doubled
 from agnesi.ops.linalg.triangular import SolveTriangular
+from agnesi.ops.movement import matrix_transpose
 
 _UPPER = SolveTriangular(False)
 
@@ -59,6 +60,22 @@ class QR(MatrixOp):
 
     def perform(self, a: np.ndarray) -> Any:
         return tuple(np.linalg.qr(a, "complete" if self.complete else "reduced"))
+
+    def decompose(self, a: Tensor) -> Any:
+        if not callable_for("geqrf", a):
+            return None
+        *_, m, n = a.shape
+        k = smaller(m, n)
+        reflectors, tau = apply_many(GEQRF, matrix_transpose(doubled(a)))
+        upper = apply(Triangle(0, True), matrix_transpose(reflectors))
+        own = reflectors[..., :k, :]
+        if self.complete and m != k:
+            more = spread_constant((*a.shape[:-2], m - k, m), 0, own.dtype)
+            own = concat([own, more], axis=-2)
+        else:
+            upper = upper[..., :k, :]
+        q = matrix_transpose(apply(ORGQR, own, tau))
+        return cast(q, a.dtype), cast(upper, a.dtype)
 
     def _is_wide(self, a: Tensor) -> bool:
         """Whether there are more columns than rows."""

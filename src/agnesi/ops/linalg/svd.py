@@ -13,11 +13,12 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
+from agnesi.ops.compare import equal
 from agnesi.ops.convert import cast
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
-from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, times
+from agnesi.ops.linalg.base import MatrixOp, adjoint, ensured, matrix, plus, smaller, times
 from agnesi.ops.linalg.gaps import columns, inverse_gaps, rows, safe_reciprocal
-from agnesi.ops.linalg.lu import smaller
+from agnesi.ops.linalg.routines import Gesdd, callable_for, doubled
 from agnesi.ops.movement import matrix_transpose
 
 
@@ -34,6 +35,15 @@ def _turns(x: Tensor, inverse: Tensor) -> Tensor:
     n = x.shape[-1]
     phase = arith.multiply(arith.imag(apply(Diagonal(0), x)), inverse)
     return arith.multiply(apply(DiagonalMatrix(0, n, n), cast(phase, x.dtype)), 1j)
+
+
+def _found(wanted: str, a: Tensor, subject: str) -> Any:
+    """LAPACK's singular values and transposed vectors, or its error."""
+    if not callable_for("gesdd", a):
+        return None
+    _, s, info, u, vh = apply_many(Gesdd(wanted), matrix_transpose(doubled(a)))
+    s = ensured(s, equal(info, 0), "SVD did not converge", subject)
+    return cast(s, dtypes.real_of(a.dtype)), cast(u, a.dtype), cast(vh, a.dtype)
 
 
 @record
@@ -59,6 +69,13 @@ class SVD(MatrixOp):
 
     def perform(self, a: np.ndarray) -> Any:
         return tuple(np.linalg.svd(a, self.full))
+
+    def decompose(self, a: Tensor) -> Any:
+        found = _found("A" if self.full else "S", a, self.name)
+        if found is None:
+            return None
+        s, u, vh = found
+        return matrix_transpose(u), s, matrix_transpose(vh)
 
     def _parts(self, ys: Any, a: Tensor, wanted: bool) -> Any:
         """Vectors and values, the latter's inverse gaps and reciprocals."""
@@ -148,6 +165,10 @@ class SingularValues(MatrixOp):
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return np.linalg.svd(a, compute_uv=False)
+
+    def decompose(self, a: Tensor) -> Any:
+        found = _found("N", a, "svd")
+        return None if found is None else found[0]
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         u, _, vh = apply_many(SVD(False), a)

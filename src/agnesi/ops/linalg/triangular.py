@@ -15,7 +15,7 @@ from agnesi.ops import arith
 from agnesi.ops.compare import not_equal
 from agnesi.ops.diagonal import Diagonal, Triangle
 from agnesi.ops.expand import sum_to
-from agnesi.ops.linalg import lapack
+from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -127,8 +127,6 @@ class Trsm(MatrixOp):
         return lapack.trsm(a, b, self.low, self.transposed, self.unit)
 
     def foreign(self, a: Any, b: Any) -> Any:
-        if a.dtype.kind == "c":
-            return None
         n, k = b.shape[-2:]
         if k == 1:
             return self._of_vector(a, b)
@@ -136,10 +134,10 @@ class Trsm(MatrixOp):
             "R", "U" if self.low else "L", "T" if self.transposed else "N",
             "U" if self.unit else "N",
         )]
-        sizes = lapack.size(k), lapack.size(n)
+        sizes = library.size(k), library.size(n)
         return foreign.Call(
-            lapack.symbol("trsm", a.dtype),
-            (*options, *sizes, foreign.real(1.0, a.dtype.name), foreign.operand(0), sizes[1],
+            library.symbol("trsm", a.dtype),
+            (*options, *sizes, foreign.scalar(1.0, a.dtype.name), foreign.operand(0), sizes[1],
              foreign.result(0), sizes[0]),
             batch=count(b.shape), copies=((0, 1),),
         )
@@ -149,10 +147,10 @@ class Trsm(MatrixOp):
         options = [foreign.letter(text) for text in (
             "U" if self.low else "L", "N" if self.transposed else "T", "U" if self.unit else "N",
         )]
-        n = lapack.size(b.shape[-2])
+        n = library.size(b.shape[-2])
         return foreign.Call(
-            lapack.symbol("trsv", a.dtype),
-            (*options, n, foreign.operand(0), n, foreign.result(0), lapack.size(1)),
+            library.symbol("trsv", a.dtype),
+            (*options, n, foreign.operand(0), n, foreign.result(0), library.size(1)),
             batch=count(b.shape), copies=((0, 1),),
         )
 

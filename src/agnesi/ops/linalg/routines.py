@@ -1,0 +1,243 @@
+"""LAPACK's routines that have no derivatives of their own: what decompositions are made of.
+
+Matrices come and go column by column, as LAPACK keeps them: an operand of shape (..., n, m) stands
+for matrices of m rows.  Memory to work in is as LAPACK's manual asks for, with room for blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, foreign
+from agnesi.core.dims import Size, is_static
+from agnesi.core.foreign import Argument
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import cast
+from agnesi.ops.linalg import lapack, library
+from agnesi.ops.linalg.base import MatrixOp, count, smaller
+
+#: Columns that routines work on at a time.
+_BLOCK = 64
+
+
+class Routine(MatrixOp):
+    """Base of operations that only a C function evaluates."""
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        types = self.infer(*xs)
+        if self.outputs == 1:
+            return lapack.evaluated(self.foreign(*xs), xs, [types])[0]  # type: ignore[misc]
+        return lapack.evaluated(self.foreign(*xs), xs, types)  # type: ignore[misc]
+
+
+def callable_for(name: str, *xs: Any) -> bool:
+    """Whether a routine is there and has something to do."""
+    return library.has(name, xs[0].dtype) and not any(
+        is_static((n,)) and n == 0 for x in xs for n in x.shape
+    )
+
+
+def doubled(a: Tensor) -> Tensor:
+    """Matrices in double precision, in which NumPy decomposes all of them."""
+    return cast(a, dtypes.complex128 if a.dtype.kind == "c" else dtypes.float64)
+
+
+def _info(front: Any) -> Any:
+    """The type of what tells whether a routine found its results: 0 where it did."""
+    return front, np.dtype(library.index_type())
+
+
+class _Room:
+    """Memory to work in: the arguments that tell it, and how many bytes there are."""
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self.arguments: list[Argument] = []
+        self.scratch: list[Size] = []
+
+    def numbers(self, n: Size, *, told: bool = True) -> _Room:
+        """Memory for numbers of the matrix's dtype; then how many, if that is ``told``."""
+        return self._add(n, self.dtype.itemsize, told)
+
+    def reals(self, n: Size, *, told: bool = False) -> _Room:
+        """Memory for real numbers, which complex matrices need beside."""
+        return self._add(n, dtypes.real_of(self.dtype).itemsize, told)
+
+    def integers(self, n: Size, *, told: bool = False) -> _Room:
+        """Memory for integers."""
+        return self._add(n, np.dtype(library.index_type()).itemsize, told)
+
+    def _add(self, n: Size, itemsize: int, told: bool) -> _Room:
+        self.arguments.append(foreign.scratch(len(self.scratch)))
+        self.scratch.append(n * itemsize)
+        if told:
+            self.arguments.append(library.size(n))
+        return self
+
+
+def _call(name: str, a: Any, before: Any, room: _Room, after: Any, copies: Any) -> foreign.Call:
+    return foreign.Call(
+        library.symbol(name, a.dtype), (*before, *room.arguments, *after), batch=count(a.shape),
+        copies=copies, scratch=tuple(room.scratch),
+    )
+
+
+@record
+class Geqrf(Routine):
+    """Reflectors below the triangle, and their factors."""
+
+    name = "geqrf"
+    outputs = 2
+
+    def infer(self, a: Any) -> Any:
+        *front, n, m = a.shape
+        return (a.shape, a.dtype), ((*front, smaller(m, n)), a.dtype)
+
+    def foreign(self, a: Any) -> Any:
+        n, m = a.shape[-2:]
+        rows = library.size(m)
+        room = _Room(a.dtype).numbers(n * _BLOCK).integers(1)
+        before = rows, library.size(n), foreign.result(0), rows, foreign.result(1)
+        return _call("geqrf", a, before, room, (), ((0, 0),))
+
+
+@record
+class Orgqr(Routine):
+    """The orthonormal columns that reflectors stand for, as many as there is room for."""
+
+    name = "orgqr"
+
+    def infer(self, a: Any, tau: Any) -> Any:
+        return a.shape, a.dtype
+
+    def foreign(self, a: Any, tau: Any) -> Any:
+        p, m = a.shape[-2:]
+        rows = library.size(m)
+        room = _Room(a.dtype).numbers(p * _BLOCK).integers(1)
+        before = (rows, library.size(p), library.size(tau.shape[-1]), foreign.result(0), rows,
+                  foreign.operand(1))
+        name = "ungqr" if a.dtype.kind == "c" else "orgqr"
+        return _call(name, a, before, room, (), ((0, 0),))
+
+
+@record
+class Gesdd(Routine):
+    """Singular values, whether they were found, and vectors: ``wanted`` is "N", "S" or "A"."""
+
+    wanted: str
+    name = "gesdd"
+    outputs = 5
+
+    def infer(self, a: Any) -> Any:
+        *front, n, m = a.shape
+        k = smaller(m, n)
+        u, vh = {"N": ((1, 1), (1, 1)), "S": ((k, m), (n, k)), "A": ((m, m), (n, n))}[self.wanted]
+        values = (*front, k), dtypes.real_of(a.dtype)
+        return ((a.shape, a.dtype), values, _info(tuple(front)), ((*front, *u), a.dtype),
+                ((*front, *vh), a.dtype))
+
+    def foreign(self, a: Any) -> Any:
+        n, m = a.shape[-2:]
+        k = smaller(m, n)
+        rows = library.size(m)
+        room = _Room(a.dtype)
+        most = _BLOCK * (m + n) + 9 * k
+        if a.dtype.kind == "c":
+            room.numbers(most + (0 if self.wanted == "N" else 2 * k * k))
+            room.reals(9 * k if self.wanted == "N" else k * (7 * k + 2 * (m + n) + 7))
+        else:
+            room.numbers(most + (0 if self.wanted == "N" else 4 * k * k))
+        room.integers(8 * k)
+        before = (foreign.letter(self.wanted), rows, library.size(n), foreign.result(0), rows,
+                  foreign.result(1), foreign.result(3), rows, foreign.result(4),
+                  library.size({"N": 1, "S": k, "A": n}[self.wanted]))
+        return _call("gesdd", a, before, room, (foreign.result(2),), ((0, 0),))
+
+
+@record
+class Syevd(Routine):
+    """Eigenvectors (if ``vectors``) and values of Hermitian matrices, and whether they were found.
+
+    The lower triangle is read if ``low``.
+    """
+
+    vectors: bool
+    low: bool
+    name = "syevd"
+    outputs = 3
+
+    def infer(self, a: Any) -> Any:
+        front, n = a.shape[:-2], a.shape[-1]
+        return (a.shape, a.dtype), ((*front, n), dtypes.real_of(a.dtype)), _info(front)
+
+    def foreign(self, a: Any) -> Any:
+        n = a.shape[-1]
+        size = library.size(n)
+        room = _Room(a.dtype)
+        wide = 2 * n * n if self.vectors else 0
+        room.numbers(wide + (_BLOCK + 6) * n + 1)
+        if a.dtype.kind == "c":
+            room.reals(wide + 5 * n + 1, told=True)
+        room.integers(5 * n + 3, told=True)
+        before = (foreign.letter("V" if self.vectors else "N"),
+                  foreign.letter("L" if self.low else "U"), size, foreign.result(0), size,
+                  foreign.result(1))
+        name = "heevd" if a.dtype.kind == "c" else "syevd"
+        return _call(name, a, before, room, (foreign.result(2),), ((0, 0),))
+
+
+@record
+class Geev(Routine):
+    """Eigenvalues and vectors, whether they were found, and what is imaginary of the values.
+
+    Vectors of real matrices are LAPACK's: real parts, then imaginary parts of a pair.
+    """
+
+    vectors: bool
+    name = "geev"
+    outputs = 5
+
+    def infer(self, a: Any) -> Any:
+        front, n = a.shape[:-2], a.shape[-1]
+        values = (*front, n), a.dtype
+        vectors = a.shape if self.vectors else (*front, 1, 1)
+        return (a.shape, a.dtype), values, values, (vectors, a.dtype), _info(front)
+
+    def foreign(self, a: Any) -> Any:
+        n = a.shape[-1]
+        size, one = library.size(n), library.size(1)
+        room = _Room(a.dtype).numbers((2 * _BLOCK + 4) * n)
+        values = [foreign.result(1), foreign.result(2)]
+        if a.dtype.kind == "c":
+            room.reals(2 * n)
+            del values[1]
+        # The vectors of the other side are not asked for; any memory will do.
+        before = (foreign.letter("N"), foreign.letter("V" if self.vectors else "N"), size,
+                  foreign.result(0), size, *values, foreign.result(3), size, foreign.result(3),
+                  size if self.vectors else one)
+        return _call("geev", a, before, room, (foreign.result(4),), ((0, 0),))
+
+
+@record
+class Laswp(Routine):
+    """Rows of one matrix, exchanged one after another as pivots, counted from 1, tell."""
+
+    name = "laswp"
+
+    def infer(self, a: Any, pivots: Any) -> Any:
+        return a.shape, a.dtype
+
+    def foreign(self, a: Any, pivots: Any) -> Any:
+        n, m = a.shape[-2:]
+        rows = library.size(m)
+        first, last = library.size(1), library.size(pivots.shape[-1])
+        before = (library.size(n), foreign.result(0), rows, first, last, foreign.operand(1), first)
+        return _call("laswp", a, before, _Room(a.dtype), (), ((0, 0),))
+
+
+LASWP = Laswp()
+GEQRF = Geqrf()
+ORGQR = Orgqr()

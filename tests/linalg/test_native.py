@@ -1,0 +1,126 @@
+"""Decompositions in compiled code: LAPACK without Python, with NumPy's answers and errors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core import tree
+
+L: Any = ag.linalg
+DTYPES = ("float32", "float64", "complex64", "complex128")
+RNG = np.random.default_rng(5)
+#: Functions of matrices, and what they are tried on: square, positive, or of any shape.
+FUNCTIONS: dict[str, tuple[str, Any]] = {
+    "qr": ("any", L.qr), "complete qr": ("any", lambda x: L.qr(x, "complete")),
+    "svd": ("any", lambda x: L.svd(x, full_matrices=False)), "full svd": ("any", L.svd),
+    "svdvals": ("any", L.svdvals), "eigh": ("positive", L.eigh),
+    "eigh of upper": ("positive", lambda x: L.eigh(x, "U")),
+    "eigvalsh": ("positive", L.eigvalsh), "eig": ("square", L.eig),
+    "eigvals": ("square", L.eigvals), "pinv": ("any", L.pinv),
+    "lstsq": ("any", lambda x: L.lstsq(x, x[..., :2] + 1)), "det": ("square", L.det),
+    "slogdet": ("square", L.slogdet), "lu": ("any", L.lu), "inv": ("square", L.inv),
+    "solve": ("square", lambda x: L.solve(x, x[..., :2] * 2)),
+    "cholesky": ("positive", L.cholesky), "expm": ("square", L.expm),
+    "solve_triangular": ("square", lambda x: L.solve_triangular(x, x[..., :3])),
+    "solve_triangular of vectors": ("square", lambda x: L.solve_triangular(x, x[..., :1], 2, True)),
+}
+
+
+def _samples(kind: str, dtype: str, n: int) -> list[np.ndarray]:
+    shapes = [(3, n, n)] if kind != "any" else [(n + 2, n), (2, n, n + 3)]
+    found = []
+    for shape in shapes:
+        x = RNG.standard_normal(shape)
+        if dtype.startswith("c"):
+            x = x + 1j * RNG.standard_normal(shape)
+        if kind == "positive":
+            x = x @ x.conj().swapaxes(-1, -2) + np.eye(n)
+        elif kind == "square":
+            x = x + 3 * np.eye(n)
+        found.append(x.astype(dtype))
+    return found
+
+
+def _leaves(nest: Any) -> list[Any]:
+    return tree.flatten(nest)[0]
+
+
+def _calls_python(compiled: Any) -> bool:
+    return re.search(r"^ *\d+: python", str(compiled.plan()), re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_decompositions_without_python(name: str, dtype: str) -> None:
+    kind, function = FUNCTIONS[name]
+    tolerance = 2e-3 if dtype in ("float32", "complex64") else 1e-9
+    for x in _samples(kind, dtype, 5) if dtype == "complex64" else _samples(kind, dtype, 19)[:1]:
+        compiled = ag.jit(function)
+        for found, expected in zip(_leaves(compiled(ag.asarray(x))),
+                                   _leaves(function(ag.asarray(x))), strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), tolerance, tolerance)
+        assert not _calls_python(compiled), compiled.plan()
+
+
+def test_nan_and_infinite_elements_as_numpy() -> None:
+    bad = np.full((3, 3), np.nan)
+    for name in ("svd", "svdvals", "pinv", "eig", "eigvals", "eigh", "qr", "lstsq"):
+        function: Any = getattr(L, name) if name != "lstsq" else lambda x: L.lstsq(x, x)
+        outcomes = []
+        for f in (function, ag.jit(function)):
+            try:
+                outcomes.append(f(ag.asarray(bad)))
+            except np.linalg.LinAlgError as error:
+                outcomes.append(re.sub(r"\n.*", "", str(error)).partition(": ")[2])
+        eager, compiled = outcomes
+        assert isinstance(eager, str) == isinstance(compiled, str), name
+        if isinstance(eager, str):
+            assert compiled.startswith(eager.partition(" in ")[0]), name
+
+
+def test_sizes_that_change() -> None:
+    compiled = ag.jit(lambda x: (L.svd(x, full_matrices=False), L.qr(x), L.eigh(x @ x.mT)))
+    for n in (3, 5, 4, 9, 20):
+        x = ag.asarray(RNG.standard_normal((2, n + 1, n)))
+        u, s, vh = compiled(x)[0]
+        np.testing.assert_allclose(((u * s[:, None]) @ vh).numpy(), x.numpy(), 1e-10, 1e-10)
+        q, r = compiled(x)[1]
+        np.testing.assert_allclose((q @ r).numpy(), x.numpy(), 1e-10, 1e-10)
+        w, v = compiled(x)[2]
+        np.testing.assert_allclose((v * w[:, None] @ v.mT).numpy(), (x @ x.mT).numpy(), 1e-9, 1e-9)
+
+
+FIXED = {"solve": lambda x: L.solve(x, x), "svd": L.svd, "qr": L.qr, "cholesky": L.cholesky,
+         "eigh": L.eigh, "eig": L.eig, "det": L.det, "lstsq": lambda x: L.lstsq(x, x),
+         "solve_triangular": lambda x: L.solve_triangular(x, x), "expm": L.expm, "lu": L.lu}
+
+
+@pytest.mark.parametrize("n", [3, 20])
+@pytest.mark.parametrize("name", FIXED)
+def test_without_a_library(name: str, n: int) -> None:
+    x = ag.asarray(_samples("positive", "float64", n)[0])
+    expected = _leaves(FIXED[name](x))
+    with ag.config(lapack="none"):
+        assert L.backend() == "generated code and NumPy"
+        for function in (FIXED[name], ag.jit(FIXED[name])):
+            for y, z in zip(_leaves(function(x)), expected, strict=True):
+                np.testing.assert_allclose(y.numpy(), z.numpy(), 1e-8, 1e-8)
+
+
+def test_without_a_library_singular_matrices_are_errors() -> None:
+    with ag.config(lapack="none"):
+        for function, text in ((L.inv, "Singular"), (L.cholesky, "not positive definite")):
+            with pytest.raises(np.linalg.LinAlgError, match=text):
+                ag.jit(function)(ag.zeros((20, 20)))
+
+
+def test_name_of_the_library() -> None:
+    assert re.fullmatch(r".+, (32|64)-bit integers", L.backend())
+    with ag.config(lapack="libno-such-library.so"), pytest.raises(ValueError, match="no library"):
+        L.backend()
