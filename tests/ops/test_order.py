@@ -6,22 +6,25 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.compiler.sorting import sorted_by_code
 from agnesi.core.config import LENT
-from agnesi.ops.order import first_places, sorted_rows, stable_order
-from agnesi.runtime.sorting import sort_by_upper_halves
+from agnesi.core.sorting import Sorting
+from agnesi.ops.order import first_places
+from agnesi.ops.sort import ArgSort, Sort
 
 DTYPES = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32",
           "uint64", "bool"]
 
 
-def native(rows):
-    sort_by_upper_halves(rows)
-    return True
-
-
 @pytest.fixture(params=[False, True], ids=["numpy", "native"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(LENT, "sort", native if request.param else lambda rows: False)
+    def native(x, axis, descending, places):
+        wanted = Sorting(x.shape, x.dtype.name, axis, descending, places)
+        return sorted_by_code(x, wanted) if x.size else None
+
+    lent = native if request.param else lambda *args: None
+    monkeypatch.setattr(LENT, "sort", lent)
+    return lent
 
 
 def numbers(dtype, shape, different):
@@ -33,7 +36,7 @@ def numbers(dtype, shape, different):
         flat[::17], flat[5::41] = np.nan, np.copysign(np.nan, -1)
         flat[3::19], flat[4::23], flat[1::5] = -np.inf, np.inf, -0.0
     if x.dtype in (np.int32, np.int64) and x.size:
-        x.reshape(-1)[:3] = np.iinfo(dtype).min, np.iinfo(dtype).max, -1
+        x.reshape(-1)[:3] = [np.iinfo(dtype).min, np.iinfo(dtype).max, -1][: x.size]
     return x
 
 
@@ -43,17 +46,25 @@ def numbers(dtype, shape, different):
 def test_orders_are_those_of_numpy(way, dtype, shape, different):
     x = numbers(dtype, shape, min(different, 100) if np.dtype(dtype).itemsize == 1 else different)
     down = -1 - x if x.dtype.kind == "i" else ~x if x.dtype.kind in "bu" else -x
+    axis = len(shape) - 1
     for descending, y in ((False, x), (True, down)):
         expected = np.argsort(y, axis=-1, kind="stable")
-        found = stable_order(x, descending)
+        found = ArgSort(axis, descending).perform(x)
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found, expected)
         first = first_places(x, 3, descending)
         if first is not None:
             np.testing.assert_array_equal(first, expected[..., :3])
-    found = sorted_rows(x)
-    assert found.dtype == x.dtype and found.flags.c_contiguous
-    np.testing.assert_array_equal(found, np.sort(x, axis=-1))
+        same(Sort(axis, descending).perform(x), np.take_along_axis(x, expected, -1))
+
+
+def same(found, expected):
+    """Equal arrays, signs of zeros too."""
+    assert found.dtype == expected.dtype and found.flags.c_contiguous
+    np.testing.assert_array_equal(found, expected)
+    if found.dtype.kind == "f":
+        there = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
 
 
 def test_axes_and_copies(way):
@@ -78,10 +89,69 @@ def test_compiled_and_with_gradients(way):
     np.testing.assert_array_equal(g.numpy(), x)
 
 
+SHAPES = [
+    ((1,), 0), ((96,), 0), ((97,), 0), ((300,), 0), ((9000,), 0), ((70_000,), 0),
+    ((5, 3), 1), ((25, 40), 1), ((25, 40), 0), ((3, 70, 5), 1), ((2, 31, 37), 1), ((4, 4500), 1),
+    ((2, 3000, 3), 1), ((17, 513), 1), ((513, 17), 0), ((100, 1200), 0), ((60, 1100), 1),
+]
+
+
+def expected_order(x, axis, descending):
+    down = -1 - x if x.dtype.kind == "i" else ~x if x.dtype.kind in "bu" else -x
+    return np.argsort(down if descending else x, axis=axis, kind="stable")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("descending", [False, True])
+def test_rows_of_all_lengths_wherever_they_are(dtype, descending):
+    for shape, axis in SHAPES:
+        x = numbers(dtype, shape, 90)
+        order = expected_order(x, axis, descending)
+        for places in (False, True):
+            found = sorted_by_code(x, Sorting(shape, dtype, axis, descending, places))
+            same(found, order if places else np.take_along_axis(x, order, axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
+@pytest.mark.parametrize("shape, axis", [((25, 40), 1), ((3, 70, 5), 1), ((9000,), 0)])
+@pytest.mark.parametrize("descending", [False, True])
+def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
+    x = numbers("float32" if dtype == "bfloat16" else dtype, shape, 90)
+    values = ag.tensor(x).astype(dtype)
+    x = values.astype("float32").numpy() if dtype == "bfloat16" else x
+    function = ag.jit(lambda x: (ag.sort(x, axis, descending=descending),
+                                 ag.argsort(x, axis, descending=descending)))
+    found, order = function(values)
+    assert "python" not in str(function.plan())
+    expected = expected_order(x, axis, descending)
+    np.testing.assert_array_equal(order.numpy(), expected)
+    found = found.astype("float32") if dtype == "bfloat16" else found
+    same(found.numpy(), np.take_along_axis(x, expected, axis))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_share_rows(threads):
+    x = numbers("float32", (300, 500), 30_000)
+    with ag.config(threads=threads):
+        function = ag.jit(lambda x: (ag.sort(x, 0), ag.argsort(x, 1)))
+        found, order = function(ag.tensor(x))
+    same(found.numpy(), np.sort(x, 0, kind="stable"))
+    np.testing.assert_array_equal(order.numpy(), np.argsort(x, 1, kind="stable"))
+
+
+def test_sizes_that_change():
+    function = ag.jit(lambda x: (ag.sort(x), ag.topk(x, 2, 0).indices))
+    for n in (5, 7, 300, 2, 5000):
+        x = numbers("float32", (n, 20), 99)
+        found, first = function(ag.tensor(x))
+        same(found.numpy(), np.sort(x, kind="stable"))
+        np.testing.assert_array_equal(first.numpy(), np.argsort(-x, 0, kind="stable")[:2])
+
+
 def test_the_native_sort_is_taken_once_it_pays():
     x = np.random.default_rng(2).normal(size=1 << 20).astype("float32")
     for _ in range(2):
         np.testing.assert_array_equal(ag.sort(x).numpy(), np.sort(x))
-    assert LENT.sort(np.arange(10))
+    assert LENT.sort(np.arange(10), 0, False, False) is not None
     with ag.config(compile=False):
-        assert not LENT.sort(np.arange(10))
+        assert LENT.sort(np.arange(10), 0, False, False) is None

@@ -24,6 +24,9 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
         b.call("void", "llvm.memcpy.p0.p0.i64", place(target), place(source),
                b.size(target.nbytes), const("i1", False))
     maker = _Arguments(b, kernel, place)
+    if call.units:
+        _shared(b, kernel, maker, rt, function)
+        return
     before = [maker.fixed(a) for a in call.arguments]
     with b.loop(i64(0), b.size(call.batch)) as turn:
         given = [maker.moving(a, turn.index) if value is None else value
@@ -35,6 +38,22 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
             b.open_block(failed)
             b.ret(Value(str(code), "i32"))
             b.open_block(go)
+    b.ret(Value("0", "i32"))
+
+
+def _shared(b: Builder, kernel: Foreign, maker: _Arguments, rt: Value, function: Value) -> None:
+    """A call as kernels are called, on all threads where there is more than one unit."""
+    call = kernel.call
+    table = b.alloca("i64", len(call.arguments))
+    for i, a in enumerate(call.arguments):
+        fixed = maker.fixed(a)
+        value = maker.moving(a, i64(0)) if fixed is None else fixed
+        b.store(value, b.gep("i64", table, i64(i)))
+    if call.units > 1:
+        share = b.load("ptr", rt)
+        b.call_pointer("void", share, rt, function, table, i64(call.units))
+    else:
+        b.call_pointer("void", function, table, i64(0), i64(1), i64(0))
     b.ret(Value("0", "i32"))
 
 

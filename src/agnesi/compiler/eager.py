@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler import sorting
 from agnesi.core.config import LENT, config
 from agnesi.core.dispatch import apply
+from agnesi.core.foreign import RESOLVERS
 from agnesi.core.op import Op
 from agnesi.core.tensor import wrap
 
 #: Multiply-adds that NumPy does in about the time that compiling takes, and in that of a call.
 _WORTH, _CALL = 300_000_000, 100_000
 _MOST = 512
-#: Elements that NumPy sorts in about the time that loading the native code takes.
-_WORTH_SORTING = 1_000_000
 
 _spent: dict[Any, int] = {}
-_sorted = 0
 
 
 def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
@@ -72,24 +71,17 @@ def _memory() -> int:
     return machine.memory()
 
 
-def _sort(rows: np.ndarray) -> bool:
-    """Sort by the native code, once that has been wanted often enough for it."""
-    global _sorted
-    if not config.compile:
-        return False
-    if _sorted < _WORTH_SORTING:
-        _sorted += rows.size
-        if _sorted < _WORTH_SORTING:
-            return False
+def _generated(name: str) -> int | None:
     if not compiles():
-        return False
-    from agnesi.runtime.sorting import sort_by_upper_halves
+        return None
+    from agnesi.compiler.generated import address
 
-    sort_by_upper_halves(rows)
-    return True
+    return address(name)
 
 
 def lend() -> None:
     """Let operations use what stands above them."""
     LENT.run, LENT.native, LENT.compiles, LENT.memory = run, native, compiles, _memory
-    LENT.sort = _sort
+    LENT.sort = sorting.sort
+    sorting.lend()
+    RESOLVERS["generated"] = _generated

@@ -203,8 +203,8 @@ class Lent:
     native: Callable[..., Callable[..., np.ndarray]] | None = None
     #: Whether there is a compiler.
     compiles: Callable[[], bool] = staticmethod(lambda: False)
-    #: Sorts rows of int64 in place by their upper halves, stably, or gives False.
-    sort: Callable[[np.ndarray], bool] = staticmethod(lambda rows: False)
+    #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``.
+    sort: Callable[..., np.ndarray | None] = staticmethod(lambda x, axis, descending, places: None)
     #: Bytes of memory that this process may use.
     memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
 

@@ -48,6 +48,10 @@ class Call:
         Bytes of memory that the function uses up, the same for all calls.
     status : bool
         Whether it returns an int32, which is not 0 where it failed: a RuntimeError.
+    units : int
+        If not 0, the function is called as kernels are, ``(table, begin, end, thread)``: it does
+        the units of work from ``begin`` to ``end``, of so many; the arguments are in the table.
+        Threads share them.
     """
 
     symbol: str
@@ -56,6 +60,7 @@ class Call:
     copies: tuple[tuple[int, int], ...] = ()
     scratch: tuple[Size, ...] = ()
     status: bool = False
+    units: int = 0
 
     @property
     def symbols(self) -> tuple[str, ...]:

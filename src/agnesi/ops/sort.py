@@ -9,16 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
+from agnesi.core.foreign import Call
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
+from agnesi.core.sorting import sorting
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.index import Index, IndexSum, along, take, take_along_axis
 from agnesi.ops.movement import reshape
 from agnesi.ops.order import first_places, sorted_rows, stable_order
+from agnesi.ops.slices import FULL, Slice
 
 
 class Ordered(NamedTuple):
@@ -49,7 +53,13 @@ class ArgSort(Op):
         return x.shape, dtypes.int64
 
     def perform(self, x: np.ndarray) -> np.ndarray:
+        found = LENT.sort(x, self.axis, self.descending, True)
+        if found is not None:
+            return found
         return _along(x, self.axis, lambda x: stable_order(x, self.descending))
+
+    def foreign(self, x: Any) -> Call | None:
+        return sorting(x, self.axis, self.descending, True)
 
 
 @record
@@ -65,7 +75,13 @@ class Sort(Op):
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
+        found = LENT.sort(x, self.axis, self.descending, False)
+        if found is not None:
+            return found
         return _along(x, self.axis, lambda x: sorted_rows(x, self.descending))
+
+    def foreign(self, x: Any) -> Call | None:
+        return sorting(x, self.axis, self.descending, False)
 
     def places(self, x: Tensor) -> tuple[Tensor, ...]:
         """Where each element of the result was."""
@@ -94,6 +110,11 @@ class TopIndices(Op):
         if isinstance(n, int) and not 0 <= self.k <= n:
             raise ShapeError(f"k = {self.k} of {n} elements on axis {self.axis}")
         return (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1:]), dtypes.int64
+
+    def decompose(self, x: Tensor) -> Tensor:
+        order = apply(ArgSort(self.axis, self.largest), x)
+        first = tuple((0, self.k, 1) if a == self.axis else FULL for a in range(x.ndim))
+        return apply(Slice(first), order)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         x = np.moveaxis(x, self.axis, -1)
