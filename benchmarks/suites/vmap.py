@@ -27,7 +27,16 @@ def run(context: Context) -> list[Result]:
     states = rng.standard_normal((MANY, 2))
     roots = rng.uniform(0.5, 9.0, MANY)
     solved = np.linalg.solve(matrices, b[..., None])[..., 0]
+    direct = lambda xp, lib: xp.linalg.solve  # noqa: E731
     return context.measure_all([
+        _case("linalg.solve, one matrix", direct, (None, 0), (matrix, b),
+              lambda: np.linalg.solve(matrix, b.T).T),
+        _case("linalg.solve, a matrix each", direct, (0, 0), (matrices, b), lambda: solved),
+        _case("linalg.solve, gradient", lambda xp, lib: lib.grad(
+            lambda a, b: xp.linalg.solve(a, b).sum()), (0, 0), (matrices, b),
+            lambda: -np.linalg.inv(matrices).sum(1)[:, :, None] * solved[:, None]),
+        _case("linalg.cholesky, a matrix each", lambda xp, lib: xp.linalg.cholesky, (0,),
+              (matrices,), lambda: np.linalg.cholesky(matrices)),
         _case("conjugate gradients, one matrix", conjugate, (None, 0),
               (matrix, b), lambda: np.linalg.solve(matrix, b.T).T),
         _case("conjugate gradients, a matrix each", conjugate, (0, 0),

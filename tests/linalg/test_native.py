@@ -124,3 +124,55 @@ def test_name_of_the_library() -> None:
     assert re.fullmatch(r".+, (32|64)-bit integers", L.backend())
     with ag.config(lapack="libno-such-library.so"), pytest.raises(ValueError, match="no library"):
         L.backend()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 3, 8, 13])
+def test_many_small_systems(n: int, dtype: str) -> None:
+    many = 21  # no multiple of the lanes
+    a = (RNG.standard_normal((many, n, n)) + 2 * np.eye(n)).astype(dtype)
+    b = RNG.standard_normal((many, n, 2)).astype(dtype)
+    spd = a @ a.swapaxes(1, 2) + np.eye(n, dtype=dtype)
+    wide = b.transpose(1, 0, 2).reshape(n, 2 * many).copy()
+    tolerance = 5e-3 if dtype == "float32" else 1e-8
+    for function, arrays in (
+        (L.solve, (a, b)), (L.solve, (a[0], wide)), (lambda a, b: L.solve(a.mT, b), (a, b)),
+        (lambda a, b: L.solve(a.mT, b), (a[0], wide)), (L.inv, (a,)), (L.det, (a,)),
+        (L.slogdet, (a,)), (L.cholesky, (spd,)), (L.solve_triangular, (spd, b)),
+        (lambda a, b: L.solve_triangular(a, b, 1, True, True), (a / n, b)),
+        (ag.grad(lambda a, b: L.solve(a, b).sum()), (spd, b)),
+    ):
+        xs = tuple(map(ag.asarray, arrays))
+        compiled = ag.jit(function)
+        expected = _leaves(function(*(x.astype("float64") for x in xs)))
+        for found, y in zip(_leaves(compiled(*xs)), expected, strict=True):
+            assert found.dtype == dtype
+            scale = max(float(np.abs(y.numpy()).max()), 1.0)
+            np.testing.assert_allclose(found.numpy() / scale, y.numpy() / scale, tolerance,
+                                       tolerance)
+        assert not _calls_python(compiled)
+
+
+def test_small_systems_may_need_exchanges_of_rows() -> None:
+    turned = np.stack([np.eye(6)[RNG.permutation(6)] for _ in range(9)])
+    x = ag.asarray(turned)
+    np.testing.assert_array_equal(ag.jit(L.inv)(x).numpy(), turned.swapaxes(1, 2))
+    np.testing.assert_array_equal(ag.jit(L.det)(x).numpy(), np.linalg.det(turned).round())
+
+
+@pytest.mark.parametrize("count", [1, 9])
+@pytest.mark.parametrize("name", ["solve", "inv", "cholesky", "solve_triangular"])
+def test_one_bad_matrix_of_many_is_told_by_its_function(name: str, count: int) -> None:
+    x = np.stack([np.eye(3)] * count)
+    x[-1, 2, 2] = 0
+    calls: dict[str, Any] = {"solve": lambda a: L.solve(a, a),
+                             "solve_triangular": lambda a: L.solve_triangular(a, a)}
+    with pytest.raises(np.linalg.LinAlgError, match=rf"^{name}\("):
+        ag.jit(calls.get(name, getattr(L, name)))(ag.asarray(x))
+
+
+def test_numbers_of_small_systems_that_change() -> None:
+    compiled = ag.jit(L.inv)
+    for many in (5, 8, 31, 2, 1):
+        x = RNG.standard_normal((many, 4, 4)) + 4 * np.eye(4)
+        np.testing.assert_allclose(compiled(ag.asarray(x)).numpy(), np.linalg.inv(x), 1e-9, 1e-9)

@@ -27,6 +27,7 @@ from agnesi.ops.linalg.base import (
     square,
     times,
 )
+from agnesi.ops.linalg.small import SmallCholesky, many_small
 from agnesi.ops.linalg.triangular import SolveTriangular
 
 NOT_POSITIVE = "Matrix is not positive definite"
@@ -64,6 +65,9 @@ class Cholesky(MatrixOp):
         return np.linalg.cholesky(a)
 
     def decompose(self, a: Tensor) -> Tensor:
+        if many_small(a):
+            factor, found = apply_many(SmallCholesky(), a)
+            return ensured(factor, found, NOT_POSITIVE, self.name)
         factor, info = apply_many(POTRF, a)
         return apply(
             Triangle(0, False), ensured(factor, equal(info, 0), NOT_POSITIVE, self.name)

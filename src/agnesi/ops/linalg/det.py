@@ -21,6 +21,7 @@ from agnesi.ops.explog import log
 from agnesi.ops.join import concat
 from agnesi.ops.linalg.base import MatrixOp, check_square, identity, square, times
 from agnesi.ops.linalg.lu import GETRF
+from agnesi.ops.linalg.small import SmallDiagonal, many_small
 from agnesi.ops.linalg.solve import SOLVE
 from agnesi.ops.linalg.svd import SVD
 from agnesi.ops.movement import matrix_transpose, reshape
@@ -38,6 +39,8 @@ class SlogdetResult(NamedTuple):
 
 def _factored(a: Tensor) -> tuple[Tensor, Tensor]:
     """The diagonal of the upper factor, and 1 or -1 for the exchanges of rows."""
+    if many_small(a):
+        return apply_many(SmallDiagonal(), a)  # type: ignore[return-value]
     factors, pivots = apply_many(GETRF, a)
     places = symbolic(Arange(1, 1, a.shape[-1], pivots.dtype), ())
     odd = arith.remainder(sum(cast(not_equal(pivots, places), dtypes.int64), -1), 2)

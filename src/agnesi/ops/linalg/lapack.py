@@ -181,7 +181,7 @@ def _exchange(x: np.ndarray, every: np.ndarray, i: int, other: np.ndarray) -> No
 
 
 # -- any routine ------------------------------------------------------------------------------
-_NUMBERS = {"i8": ctypes.c_char, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
+_NUMBERS: dict[str, Any] = {"i8": ctypes.c_char, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
             "float": ctypes.c_float, "double": ctypes.c_double}
 
 
@@ -209,6 +209,8 @@ def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],
     if a.kind in ("operand", "result"):
         x = (arrays if a.kind == "operand" else results)[a.value]
         return ctypes.c_void_p(x.ctypes.data + turn * (x.nbytes // batch))
+    if a.direct:
+        return _NUMBERS[a.kind](a.value)
     if isinstance(a.value, tuple):
         kind = ctypes.c_double if "double" in a.kind else ctypes.c_float
         return (kind * len(a.value))(*a.value)

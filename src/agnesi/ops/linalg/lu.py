@@ -36,6 +36,7 @@ from agnesi.ops.linalg.base import (
     times,
 )
 from agnesi.ops.linalg.routines import LASWP, callable_for
+from agnesi.ops.linalg.small import factored_call, many_columns
 from agnesi.ops.linalg.triangular import SolveTriangular
 from agnesi.ops.movement import matrix_transpose, reshape
 from agnesi.ops.ranges import Arange, arange, eye
@@ -198,6 +199,8 @@ class Getrs(MatrixOp):
         return lapack.getrs(factors, pivots, b, self.transposed)
 
     def foreign(self, factors: Any, pivots: Any, b: Any) -> Any:
+        if many_columns(b):
+            return factored_call(factors, b, self.transposed)
         k, n = map(library.size, b.shape[-2:])
         return foreign.Call(
             library.symbol("getrs", b.dtype),

@@ -32,8 +32,19 @@ from agnesi.ops.linalg.base import (
     times,
 )
 from agnesi.ops.linalg.lu import GETRF, Getrs
+from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
 from agnesi.ops.linalg.triangular import SINGULAR, SolveTriangular, side_by_side
 from agnesi.ops.movement import matrix_transpose, moveaxis, reshape
+
+
+def _solved(a: Tensor, b: Tensor, transposed: bool, subject: str) -> Tensor:
+    """Solutions by elimination, or NumPy's error; both operands are equally long stacks."""
+    if many_small(a, b.shape[-1]):
+        x, regular = apply_many(SmallSolve(transposed), a, b)
+        return ensured(x, regular, SINGULAR, subject)
+    factors, pivots = apply_many(GETRF, a)
+    factors = ensured(factors, not_equal(apply(Diagonal(0), factors), 0), SINGULAR, subject)
+    return matrix_transpose(apply(Getrs(transposed), factors, pivots, matrix_transpose(b)))
 
 
 @record
@@ -52,12 +63,7 @@ class Solve(MatrixOp):
         return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
-        a, b = stacked(a, b)
-        factors, pivots = apply_many(GETRF, a)
-        factors = ensured(factors, not_equal(apply(Diagonal(0), factors), 0), SINGULAR, self.name)
-        return matrix_transpose(
-            apply(Getrs(self.transposed), factors, pivots, matrix_transpose(b))
-        )
+        return _solved(*stacked(a, b), self.transposed, self.name)
 
     def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
         """The solution of the adjoint system."""
@@ -110,7 +116,10 @@ class Inv(MatrixOp):
         return np.linalg.inv(a)
 
     def decompose(self, a: Tensor) -> Tensor:
-        return apply(SOLVE, a, broadcast_to(identity(a), a.shape))
+        if not many_small(a, a.shape[-1]):
+            return _solved(a, broadcast_to(identity(a), a.shape), False, self.name)
+        inverse, regular = apply_many(SmallInv(), a)
+        return ensured(inverse, regular, SINGULAR, self.name)
 
     def before(self, a: Tensor, b: Tensor) -> Tensor:
         """``inv(a) @ b``."""

@@ -29,6 +29,7 @@ from agnesi.ops.linalg.base import (
     stacked,
     times,
 )
+from agnesi.ops.linalg.small import SmallTriangle, many_small
 from agnesi.ops.movement import matrix_transpose, permute_dims, reshape
 
 SINGULAR = "Singular matrix"
@@ -64,7 +65,8 @@ class SolveTriangular(MatrixOp):
         a, b = stacked(a, b)
         if not (self.unit or self.sure):
             b = ensured(b, not_equal(apply(Diagonal(0), a), 0), SINGULAR, self.name)
-        return apply(Trsm(self.low, self.transposed, self.unit), a, b)
+        kind = SmallTriangle if many_small(a, b.shape[-1]) else Trsm
+        return apply(kind(self.low, self.transposed, self.unit), a, b)
 
     def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
         """The solution of the adjoint system."""
