@@ -91,7 +91,7 @@ class Depthwise(_Channels):
         pack_filters(b, self.type, b.gep(self.type, self.other, i64(view.offset)),
                      (view.group, 0, *view.strides[2:]),
                      (1, *(s.taps for s in self.dense.spans)), self.dense.groups, self.taps,
-                     plan.pitch, plan.lanes)
+                     (plan.pitch, plan.pitch), plan.lanes)
 
     def _tile(self, window: Window, corner: Corner, way: Way, piece: Piece,
               channel: Value) -> None:

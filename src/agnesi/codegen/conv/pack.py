@@ -151,15 +151,16 @@ def _turned(b: Builder, type_: str, source: Value, step: int, count: Value, piec
 
 
 def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...],
-                 counts: tuple[int, ...], width: int, target: Value, pitch: int,
+                 counts: tuple[int, ...], width: int, target: Value, steps: tuple[int, int],
                  lanes_: int) -> None:
-    """``target[((d * h + y) * w + x) * c + k][:width]`` from filters of any strides.
+    """Rows of ``width`` elements, one for each tap and channel, from filters of any strides.
 
-    ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w); rows are ``pitch`` apart and
-    ``width`` of their elements are filters, those behind them anything.
+    ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w), ``steps`` between rows of
+    neighbouring taps and of channels.  What lies behind a row, up to the next, may be anything.
     """
     o, c, *space = strides
     channels, *taps = counts
+    tap_step, channel_step = steps
     together = taps[0] * taps[1] * taps[2]
     if o != 1 and c != 1 and _contiguous(space, taps):
         sign = next((s for s, n in zip(space, taps, strict=True) if n > 1), 1)
@@ -167,9 +168,9 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...]
         source = b.gep(type_, source, i64(first * (1 if sign > 0 else -1)))
         with b.loop(i64(0), i64(channels), nonempty=True) as loop:
             here = b.gep(type_, source, b.mul(loop.index, i64(c)))
-            row = b.add(loop.index, i64(first * channels))
-            there = b.gep(type_, target, b.mul(row, i64(pitch)))
-            step = pitch * channels * (1 if sign > 0 else -1)
+            row = b.add(b.mul(loop.index, i64(channel_step)), i64(first * tap_step))
+            there = b.gep(type_, target, row)
+            step = tap_step * (1 if sign > 0 else -1)
             copy_places(b, type_, here, there, i64(together), width, (1, o), step, lanes_)
         return
     with (
@@ -182,8 +183,8 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...]
             at = b.add(at, b.mul(loop.index, i64(stride)))
             row = b.add(b.mul(row, i64(count)), loop.index)
         here = b.gep(type_, source, at)
-        there = b.gep(type_, target, b.mul(row, i64(channels * pitch)))
-        copy_places(b, type_, here, there, i64(channels), width, (c, o), pitch, lanes_)
+        there = b.gep(type_, target, b.mul(row, i64(tap_step)))
+        copy_places(b, type_, here, there, i64(channels), width, (c, o), channel_step, lanes_)
 
 
 def _contiguous(strides: Sequence[int], counts: Sequence[int]) -> bool:

@@ -35,6 +35,8 @@ class Places:
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
         b, plan = self.b, self.plan
+        if plan.packed_a:
+            self.lines.clear()
         with b.loop(begin, end) as loop:
             self.group, (first, last) = lead(b, self.dense, plan.blocks, loop.index)
             elements = self.dense.depth * self.dense.outputs * plan.lanes

@@ -14,7 +14,7 @@ from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows, pieces_of
 from agnesi.core.record import record
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
-_SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
+SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
 _PAGE = 4096
 ROOM = 2 << 20  # bytes of a thread's scratch that are no trouble: it lies on the stack
 _UNEVEN = 0.15  # weight of the time that threads wait for each other
@@ -127,7 +127,7 @@ def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     groups, chunks = _shares(dense, machine, cut, blocks, packed)
     return WidePlan(
         dense, type_, machine.lanes, machine.itemsize, cut.panels, cut.lines, cut.rows, packed,
-        line_blocks, row_blocks, groups, chunks, long_epilogue or dense.depth >= _SPILL_FROM,
+        line_blocks, row_blocks, groups, chunks, long_epilogue or dense.depth >= SPILL_FROM,
         cut.clipped, cut.cost * dense.batch * dense.groups * dense.spans[0].count,
     )
 

@@ -7,8 +7,10 @@ vector are neighbours in memory.
 
 from __future__ import annotations
 
+import math
+
 from agnesi.codegen.builder import Builder, Value, i64, vector
-from agnesi.codegen.conv.pack import clear, copy_run, copy_spread, pack_filters
+from agnesi.codegen.conv.pack import clear, copy_places, copy_run, copy_spread, pack_filters
 from agnesi.codegen.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.conv.source import Box, inside, taps_inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
@@ -25,11 +27,18 @@ class PackedLines:
     def __init__(self, b: Builder, plan: PackedPlan, source: Value, target: Value) -> None:
         self.b, self.plan, self.source, self.target = b, plan, source, target
 
+    def clear(self) -> None:
+        """Zeros everywhere; those of the borders stay while blocks come and go."""
+        plan = self.plan
+        if not all(s.inside for s in plan.dense.spans):
+            count = i64(plan.dense.channels * plan.channel)
+            clear(self.b, plan.type, self.target, count, plan.lanes)
+
     def pack(self, box: Box) -> None:
         """All channels, planes and lines that a block reads."""
         b, plan = self.b, self.plan
         dense = plan.dense
-        d, h, _ = dense.spans
+        d, h, w = dense.spans
         n, c, *space = dense.source.strides
         base = b.add(b.mul(box.group, i64(dense.source.group)), b.mul(box.image, i64(n)))
         base = b.add(base, i64(dense.source.offset))
@@ -37,8 +46,9 @@ class PackedLines:
         places = b.sub(b.sub(box.y_end, box.y), i64(1))
         lines = b.add(b.mul(places, i64(h.stride)), i64(h.reach))
         first = b.add(b.mul(box.depth, i64(d.stride)), i64(d.origin))
+        turned = c == 1 and w.stride == 1 and dense.channels > 1
         with (
-            b.loop(i64(0), i64(dense.channels), nonempty=True) as channel,
+            b.loop(i64(0), i64(1 if turned else dense.channels), nonempty=True) as channel,
             b.loop(i64(0), i64(d.taps), nonempty=True) as plane,
             b.loop(i64(0), lines, nonempty=True) as line,
         ):
@@ -48,34 +58,52 @@ class PackedLines:
                        b.mul(plane.index, i64(plan.plane)))
             at = b.add(at, b.mul(line.index, i64(plan.line)))
             there = b.gep(plan.type, self.target, at)
-            valid = b.op("and", inside(b, d, z), inside(b, h, y))
             at = b.add(base, b.mul(channel.index, i64(c)))
             at = b.add(at, b.add(b.mul(z, i64(space[0])), b.mul(y, i64(space[1]))))
-            self._line(b.gep(plan.type, self.source, at), there, valid)
+            here = b.gep(plan.type, self.source, at)
+            valid = b.op("and", inside(b, d, z), inside(b, h, y))
+            with b.when(valid):
+                (self._pixels if turned else self._line)(here, there)
+            if plan.line_blocks > 1 or not d.inside:  # another block had something there
+                with b.when(b.op("xor", valid, Value("true", "i1"))):
+                    self._nothing(there, dense.channels if turned else 1)
 
-    def _line(self, source: Value, target: Value, valid: Value) -> None:
-        """One line, remainder by remainder, with its borders."""
+    def _line(self, source: Value, target: Value) -> None:
+        """One line, remainder by remainder."""
         b, plan = self.b, self.plan
         w, step = plan.dense.spans[2], plan.dense.source.strides[4]
-        bare = all(s.inside for s in plan.dense.spans)
         for rest in range(w.stride):
-            start = max(0, -(-(-w.origin - rest) // w.stride))
-            stop = min(plan.part, max(start, (w.size - 1 - w.origin - rest) // w.stride + 1))
-            part = b.gep(plan.type, target, i64(rest * plan.part))
-            low = b.select(valid, i64(start), i64(0))
-            high = b.select(valid, i64(stop), i64(0))
-            if not bare:
-                clear(b, plan.type, part, low, plan.lanes)
-            at = i64((w.origin + rest + start * w.stride) * step)
-            here, count = b.gep(plan.type, source, at), b.sub(high, low)
-            there = b.gep(plan.type, part, low)
+            start, stop = self._filled(rest)
+            here = b.gep(plan.type, source, i64((w.origin + rest + start * w.stride) * step))
+            there = b.gep(plan.type, target, i64(rest * plan.part + start))
+            count = i64(stop - start)
             if step * w.stride == 1:
                 copy_run(b, plan.type, here, there, count, plan.lanes)
             else:
                 copy_spread(b, plan.type, here, there, count, step * w.stride, plan.lanes)
-            if not bare:
-                clear(b, plan.type, b.gep(plan.type, part, high), b.sub(i64(plan.part), high),
-                      plan.lanes)
+
+    def _pixels(self, source: Value, target: Value) -> None:
+        """One line of all channels, which lie side by side."""
+        b, plan = self.b, self.plan
+        w, step = plan.dense.spans[2], plan.dense.source.strides[4]
+        start, stop = self._filled(0)
+        copy_places(b, plan.type, b.gep(plan.type, source, i64((w.origin + start) * step)),
+                    b.gep(plan.type, target, i64(start)), i64(plan.dense.channels), stop - start,
+                    (1, step), plan.channel, plan.lanes)
+
+    def _filled(self, rest: int) -> tuple[int, int]:
+        """What of the positions with a remainder is inside of the source."""
+        w = self.plan.dense.spans[2]
+        start = max(0, -(-(-w.origin - rest) // w.stride))
+        stop = max(start, (w.size - 1 - w.origin - rest) // w.stride + 1)
+        return min(start, self.plan.part), min(stop, self.plan.part)
+
+    def _nothing(self, target: Value, channels: int) -> None:
+        """A line outside of the source."""
+        b, plan = self.b, self.plan
+        with b.loop(i64(0), i64(channels), nonempty=True) as channel:
+            there = b.gep(plan.type, target, b.mul(channel.index, i64(plan.channel)))
+            clear(b, plan.type, there, i64(plan.line), plan.lanes)
 
     def tap(self, x: int) -> int:
         """Where tap ``x`` of a line's first place is."""
@@ -100,6 +128,7 @@ class RowLanes:
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
         b, plan = self.b, self.plan
+        self.lines.clear()
         with b.loop(begin, end, carried=[i64(-1)]) as loop:
             self.group, chunk = divide(b, loop.index, plan.chunks)
             with b.when(b.icmp("ne", self.group, loop.carried[0])):
@@ -114,8 +143,8 @@ class RowLanes:
         at = b.add(b.mul(self.group, i64(view.group)), i64(view.offset))
         taps = (s.taps for s in self.dense.spans)
         pack_filters(b, self.type, b.gep(self.type, self.filters, at), view.strides,
-                     (self.dense.channels, *taps), self.dense.outputs, self.packed_b, plan.pitch,
-                     plan.lanes)
+                     (self.dense.channels, *taps), self.dense.outputs, self.packed_b,
+                     (plan.pitch, plan.taps * plan.pitch), plan.lanes)
 
     def _block(self, index: Value) -> None:
         b, plan = self.b, self.plan
@@ -146,15 +175,15 @@ class RowLanes:
             Column(i * down + p.offset, p.lanes, p.active) for i in range(tall)
             for p in panel.pieces
         )
-        tile = Tile(self.type, tuple(range(wide)), columns,
-                    kept=plan.spare(wide * len(columns)))
+        tile = Tile(self.type, tuple(range(wide)), columns)
         at = b.add(b.mul(b.sub(top, box.y), i64(down)), x)
         first, count = self._tap_lines(top, tall)
-        nest, taps = self._nest(count)
+        nest = self._nest(count)
         row = b.add(o, b.mul(first, i64(nest[-1].row_step)))
         at = b.add(at, b.mul(first, i64(nest[-1].column_step)))
         sums = tile.run(b, b.gep(self.type, self.packed_b, row),
-                        b.gep(self.type, self.packed_a, at), nest, tile.zeros(), taps)
+                        b.gep(self.type, self.packed_a, at), nest, tile.zeros(),
+                        lambda row, column, sums: self._taps(tile, row, column, sums))
         if plan.spill:
             self._spilled(box, panel, size, (o, top, x), sums)
             return
@@ -165,27 +194,30 @@ class RowLanes:
     def _tap_lines(self, top: Value, tall: int) -> tuple[Value, int | Value]:
         """The first line of taps that meets the source in a tile, and how many do."""
         b, h = self.b, self.dense.spans[1]
-        if self.plan.unrolled or h.inside:
+        if h.inside:
             return i64(0), h.taps
         first, _ = taps_inside(b, h, b.add(top, i64(tall - 1)))
         _, last = taps_inside(b, h, top)
         last = b.intrinsic("smin", last, i64(h.taps))
         return first, b.intrinsic("smax", b.sub(last, first), i64(0))
 
-    def _nest(self, count: int | Value) -> tuple[list[Turn], list[tuple[int, int]]]:
-        """Loops over channels and lines of taps; in them all taps of one line, or of several."""
+    def _nest(self, count: int | Value) -> list[Turn]:
+        """Loops over channels, planes and lines of taps."""
         plan, (d, h, w) = self.plan, self.dense.spans
-        row = self.dense.channels * plan.pitch
-        nest = [Turn(self.dense.channels, plan.pitch, plan.channel),
-                Turn(d.taps, h.taps * w.taps * row, plan.plane)]
-        lines = range(h.taps) if plan.unrolled else range(1)
-        if not plan.unrolled:
-            nest.append(Turn(count, w.taps * row, plan.line * h.step, maybe=True))
-        taps = [
-            ((y * w.taps + x) * row, y * h.step * plan.line + self.lines.tap(x))
-            for y in lines for x in range(w.taps)
-        ]
-        return nest, taps
+        line = w.taps * plan.pitch
+        return [Turn(self.dense.channels, d.taps * h.taps * line, plan.channel),
+                Turn(d.taps, h.taps * line, plan.plane),
+                Turn(count, line, plan.line * h.step, maybe=True)]
+
+    def _taps(self, tile: Tile, row: Value, column: Value, sums: list[Value]) -> list[Value]:
+        """The taps of a line: those with the same remainder after the stride in one loop."""
+        b, pitch, w = self.b, self.plan.pitch, self.dense.spans[2]
+        period = w.stride // math.gcd(w.stride, w.step)
+        for tap in range(min(period, w.taps)):
+            turn = Turn(-(-(w.taps - tap) // period), period * pitch, period * w.step // w.stride)
+            sums = tile.run(b, b.gep(self.type, row, i64(tap * pitch)),
+                            b.gep(self.type, column, i64(self.lines.tap(tap))), [turn], sums)
+        return sums
 
     def _finish(self, box: Box, panel: Panel, tall: int, corner: tuple[Value, ...],
                 line: list[Value]) -> None:

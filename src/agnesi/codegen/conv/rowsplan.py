@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agnesi.codegen.conv.dense import Dense, Span
-from agnesi.codegen.conv.plan import panels_of, sizes_of, whole_lines
+from agnesi.codegen.conv.plan import SPILL_FROM, panels_of, sizes_of, whole_lines
 from agnesi.codegen.conv.tiles import unit_cycles
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
@@ -13,7 +13,7 @@ from agnesi.core.record import record, replace
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
-_UNROLL = 160  # multiply-adds of a tile that may be written out for several lines of taps
+_LINE = 8.0  # cycles for each of several lines that a tile stores far away at a time
 _MANY = 12  # sums from which they go through scratch to the epilogue
 
 
@@ -23,6 +23,7 @@ class PackedPlan:
     dense: Dense
     type: str
     lanes: int
+    line_blocks: int
 
     @property
     def tallest(self) -> int:
@@ -47,7 +48,7 @@ class PackedPlan:
 
     @property
     def channel(self) -> int:
-        return self.dense.spans[0].taps * self.plane
+        return self.dense.spans[0].taps * self.plane + self.lanes
 
 
 @record
@@ -62,14 +63,12 @@ class RowsPlan(PackedPlan):
     type: str
     lanes: int
     itemsize: int
-    registers: int
     outs: Rows
     lines: Rows
     xs: tuple[Panel, ...]
     line_blocks: int
     chunks: int
     spill: bool
-    unrolled: bool
     cycles: float
 
     @property
@@ -81,6 +80,11 @@ class RowsPlan(PackedPlan):
         return self.dense.batch * self.dense.spans[0].count * self.line_blocks
 
     @property
+    def taps(self) -> int:
+        """Taps of a filter in one channel."""
+        return self.dense.depth // self.dense.channels
+
+    @property
     def pitch(self) -> int:
         """Elements of a packed tap and channel of the filters."""
         last = pieces_of(self.dense.outputs, self.lanes)[-1]
@@ -90,10 +94,6 @@ class RowsPlan(PackedPlan):
     def tallest(self) -> int:
         places = -(-self.lines.tiles // self.line_blocks) * self.lines.largest
         return min(places, self.dense.spans[1].count)
-
-    def spare(self, sums: int) -> int:
-        """Registers that are left beside so many sums."""
-        return max(0, self.registers - sums - 2)
 
     @property
     def a_bytes(self) -> int:
@@ -112,11 +112,10 @@ class RowsPlan(PackedPlan):
 def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> RowsPlan:
     """The cheapest cut for this machine."""
     cost, outs, lines, xs = min(_cuts(dense, machine), key=lambda cut: cut[0])
-    h, w = dense.spans[1:]
     sums = outs.largest * lines.largest * len(xs[0].pieces)
     planes = dense.batch * dense.groups * dense.spans[0].count
-    plan = RowsPlan(dense, type_, machine.lanes, machine.itemsize, machine.registers, outs, lines,
-                    xs, 1, 1, long_epilogue or sums > _MANY, h.taps * w.taps * sums <= _UNROLL,
+    spill = long_epilogue or (sums > _MANY and dense.depth >= SPILL_FROM)
+    plan = RowsPlan(dense, type_, machine.lanes, machine.itemsize, outs, lines, xs, 1, 1, spill,
                     cost * planes)
     wanted = -(-_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
     shares = -(-wanted // (2 * plan.blocks))  # of the lines of few images
@@ -139,9 +138,7 @@ def _cuts(dense: Dense,
             for size in range(1, most // (vectors * tall) + 1):
                 outs = Rows.at_most(dense.outputs, size)
                 if outs.largest == size:
-                    unrolled = h.taps * w.taps * size * tall * vectors <= _UNROLL
-                    cost = _cost(dense, machine, outs, lines, xs) * (1 if unrolled else met)
-                    yield cost, outs, lines, xs
+                    yield met * _cost(dense, machine, outs, lines, xs), outs, lines, xs
 
 
 def _met(span: Span, rows: Rows) -> float:
@@ -161,6 +158,8 @@ def _met(span: Span, rows: Rows) -> float:
 
 def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
           xs: tuple[Panel, ...]) -> float:
+    plane = dense.outputs * lines.total * dense.spans[2].count * machine.itemsize
+    far = dense.batch * dense.groups * dense.spans[0].count * plane > machine.l2
     total, code = 0.0, 0
     for panel in xs:
         units = sum(unit_cycles(p.lanes, machine.itemsize) for p in panel.pieces)
@@ -169,6 +168,7 @@ def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
                 sums = wide * tall * len(panel.pieces)
                 loads = 2 * units * tall + 0.5 * wide * tall * len(panel.pieces)
                 cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads
-                total += panel.count * downs * times * (dense.depth * cycles + 3 * sums + 40)
+                cycles = dense.depth * cycles + 2 * sums + 2 + far * _LINE * wide * (tall - 1)
+                total += panel.count * downs * times * cycles
                 code += sums
     return total * (1 + _CODE * code)

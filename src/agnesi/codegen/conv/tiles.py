@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
+from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 from agnesi.core.record import record
 
-Taps = Sequence[tuple[int, int]]
 # (row pointer, column pointer, sums) -> sums
 Inner = Callable[[Value, Value, list[Value]], list[Value]]
 
@@ -54,31 +53,24 @@ class Tile:
     columns: tuple[Column, ...]
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
-    kept: int = 0  # elements of the row operand that stay in registers through several taps
 
     def zeros(self) -> list[Value]:
         """The sums at their start."""
         return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
 
     def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
-            sums: list[Value], taps: Taps = ((0, 0),), inner: Inner | None = None) -> list[Value]:
-        """Add the products of the whole nest.
-
-        ``taps`` are the distances of both operands in every turn of the innermost loop; ``inner``
-        does something else there.
-        """
+            sums: list[Value], inner: Inner | None = None) -> list[Value]:
+        """Add the products of the whole nest; ``inner`` does something else in its every turn."""
         if not nest:
-            if inner is not None:
-                return inner(row, column, sums)
-            return self._sweep(b, row, column, taps, sums)
+            return inner(row, column, sums) if inner else self._step(b, row, column, sums)
         turn, *rest = nest
         if isinstance(turn.times, int) and turn.times == 1:
-            return self.run(b, row, column, rest, sums, taps, inner)
+            return self.run(b, row, column, rest, sums, inner)
         times = i64(turn.times) if isinstance(turn.times, int) else turn.times
         start = [row, column, *sums]
         with b.loop(i64(0), times, 1, start, nonempty=not turn.maybe) as loop:
             at, beside, *totals = loop.carried
-            totals = self.run(b, at, beside, rest, totals, taps, inner)
+            totals = self.run(b, at, beside, rest, totals, inner)
             loop.carry(self._moved(b, at, turn.row_step),
                        self._moved(b, beside, turn.column_step), *totals)
         return loop.results[2:]
@@ -86,44 +78,8 @@ class Tile:
     def _moved(self, b: Builder, pointer: Value, step: int) -> Value:
         return b.gep(self.type, pointer, i64(step)) if step else pointer
 
-    def _sweep(self, b: Builder, row: Value, column: Value, taps: Taps,
-               sums: list[Value]) -> list[Value]:
-        """All taps.  With several, each vector of the column operand is loaded only once."""
-        if len(taps) == 1:
-            (down, right), = taps
-            return self._step(b, self._moved(b, row, down), self._moved(b, column, right), sums)
-        uses: dict[int, list[tuple[int, int, int]]] = {}
-        for t, (_, right) in enumerate(taps):
-            for n in range(len(self.rows)):
-                for m, c in enumerate(self.columns):
-                    uses.setdefault(c.offset + right, []).append((t, n, m))
-        known: dict[int, Value] = {}
-        sums = list(sums)
-        for place in sorted(uses):
-            value = self._load(b, self._moved(b, column, place), max(
-                (self.columns[m] for _, _, m in uses[place]), key=lambda c: (c.lanes, c.active)
-            ))
-            for t, n, m in uses[place]:
-                other = self._kept(b, row, self.rows[n] + taps[t][0], m, known)
-                at = n * len(self.columns) + m
-                mine = lanes_from(b, value, 0, self.columns[m].lanes)
-                sums[at] = multiply_add(b, other, mine, sums[at])
-        return sums
-
     def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
         return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
-
-    def _kept(self, b: Builder, pointer: Value, offset: int, m: int,
-              known: dict[int, Value]) -> Value:
-        """An element of the row operand: kept in a register, or broadcast from memory."""
-        lanes = self.columns[m].lanes
-        found = known.get(offset)
-        if found is None or width(found.type) < lanes:
-            at = self._moved(b, pointer, offset)
-            found = b.splat(b.load(self.type, at, element_bytes(self.type)), lanes)
-            if len(known) < self.kept:
-                known[offset] = found
-        return lanes_from(b, found, 0, lanes)
 
     def _step(self, b: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
         align = element_bytes(self.type)

@@ -91,8 +91,10 @@ class Wide:
                 column = b.mul(index, i64(plan.panel_columns * view.strides[0]))
                 at = b.add(column, b.mul(self.group, i64(view.group)))
                 source = b.gep(self.type, self.filters, b.add(at, i64(view.offset)))
-                pack_filters(b, self.type, source, view.strides, (self.dense.channels, *taps),
-                             panel.columns, self._filters(index), panel.width, plan.lanes)
+                channels, width = self.dense.channels, panel.width
+                pack_filters(b, self.type, source, view.strides, (channels, *taps),
+                             panel.columns, self._filters(index), (channels * width, width),
+                             plan.lanes)
 
     # -- blocks ---------------------------------------------------------------------------
     def _block(self, index: Value) -> None:
