@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
+from tests.compiler.steps import More
 
 #: Whole numbers up to this are added and multiplied exactly in every dtype.
 SMALL = 8
@@ -68,7 +69,7 @@ class Program:
         return tuple(run.pool[-self.returned:])
 
 
-class Run:
+class Run(More):
     """A program under way: the values so far, each with a bound of its elements."""
 
     def __init__(self, pool: list[Any], smooth: bool, most: int, lib: Any = ag) -> None:
@@ -99,7 +100,8 @@ class Run:
         """The value, made small where its elements might not be."""
         x = self.pool[place]
         if x.dtype.kind != "b" and self.bounds[place] > limit:
-            x = self.pool[place] = self.xp.clip(x, -SMALL if x.dtype.kind != "u" else 0, SMALL)
+            x = self.xp.clip(x, -SMALL if x.dtype.kind != "u" else 0, SMALL)
+            x = self.pool[place] = self.xp.asarray(x)  # NumPy makes numbers of arrays without axes
             self.bounds[place] = SMALL
         return x
 
@@ -318,7 +320,7 @@ class Run:
         x = x if x.ndim else x.reshape((1, 1))
         x = x if x.ndim > 1 else x[None]
         if x.dtype.kind == "b":
-            x = x.astype("float32")
+            x = x.astype("float64")
         y, other = self._other(j)
         y = y if y.ndim > 1 and y.dtype.kind != "b" else x
         n = x.shape[-1]
@@ -416,8 +418,8 @@ _SMOOTH = [
 ]
 DTYPES = ["float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16",
           "uint32", "uint64", "bool"]
-STEPS = [name[1:] for name in vars(Run) if name[0] == "_" and name[1] != "_"
-         and name not in ("_small", "_other", "_fitting", "_key", "_over", "_alike")]
+STEPS = [name[1:] for name in (*vars(Run), *vars(More)) if name[0] == "_" and name[1] != "_"
+         and name not in ("_small", "_other", "_fitting", "_key", "_over", "_alike", "_places")]
 
 
 def cost_of(program: Program) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 sigmoid, erf = special.expit, special.erf
+sliding_window_view = np.lib.stride_tricks.sliding_window_view
 
 
 def relu(x: Any) -> Any:
@@ -48,6 +49,26 @@ def scan(step: Any, carry: Any, rows: Any) -> Any:
         carry, result = step(carry, row)
         results.append(result)
     return carry, np.stack(results) if results else np.zeros_like(rows)
+
+
+def while_loop(condition: Any, body: Any, value: Any) -> Any:
+    while condition(value):
+        value = body(value)
+    return np.array(value)
+
+
+def map(f: Any, rows: Any) -> Any:
+    return np.stack([f(row) for row in rows])
+
+
+def index_add(x: Any, axis: int, index: Any, source: Any) -> Any:
+    y = x.copy()
+    np.add.at(y, (slice(None),) * axis + (index,), source)
+    return y
+
+
+def bincount(x: Any, length: int) -> Any:
+    return np.bincount(x, minlength=length)
 
 
 def __getattr__(name: str) -> Any:

@@ -33,9 +33,24 @@ class Memory:
         self.owners[layout.arena_slot] = np.zeros(layout.arena_bytes, int)
 
     def number(self, buffer: Buffer) -> int:
-        while buffer in self.layout.shared and buffer not in self.written:
-            buffer = self.layout.shared[buffer]  # a copy onto itself was left out
+        if buffer not in self.written:  # a copy onto itself was left out
+            buffer = self.before(buffer)
         return self.numbers.setdefault(buffer, len(self.numbers) + 1)
+
+    def before(self, buffer: Buffer) -> Buffer:
+        """Which buffer had the memory until this one took it over."""
+        owner, spans = self.owner(buffer), self.layout.lifetimes
+        if buffer is owner and buffer.role not in ("output", "temporary"):
+            return buffer
+        until = spans[buffer][0] if buffer in spans else len(self.layout.kernels)
+        others = [b for b in (owner, *self.layout.shared) if self.owner(b) is owner
+                  and b in self.written and spans[b][0] < until]
+        return max(others, key=lambda b: spans[b][0], default=owner)
+
+    def owner(self, buffer: Buffer) -> Buffer:
+        while buffer in self.layout.shared:
+            buffer = self.layout.shared[buffer]
+        return buffer
 
     def bytes_of(self, buffer: Buffer, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = buffer.dtype.itemsize
@@ -50,9 +65,8 @@ class Memory:
 
     def write(self, buffer: Buffer, elements: np.ndarray) -> None:
         owner, places = self.bytes_of(buffer, elements)
-        before = self.layout.shared.get(buffer)
-        if before is not None:  # what is not written is what was there: a copy onto itself
-            owner[owner == self.number(before)] = self.number(buffer)
+        if buffer in self.layout.shared:  # what is not written is what was there
+            owner[owner == self.number(self.before(buffer))] = self.number(buffer)
         owner[places] = self.number(buffer)
 
 
@@ -183,6 +197,22 @@ def test_plans_of_random_steps(program: Program):
         np.testing.assert_allclose(found.numpy(), result.numpy(), rtol=1e-4, atol=1e-3)
         for a, b in zip(states, expected, strict=True):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-3)
+    checked(compiled)
+
+
+def test_what_takes_over_memory_for_the_third_time():
+    """A copy that is written nowhere looks into memory that was taken over before."""
+    x = ag.tensor(np.ones(1))
+
+    def f():
+        y = -ag.concat([x, x])
+        z = y * 1
+        part = z[:0]
+        part *= 2
+        return z + 0 * z
+
+    compiled = ag.jit(f)
+    assert compiled().tolist() == [-1, -1]
     checked(compiled)
 
 

@@ -220,3 +220,18 @@ def test_any_number_of_indices_shares_one_version():
     with pytest.raises(IndexError, match="less than 10"):
         f(np.zeros((10, 4)), np.array([1, 2, 10, 3]), np.ones((4, 4)))
     assert "2 specialisations" in str(f.explain())
+
+
+@pytest.mark.parametrize("term", [
+    lambda s, x: s * ag.full((3,), 2.0), lambda s, x: s / ag.full((3,), 2.0),
+    lambda s, x: -(x - s), lambda s, x: s + 0 * x, lambda s, x: s - x * x,
+])
+def test_scattered_terms_that_are_broadcast(term):
+    """Sums with terms that are larger than what is scattered into."""
+    def f(x, i):
+        s = ag.scatter_add(ag.zeros(1), 0, i, ag.arange(3.0) + 1)
+        return x + term(s, x), x - term(s, x)
+
+    x, i = ag.tensor([1.0, 2.0, 3.0]), ag.tensor([0, 0, 0])
+    for found, expected in zip(ag.jit(f)(x, i), f(x, i), strict=True):
+        assert found.tolist() == expected.tolist()

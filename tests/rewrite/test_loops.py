@@ -59,6 +59,23 @@ def test_products_over_time_become_one():
     assert kinds(compiled) == ["Product", "Loop[Product]"]
 
 
+@pytest.mark.parametrize("shapes", [
+    ((4, 1), (1, 1)), ((1, 1), (4, 1)), ((1, 4), (1, 1)), ((1, 1), (1, 4)), ((4, 1), (1, 3)),
+    ((1, 3), (4, 1)), ((1, 1), (1, 1)), ((4, 1), (4, 1)),
+])
+def test_sums_of_rows_times_columns(shapes):
+    def f(a, b):
+        def step(carry, rows):
+            total, h, g = carry
+            h, g = ag.tanh(h + rows[0]), ag.tanh(g * rows[1] + 1)
+            return (total + h * g, h, g), ()
+
+        first = [ag.zeros(s, dtype="float64") for s in (np.broadcast_shapes(*shapes), *shapes)]
+        return ag.scan(step, tuple(first), (a, b))[0][0]
+
+    compared(f, normal(3, *shapes[0]), normal(3, *shapes[1], seed=1))
+
+
 @pytest.mark.parametrize("count", [None, 3])
 def test_products_with_vectors_become_one(count):
     def f(x, h, a, b):

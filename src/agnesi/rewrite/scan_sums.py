@@ -85,7 +85,7 @@ class Sum:
         self.keys: list[Key] = []
         if _is_product(part):
             a, b = part.inputs
-            if part.op.name == "multiply" and b.shape[1] == 1:  # a row times a column
+            if part.op.name == "multiply" and a.shape[1] != 1:  # a row times a column
                 a, b = b, a
             self.transposed = type(a.op) is Permute
             self.pair = (a.inputs[0] if self.transposed else a, b)

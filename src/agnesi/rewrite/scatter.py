@@ -82,7 +82,9 @@ def _parts(node: Node, depth: int) -> _Sum | None:
         rest = _Sum() if is_number(base, 0) else _taken_apart(base, depth - 1)
         return rest + _Sum(scattered=[(node, symbol(new))])
     if _is(node, "add") or _is(node, "subtract"):
-        left, right = (_taken_apart(n, depth - 1) for n in node.inputs)
+        left, right = (
+            _taken_apart(n, depth - 1 if n.shape == node.shape else 0) for n in node.inputs
+        )
         return left + (right.scaled(negative) if _is(node, "subtract") else right)
     if _is(node, "negative"):
         return _taken_apart(node.inputs[0], depth - 1).scaled(negative)
@@ -92,7 +94,7 @@ def _parts(node: Node, depth: int) -> _Sum | None:
         if number is None and _is(node, "multiply"):
             first, second = second, first
             number = _one_number(second)
-        if number is None:
+        if number is None or first.shape != node.shape:
             return None
         by = divide if _is(node, "divide") else multiply
         return _taken_apart(first, depth - 1).scaled(lambda t: by(t, number))
@@ -122,7 +124,7 @@ def added_to_scattered(node: Node) -> Tensor | None:
         if (
             _is(second, "scatter_add") and is_number(second.inputs[0], 0)
             and first.op is not None and not _is(first, "broadcast_to")
-            and first.shape == node.shape
+            and first.shape == second.shape == node.shape
         ):
             return _Sum(scattered=[(second, symbol(second.inputs[1]))]).onto(symbol(first))
     return None
