@@ -10,7 +10,9 @@ from agnesi.ops.creation import spread_constant
 from agnesi.ops.expand import sum_to
 from agnesi.ops.overlay import Overlay
 from agnesi.ops.places import ScatterAdd, spread
+from agnesi.ops.pooled import PoolTaps, TapSpread
 from agnesi.ops.slices import Unslice
+from agnesi.ops.windows import Windows
 from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
 from agnesi.testing.check_rule import check_rule
 
@@ -62,6 +64,14 @@ def count(n):
     return symbolic(Size(n), ()).astype("float64")
 
 
+def spread_maxima(image, given):
+    """What windows of an image have been given, where they found their maxima."""
+    windows = Windows((1, 2), ((0, 0), (1, 0)), (1, 1))
+    image = image.reshape((1, 1, 3, 4)) if image.ndim == 2 else image
+    taps = apply(PoolTaps(windows, (2, 2)), image)
+    return apply(TapSpread(windows, (2, 2), (3, 4)), given[:2, :2].reshape((1, 1, 2, 2)), taps)
+
+
 def scattered(base, new):
     """Rows of ``new`` added into ``base`` in another order, one of them twice."""
     base = spread_constant((3, 4), base, new.dtype) if isinstance(base, int) else base
@@ -101,6 +111,7 @@ SAMPLES = {
     ],
     "cast_nothing": [lambda x, y, c: x.astype("float32").astype("float64").astype("float32")],
     "negative_number": [lambda x, y, c: -(x * 3), lambda x, y, c: -(3 / x)],
+    "double_number": [lambda x, y, c: (x + x) * 3, lambda x, y, c: -0.5 * (y + y)],
     "power_by_number": [
         lambda x, y, c: x**10, lambda x, y, c: x**-3, lambda x, y, c: x**-0.5,
     ],
@@ -218,6 +229,21 @@ SAMPLES = {
     "trace_of_product": [
         lambda x, y, c: ag.trace(ag.matmul(x, y.mT)),
         lambda x, y, c: ag.linalg.trace(ag.matmul(batch(x), batch(y).mT)),
+    ],
+    "factor_of_winners": [
+        lambda x, y, c: spread_maxima(image := x.reshape((1, 1, 3, 4)), y) * ag.exp(image * c[0]),
+        lambda x, y, c: (1 - (image := ag.tanh(x.reshape((1, 1, 3, 4)))))
+        * spread_maxima(image, y),
+    ],
+    "mask_of_winners": [
+        lambda x, y, c: ag.where(
+            (image := x.reshape((1, 1, 3, 4))) > 0, spread_maxima(image, y), 0
+        ),
+        lambda x, y, c: ag.where(c[0] > 3, 0, spread_maxima(x, y)),
+    ],
+    "sum_of_winners": [
+        lambda x, y, c: spread_maxima(x, y).sum((0, 2, 3)),
+        lambda x, y, c: spread_maxima(x, y).sum((2, 3), keepdims=True),
     ],
     "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
 }

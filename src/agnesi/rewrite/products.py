@@ -51,10 +51,10 @@ def transposed_products(graph: FunctionGraph) -> FunctionGraph:
                 changes[node] = new
     if not changes:
         return graph
-    return FunctionGraph.of(graph.inputs, _replaced(graph, changes))
+    return FunctionGraph.of(graph.inputs, replaced(graph, changes))
 
 
-def _replaced(graph: FunctionGraph, changes: dict[Node, Node]) -> list[Node]:
+def replaced(graph: FunctionGraph, changes: dict[Node, Node]) -> list[Node]:
     """The outputs with nodes replaced, also where one replacement is made of another."""
     done: dict[Node, Node] = {}
     for node in graph.nodes:
@@ -181,7 +181,7 @@ def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
         changes[node].where = node.where
     if not changes:
         return graph
-    return FunctionGraph.of(graph.inputs, _replaced(graph, changes))
+    return FunctionGraph.of(graph.inputs, replaced(graph, changes))
 
 
 def _between(total: Node, terms: set[Node]) -> set[Node]:
@@ -263,7 +263,7 @@ def rows_of_products(graph: FunctionGraph) -> FunctionGraph:
     if not flat:
         return graph
     changes = {old: graph_node(reshape(symbol(new), old.shape)) for old, new in flat.items()}
-    return FunctionGraph.of(graph.inputs, _replaced(graph, changes))
+    return FunctionGraph.of(graph.inputs, replaced(graph, changes))
 
 
 BOOK.add(GraphRule("rows_of_products", "specialize", ("product",), (), rows_of_products))
