@@ -304,6 +304,22 @@ def test_changes_in_place():
     )
 
 
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: ag.zeros((10**9, 10**6)), "zeros((1000000000, 1000000)): "),
+    (lambda: ag.arange(10**15), "arange(1000000000000000): "),
+    (lambda: ag.broadcast_to(ag.ones(1), 10**15) * 2, "multiply(float32(1000000000000000), "),
+    (lambda: -ag.broadcast_to(ag.ones(1), 10**15), "negative(float32(1000000000000000)): "),
+    (lambda: ag.tile(ag.ones(10**3), 10**12), "tile(float32(1000), 1000000000000): "),
+    (lambda: ag.matmul(*[ag.broadcast_to(ag.ones(1), s) for s in ((10**8, 1), (1, 10**7))]),
+     "matmul(float32(100000000, 1), float32(1, 10000000)): "),
+])
+def test_what_is_too_large(call, text):
+    error, found = message(call)
+    assert error is MemoryError
+    assert found.startswith(text)
+    assert found.endswith(f"\n  at {__file__}:{call.__code__.co_firstlineno}")
+
+
 INSTEAD = (
     "but the graph is only being written here and has no values yet. To choose between values use "
     "ag.where(condition, a, b), between computations ag.cond(condition, then, otherwise); to "

@@ -76,7 +76,8 @@ class Recompute(Op):
         gs = list(g) if self.outputs > 1 else [g]
         nodes: list[Any] = [x.node for x in xs]
         results, ends = nodes[: self.outputs], nodes[self.outputs :]
-        waits = tuple(dict.fromkeys(c.node for c in gs if c is not None))
+        waits = tuple(dict.fromkeys(c.node for c in gs if c is not None and c.node is not None))
+        waits = waits or tuple(results)  # where the segment ends in a cost
         late = {n: _after(n, waits) for n in ends if constant_value(n) is None}
         copies = substituted(results, late)
         seeds: dict[Node, Tensor] = {}

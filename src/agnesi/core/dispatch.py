@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.config import STATE
 from agnesi.core.errors import GradientError, ShapeError, TraceError, at, user_where
 from agnesi.core.node import Node
-from agnesi.core.op import Op, explain, typed
+from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
 
 _new = Tensor.__new__
@@ -38,7 +38,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
             recorded = True
     try:
         data = op.perform(*arrays)
-    except (ValueError, TypeError, IndexError) as error:
+    except EXPLAINED as error:
         if type(error) is TraceError:  # a parameter is a size that is not known yet
             return symbolic(op, xs)
         raise _why(op, xs, error) from None
@@ -66,7 +66,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
         return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
     try:
         results = [wrap(np.asarray(r)) for r in op.perform(*(x.data for x in xs))]
-    except (ValueError, TypeError, IndexError) as error:
+    except EXPLAINED as error:
         raise _why(op, xs, error) from None
     if STATE.recording and op.differentiable and any(x.requires_grad for x in xs):
         record_many(results, op, xs)

@@ -11,7 +11,7 @@ from agnesi.core.dispatch import Item
 from agnesi.core.errors import MissingInputError
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node
-from agnesi.core.op import explain
+from agnesi.core.op import EXPLAINED, explain
 
 #: Told about every node and its value as it is computed.
 Watcher = Callable[[Node, Any], None]
@@ -92,7 +92,7 @@ def _computed(node: Node, known: dict[Node, Any]) -> Any:
         return values[0][op.index]
     try:
         result = op.perform(*values)
-    except (ValueError, TypeError, IndexError) as error:
+    except EXPLAINED as error:
         raise explain(error, op.name, node.inputs, node.where) from None
     if op.outputs > 1:
         return tuple(np.asarray(r) for r in result)

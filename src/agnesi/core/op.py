@@ -119,15 +119,16 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
     """
     if getattr(error, "located", False):
         return error
-    if not isinstance(error, _EXPLAINED):
+    if not isinstance(error, EXPLAINED):
         place = location(where if where is not None else user_where(2))
         error.add_note(f"in {name}({', '.join(map(typed, args))})\n  at {place}")
         return error
-    return _told(error, error.args[0] if error.args else str(error), name, args, where)
+    telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
+    return _told(error, error.args[0] if telling else str(error), name, args, where)
 
 
 #: Errors by which NumPy and rules refuse operands.
-_EXPLAINED = (ValueError, TypeError, IndexError)
+EXPLAINED = (ValueError, TypeError, IndexError, MemoryError)
 
 
 def _in_user_code(error: Exception) -> bool:

@@ -11,7 +11,7 @@ from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, retold, typed
+from agnesi.core.op import EXPLAINED, Op, retold, typed
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,7 +31,7 @@ def told(function: F) -> F:
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
-        except (ValueError, TypeError, IndexError) as error:
+        except EXPLAINED as error:
             raise retold(error, name, args) from None
 
     return call  # type: ignore[return-value]
@@ -56,7 +56,7 @@ def public(function: F) -> F:
                 on_host(keywords.pop("device", None))
             result = function(*args, **keywords)
             return result if out is None else into(out, result)
-        except (ValueError, TypeError, IndexError) as error:
+        except EXPLAINED as error:
             raise retold(error, name, args) from None
 
     return call  # type: ignore[return-value]

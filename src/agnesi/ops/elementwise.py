@@ -21,13 +21,13 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
 from agnesi.core.foreign import Walk
-from agnesi.core.op import Op, explain, typed
+from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.public import apply_to
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.expand import broadcast_to, sum_to
 
-_OPERANDS = ("a", "b", "c", "d")
+_OPERANDS = ("a", "b", "c", "d", "e")
 _DOC = """{summary}
 
 Parameters
@@ -139,6 +139,8 @@ class Elementwise(Op):
     loop : str
         A universal function (``module.name``, or ``module.name:k`` for its k-th result) whose inner
         loops compute the row in compiled code; then it is not lowered.
+    types : str
+        The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
     whole : int
         How many operands, the first ones, are whole numbers of 64 bits.
     writer : callable, optional
@@ -154,7 +156,7 @@ class Elementwise(Op):
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
                  expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
-                 loop: str = "", whole: int = 0,
+                 loop: str = "", types: str = "", whole: int = 0,
                  writer: Callable[..., Any] | None = None,
                  of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
         self.name = name  # type: ignore[misc]
@@ -168,6 +170,7 @@ class Elementwise(Op):
             self.lower = None  # type: ignore[assignment, method-assign]
         self.loop, _, output = loop.partition(":")
         self._output = int(output or 0)
+        self.types = types
         self.whole = whole
         if loop:
             self.foreign = self._foreign
@@ -189,7 +192,7 @@ class Elementwise(Op):
 
     def _foreign(self, *xs: Any) -> Walk | None:
         wide = [dtypes.float32 if x.dtype.kind == "V" else x.dtype for x in xs]
-        types = ufuncs.types(self.loop, *(d.name for d in wide))
+        types = self.types or ufuncs.types(self.loop, *(d.name for d in wide))
         return Walk(self.loop, types, self._output) if types else None
 
     def __reduce__(self) -> Any:
@@ -322,7 +325,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             if data is not None and data.dtype.kind in kinds:
                 try:
                     data = _LOCAL.run(compute if data.size < _LARGE else op.in_pool, data)
-                except RuntimeError:
+                except (RuntimeError, MemoryError):
                     return call(op, (x,), out)
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
                 if x.requires_grad and flows and STATE.recording:
@@ -352,7 +355,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 try:
                     small = left.size < _LARGE and right.size < _LARGE
                     data = _LOCAL.run(compute if small else op.in_pool, left, right)
-                except (ValueError, RuntimeError):
+                except (ValueError, RuntimeError, MemoryError):
                     return call(op, (x1, x2), out)
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
                 if (a.requires_grad or b.requires_grad) and flows and STATE.recording:
@@ -367,7 +370,7 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
     """A row on anything that may stand beside a tensor: the long way."""
     try:
         return apply_to(out, op, *prepared(op, xs))
-    except (ValueError, TypeError, IndexError) as error:
+    except EXPLAINED as error:
         raise explain(error, op.name, xs) from None
 
 
