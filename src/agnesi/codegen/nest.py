@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.codegen import scalars
+from agnesi.codegen.across import horizontal, low, with_low
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
-from agnesi.codegen.builder import Builder, Value, const, i64, lanes, suffix, vector, width
+from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
 from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.core.extents import Extent, guess, most
@@ -25,6 +26,8 @@ _BLOCK, _NARROW, _SUMS = 2048, 64, 128
 _PARALLEL_WORK = 400_000
 #: Instructions from which a loop's body is written once, with a mask for the last turn.
 _LONG = 300
+#: Scalar operations that a sum takes in without rounding them.
+_PRODUCTS = ("multiply", "square")
 
 
 @struct
@@ -99,6 +102,8 @@ class _Nest:
         self.rows: dict[Buffer, Value] = {}
         #: The blocks along the lanes that are run, where they are what is shared out.
         self.share: tuple[Value, Value] | None = None
+        #: The numbers of stores that sweeps have made on their way.
+        self.done: set[int] = set()
 
     def run(self, root: Scope, begin: Value, end: Value) -> None:
         outer = self.shape.outer
@@ -154,15 +159,20 @@ class _Nest:
             inner = scope.inside({})
             self._before(scope, set(), inner)
             return
-        ours = [s for s in self.stores if along in s.offset.free or along in s.value.free]
         self._sweeps(scope, self._values(self.stores), {along})
         self._store_ready(scope, {along})
-        self._lane_loop(scope, along, self._values(ours), self.share,
-                        lambda inner, _: self._store_all(inner, ours), [])
+        ours = [s for s in self._left() if along in s.offset.free or along in s.value.free]
+        if ours:
+            self._lane_loop(scope, along, self._values(ours), self.share,
+                            lambda inner, _: self._store_all(inner, ours), [])
 
     def _values(self, stores: Iterable[Store]) -> list[Expr]:
         """All that is computed for stores: values, and places that depend on values."""
         return [v for s in stores for v in (s.value, *s.offset.atoms)]
+
+    def _left(self) -> list[Store]:
+        """The stores that no sweep has made."""
+        return [s for i, s in enumerate(self.stores) if i not in self.done]
 
     def _store_all(self, scope: Scope, stores: Sequence[Store]) -> list[Value]:
         scope.wanted = list(walk(self._values(stores)))
@@ -260,9 +270,9 @@ class _Nest:
         if wide == 1:
             return loop.results
         narrow = max(2, min(wide, self._native(values)))
-        totals = [_low(b, v, narrow) for v in loop.results]
+        totals = [low(b, v, narrow) for v in loop.results]
         rest = self._masked(scope, axis, values, (main, end), narrow, body, totals)
-        return [_with_low(b, v, low) for v, low in zip(loop.results, rest, strict=True)]
+        return [with_low(b, v, first) for v, first in zip(loop.results, rest, strict=True)]
 
     def _is_written_once(self, values: Sequence[Expr], axis: Axis) -> bool:
         """Whether a masked loop does for all turns: where the body is long, or haste is asked for.
@@ -316,10 +326,10 @@ class _Nest:
         while ready:
             first = ready[0]
             group = [r for r in ready if r.param[1] == first.param[1]]
-            self._sweep(scope, group, values)
+            self._sweep(scope, group)
             ready = _reductions(scope, values, inside)
 
-    def _sweep(self, scope: Scope, group: list[Expr], values: Sequence[Expr]) -> None:
+    def _sweep(self, scope: Scope, group: list[Expr]) -> None:
         bound = group[0].param[1]
         axis = _contiguous(group, bound)
         bodies = [r.args[0] for r in group]
@@ -327,61 +337,100 @@ class _Nest:
             for r in group:
                 scope.value(r)
             return
-        kept = self._rows(scope, group, axis, values) if len(bound) == 1 else []
+        early = self._early(scope, group, axis)
+        rows = self._rows(scope, group, axis) if len(bound) == 1 else []
+        stores = [Store(row, Affine(0, {axis: 1}), value) for value, row in rows] + early
         wide = self.lanes_for(bodies, axis)
         starts = [
             const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype)) for r in group
         ]
-        totals = self._around(scope, [a for a in bound if a is not axis], axis, group, starts, kept)
+        outer = [a for a in bound if a is not axis]
+        totals = self._around(scope, outer, axis, group, starts, stores)
         for r, total in zip(group, totals, strict=True):
             scope.memo[r] = horizontal(self.b, r.param[0], r.dtype, total)
-        for value, row in kept:
+        for value, row in rows:
             scope.kept[value] = load(row, value.dtype, Affine(0, {axis: 1}))
 
     def _around(self, scope: Scope, outer: list[Axis], axis: Axis, group: list[Expr],
-                totals: list[Value], kept: list[tuple[Expr, Buffer]]) -> list[Value]:
+                totals: list[Value], stores: list[Store]) -> list[Value]:
         """The loops of a sweep: scalar ones outside, lanes along ``axis`` inside."""
-        bodies = [r.args[0] for r in group]
+        bodies = [r.args[0] for r in group] + self._values(stores)
         if outer:
             first, *rest = outer
             inner = scope.inside({})
             scope.hoist(bodies, {*outer, axis}, inner)
             with self.b.loop(i64(0), self.b.size(first.extent), 1, totals, nonempty=True) as loop:
                 inner.axes[first] = loop.index
-                loop.carry(*self._around(inner, rest, axis, group, loop.carried, kept))
+                loop.carry(*self._around(inner, rest, axis, group, loop.carried, stores))
             return loop.results
 
         def turn(inner: Scope, carried: list[Value]) -> list[Value]:
-            for value, row in kept:
-                inner.store(row, Affine(0, {axis: 1}), value)
-            return [self._fold(inner, r, c) for r, c in zip(group, carried, strict=True)]
+            totals = [self._fold(inner, r, c) for r, c in zip(group, carried, strict=True)]
+            for s in stores:
+                inner.store(s.buffer, s.offset, s.value)
+            return totals
 
         return self._lane_loop(scope, axis, bodies, None, turn, totals)
 
     def _fold(self, inner: Scope, r: Expr, total: Value) -> Value:
-        part = inner.wide(r.args[0])
+        (body,) = r.args
+        if r.param[0] == "add" and body.op in _PRODUCTS and r.dtype in ("float32", "float64"):
+            # Said aloud, so that rounding does not depend on what else the product is for.
+            added = self.b.fma(inner.wide(body.args[0]), inner.wide(body.args[-1]), total)
+            return added if inner.mask is None else self.b.select(inner.mask, added, total)
+        part = inner.wide(body)
         if inner.mask is not None:
             neutral = const(part.type, IDENTITY[r.param[0]](r.dtype))
             part = self.b.select(inner.mask, part, neutral)
         return scalars.emit(self.b, r.param[0], (r.dtype, r.dtype), (total, part))
 
+    # -- stores on the way ------------------------------------------------------------------
+    def _early(self, scope: Scope, group: list[Expr], axis: Axis) -> list[Store]:
+        """The stores along the lanes that this sweep can make, because it has what they need.
+
+        They read what it reads, and nothing that is made later reads what they may be written
+        over: a buffer of their size.
+        """
+        shape = self.shape
+        if axis is not shape.along or len(group[0].param[1]) > 1 or shape.ordered or (
+            self.share is not None and shape.parallel
+        ):
+            return []
+        loaded = {v for v in walk([r.args[0] for r in group]) if _is_load_along(v, axis)}
+        found = [i for i, s in enumerate(self.stores) if i not in self.done
+                 and self._is_known(scope, s, axis) and not loaded.isdisjoint(walk([s.value]))]
+        while True:
+            later = [s for i, s in enumerate(self.stores)
+                     if i not in self.done and i not in found]
+            read = {v.param[0].nbytes for v in _unknown(scope, group, self._values(later))
+                    if v.op == "load"}
+            safe = [i for i in found if self.stores[i].buffer.nbytes not in read]
+            if len(safe) == len(found):
+                break
+            found = safe
+        early = [self.stores[i] for i in found]
+        bodies = [r.args[0] for r in group]
+        if self.lanes_for([*bodies, *self._values(early)], axis) != self.lanes_for(bodies, axis):
+            return []  # sums are the same whatever is stored beside them
+        self.done.update(found)
+        return early
+
+    def _is_known(self, scope: Scope, s: Store, axis: Axis) -> bool:
+        """Whether all that a store needs is there in a loop over ``axis`` in a scope."""
+        free = s.offset.free | s.value.free
+        return axis in s.offset.free and free <= scope.axes.keys() | {axis} and all(
+            scope.has(v) if v.op == "reduce"
+            else v.op not in ("floor_divide", "remainder") or axis not in v.free
+            for v in walk(self._values([s]))
+        )
+
     # -- rows kept between sweeps -----------------------------------------------------------
-    def _rows(self, scope: Scope, group: list[Expr], axis: Axis,
-              values: Sequence[Expr]) -> list[tuple[Expr, Buffer]]:
+    def _rows(self, scope: Scope, group: list[Expr],
+              axis: Axis) -> list[tuple[Expr, Buffer]]:
         """Costly values of this sweep that a later loop over the same axis needs again."""
         known = scope.axes.keys() | {axis}
         mine = [v for v in walk([r.args[0] for r in group]) if axis in v.free and v.free <= known]
-        later = set()
-        done = set(group)
-        stack = list(values)
-        seen: set[int] = set()
-        while stack:
-            value = stack.pop()
-            if value in done or id(value) in seen or scope.has(value):
-                continue
-            seen.add(id(value))
-            later.add(value)
-            stack.extend(value.args)
+        later = _unknown(scope, group, self._values(self._left()))
         rows = []
         for value in mine:
             longest = most(axis.extent)
@@ -392,6 +441,23 @@ class _Nest:
                 self.rows[row] = self.b.alloca(scalars.register(value.dtype), longest)
                 rows.append((value, row))
         return rows
+
+
+def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Expr]:
+    """What is left to compute of values when the reductions of a group are there."""
+    done, found = set(group), set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if value not in done and value not in found and not scope.has(value):
+            found.add(value)
+            stack.extend(value.args)
+    return found
+
+
+def _is_load_along(value: Expr, axis: Axis) -> bool:
+    """Whether a value comes from memory, for each lane along ``axis``."""
+    return value.op == "load" and axis in value.free
 
 
 def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list[Expr]:
@@ -421,58 +487,3 @@ def _contiguous(group: list[Expr], bound: tuple[Axis, ...]) -> Axis | None:
             for a in bound:
                 scores[a] += value.param[1].terms.get(a, 0) == 1
     return max(reversed(bound), key=lambda a: (scores[a], guess(a.extent) > 1))
-
-
-def _low(b: Builder, value: Value, count: int) -> Value:
-    """The first lanes of a vector."""
-    return value if width(value.type) == count else b.shuffle(value, None, range(count))
-
-
-def _with_low(b: Builder, value: Value, low: Value) -> Value:
-    """A vector with other first lanes."""
-    count, every = width(low.type), width(value.type)
-    if count == every:
-        return low
-    wide = b.shuffle(low, None, [k if k < count else 0 for k in range(every)])
-    return b.shuffle(wide, value, [k if k < count else every + k for k in range(every)])
-
-
-def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
-    """One number from the lanes of a running reduction."""
-    type_ = scalars.register(dtype)
-    if total.type == type_:
-        return total
-    floating = "float" in dtype
-    if floating and kind in ("maximum", "minimum"):
-        return _extreme(b, kind, total)
-    name = {
-        "add": "fadd" if floating else "add",
-        "multiply": "fmul" if floating else "mul",
-        "maximum": "umax" if dtype[0] in "ub" else "smax",
-        "minimum": "umin" if dtype[0] in "ub" else "smin",
-        "logical_and": "and",
-        "logical_or": "or",
-    }[kind]
-    full = f"llvm.vector.reduce.{name}.{suffix(total.type)}"
-    if floating:
-        start = const(type_, IDENTITY[kind](dtype))
-        b.module.declare(full, type_, [type_, total.type])
-        return b.value(type_, f"call reassoc {type_} @{full}({start}, {total})")
-    return b.call(type_, full, total)
-
-
-def _extreme(b: Builder, kind: str, total: Value) -> Value:
-    """The largest (smallest) lane, NaN if any is: halves against halves, NaN looked for once."""
-    strange = b.fcmp("uno", total, total)
-    any_nan = b.call("i1", f"llvm.vector.reduce.or.{suffix(strange.type)}", strange)
-    predicate = "ogt" if kind == "maximum" else "olt"
-    rest = total
-    while width(rest.type) > 1:
-        half = width(rest.type) // 2
-        if half == 1:
-            low, high = b.extract(rest, 0), b.extract(rest, 1)
-        else:
-            low = b.shuffle(rest, None, range(half))
-            high = b.shuffle(rest, None, range(half, 2 * half))
-        rest = b.select(b.fcmp(predicate, low, high), low, high)
-    return b.select(any_nan, const(rest.type, float("nan")), rest)

@@ -6,6 +6,8 @@ and not zero.  Exclude the tag "cancel" to keep every operation as written.
 
 from __future__ import annotations
 
+import numpy as np
+
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import POWER, reciprocal, sqrt, square
@@ -43,6 +45,21 @@ def _number(c: Node, **_: Node) -> bool:
 rule(a * c + b * c, (a + b) * c, name="common_number", stage="canonicalize", when=_number)
 rule(a * c - b * c, (a - b) * c, name="common_number_of_difference", stage="canonicalize",
      when=_number)
+
+
+@rewriter("canonicalize", ops=["multiply"])
+def double_number(node: Node) -> Tensor | None:
+    """A value added to itself, times a number, is the value times twice the number."""
+    for total, factor in (node.inputs, node.inputs[::-1]):
+        number_ = scalar(factor)
+        if (
+            number_ is not None and total.op is not None and total.op.name == "add"
+            and total.inputs[0] is total.inputs[1] and total.inputs[0].shape == node.shape
+            and node.dtype.kind in "fc" and abs(number_) < np.finfo(node.dtype).max / 2
+        ):
+            return symbol(total.inputs[0]) * number(2 * number_, node.dtype)
+    return None
+
 
 # -- powers -----------------------------------------------------------------------------------
 rule(x * x, square(x), name="square", stage="canonicalize")

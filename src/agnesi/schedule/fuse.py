@@ -29,6 +29,7 @@ from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
+from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.loops import Maker, carried
@@ -36,6 +37,7 @@ from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
 from agnesi.schedule.points import axes_of, in_turns, point, point_in
 from agnesi.schedule.sparse import sparse
+from agnesi.schedule.together import together
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
@@ -76,6 +78,8 @@ class _Fuser:
             for root in cluster.roots:
                 self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
+        self.program.kernels, copies = with_copies(together(self.program.kernels))
+        self.program.buffers += copies
         split(self.program.kernels)
 
     # -- results --------------------------------------------------------------------------

@@ -6,6 +6,7 @@ are added up at the end.  So few channels and few filters fill the vectors all t
 
 from __future__ import annotations
 
+from agnesi.codegen.across import horizontal
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.pack import clear, copy_places, copy_run
 from agnesi.codegen.conv.placesplan import PlacesPlan
@@ -16,7 +17,6 @@ from agnesi.codegen.conv.wide import Finish, tiles
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.unit import share
-from agnesi.codegen.nest import horizontal
 
 
 class Places:

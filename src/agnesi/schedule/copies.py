@@ -1,0 +1,126 @@
+"""Sums into a few places in the order of a list: several copies of the places take turns.
+
+With one copy each sum waits until the one before it is through memory, where a place comes up
+again soon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.core.kernels import Buffer, Kernel, Nest, Store, buffers_of
+from agnesi.core.loops import Affine, Axis, Expr, Substitution
+from agnesi.schedule.points import axes_of, point
+
+#: Copies of the places; bytes of one of them, at most; terms in all and for each place, at least.
+_PLACE = np.dtype(np.int64)
+_COPIES, _BYTES, _LEAST, _OFTEN = 4, 8 << 10, 64, 4
+
+
+def with_copies(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
+    """The kernels with sums into a few places by copies, and the memory of the copies."""
+    result: list[Kernel] = []
+    buffers: list[Buffer] = []
+    for kernel in kernels:
+        if isinstance(kernel, Nest) and _is_sums(kernel):
+            new, made = _spread(kernel)
+            result += new
+            buffers += made
+        else:
+            result.append(kernel)
+    return result, buffers
+
+
+def _is_sums(nest: Nest) -> bool:
+    """Whether a nest along one axis, in order, adds to many times fewer places."""
+    sizes: list[Any] = [*(a.extent for a in nest.axes), *(s.buffer.size for s in nest.body)]
+    if len(nest.axes) != 1 or not nest.ordered or not all(isinstance(n, int) for n in sizes):
+        return False
+    targets = {s.buffer for s in nest.body}
+    terms = [v for s in nest.body for v in (*s.value.args[1:], *s.offset.atoms)]
+    return (
+        len(targets) == len(nest.body)
+        and sum(b.nbytes for b in targets) <= _BYTES
+        and sizes[0] >= max(_LEAST, _OFTEN * max(sizes[1:]))
+        and all(map(_is_sum, nest.body))
+        and targets.isdisjoint(buffers_of(terms))
+    )
+
+
+def _is_sum(s: Store) -> bool:
+    """Whether a store adds a float to the place that it writes."""
+    dtype = s.buffer.dtype.name
+    return (
+        dtype in ("float32", "float64") and s.buffer.contiguous and bool(s.offset.atoms)
+        and s.value.op == "add" and s.value.args[0] is loops.load(s.buffer, dtype, s.offset)
+    )
+
+
+def _spread(nest: Nest) -> tuple[list[Kernel], list[Buffer]]:
+    (axis,) = nest.axes
+    nest, found, tables = _with_places(nest, axis)
+    turns, rest = divmod(axis.extent, _COPIES)
+    copies = [[s.buffer, *(Buffer((s.buffer.size,), s.buffer.dtype, "temporary")
+                           for _ in range(_COPIES - 1))] for s in nest.body]
+    turn = Axis(axis.slot, turns)
+
+    def stores(count: int, at: Affine) -> list[Store]:
+        return [_moved(s, axis, at + k, copy[k])
+                for k in range(count) for s, copy in zip(nest.body, copies, strict=True)]
+
+    added = [buffer for copy in copies for buffer in copy[1:]]
+    main = Nest(nest.nodes, (turn,), stores(_COPIES, Affine(0, {turn: _COPIES})),
+                frozenset((turn,)), waits=nest.waits)
+    ends = [Nest(nest.nodes, (), stores(rest, Affine(_COPIES * turns)))] if rest else []
+    starts = _along(nest, [(b, loops.const(-0.0, b.dtype.name)) for b in added])
+    totals = _along(nest, [(copy[0], _total(copy)) for copy in copies])
+    return [*found, *starts, main, *ends, *totals], [*added, *tables]
+
+
+def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Kernel], list[Buffer]]:
+    """The nest with places from tables, which lanes fill before: one for each kind of index."""
+    tables: dict[Affine, Buffer] = {}
+    at = Affine(0, {axis: 1})
+    body = []
+    for s in nest.body:
+        table = tables.setdefault(s.offset, Buffer((axis.extent,), _PLACE, "temporary"))
+        offset = Affine(0, {loops.load(table, _PLACE.name, at): 1})
+        own = loops.load(s.buffer, s.buffer.dtype.name, offset)
+        body.append(Store(s.buffer, offset, loops.call("add", own, s.value.args[1])))
+    fills: list[Kernel] = [
+        Nest(nest.nodes, (axis,), [Store(table, at, loops.index(offset))], waits=nest.waits)
+        for offset, table in tables.items()
+    ]
+    return Nest(nest.nodes, nest.axes, body, nest.ordered, waits=nest.waits), fills, [
+        *tables.values()
+    ]
+
+
+def _moved(s: Store, axis: Axis, to: Affine, copy: Buffer) -> Store:
+    """A store at another point of the axis, into a copy of its buffer."""
+    change = Substitution({axis: to})
+    offset, (_, term) = change.index(s.offset), s.value.args
+    own = loops.load(copy, copy.dtype.name, offset)
+    return Store(copy, offset, loops.call("add", own, change(term)))
+
+
+def _along(nest: Nest, values: Sequence[tuple[Buffer, Expr]]) -> list[Kernel]:
+    """What fills buffers with values along axis 0, one nest for those of equal size."""
+    found: dict[int, list[Store]] = {}
+    for buffer, value in values:
+        (at,) = point(axes_of((buffer.size,)))
+        found.setdefault(buffer.size, []).append(Store(buffer, at, value))
+    return [Nest(nest.nodes, axes_of((n,)), stores) for n, stores in found.items()]
+
+
+def _total(copies: Sequence[Buffer]) -> Expr:
+    """The sum of all copies."""
+    at = point(axes_of((copies[0].size,)))[0]
+    parts = [loops.load(b, b.dtype.name, at) for b in copies]
+    while len(parts) > 1:
+        parts = [loops.call("add", *pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]

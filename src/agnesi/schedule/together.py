@@ -1,0 +1,64 @@
+"""Nests that run over the same points in order become one, so that an index is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agnesi.core.kernels import Kernel, Nest
+
+#: Stores of one nest, and kernels between two that become one, at most.
+_MOST, _APART = 8, 100
+
+
+def together(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Kernels in an order that respects what they need, with ordered nests side by side as one.
+
+    Two of them become one where their places depend on a value in common, and neither needs the
+    other.
+    """
+    result = list(kernels)
+    last: dict[object, Nest] = {}
+    for kernel in kernels:
+        if not isinstance(kernel, Nest) or not kernel.ordered:
+            continue
+        keys = [(kernel.axes, kernel.ordered, a) for s in kernel.body for a in s.offset.atoms]
+        for key in keys:
+            earlier = last.get(key)
+            both = _united(result, earlier, kernel) if earlier is not None else None
+            if both is not None:
+                last = {k: both if nest is earlier else nest for k, nest in last.items()}
+                kernel = both
+                break
+        last.update(dict.fromkeys(keys, kernel))
+    return result
+
+
+def _united(kernels: list[Kernel], first: Nest, second: Nest) -> Nest | None:
+    """One nest instead of two, in the list too; None where that cannot be."""
+    i, k = _position(kernels, first), _position(kernels, second)
+    if len(first.body) + len(second.body) > _MOST or k - i > _APART:
+        return None
+    ahead: list[Kernel] = []
+    behind: list[Kernel] = [first]
+    for kernel in kernels[i + 1:k]:
+        (ahead if _independent(kernel, behind) else behind).append(kernel)
+    if not _independent(second, behind):
+        return None
+    both = Nest([*first.nodes, *second.nodes], first.axes, [*first.body, *second.body],
+                first.ordered)
+    both.waits = [*dict.fromkeys([*first.waits, *second.waits])]
+    kernels[i:k + 1] = [*ahead, both, *behind[1:]]
+    return both
+
+
+def _position(kernels: list[Kernel], kernel: Kernel) -> int:
+    return next(i for i, k in enumerate(kernels) if k is kernel)
+
+
+def _independent(kernel: Kernel, others: Iterable[Kernel]) -> bool:
+    """Whether a kernel may change places with all the others."""
+    reads, writes = {*kernel.reads(), *kernel.waits}, {*kernel.writes()}
+    return all(
+        writes.isdisjoint([*other.reads(), *other.waits])
+        and (reads | writes).isdisjoint(other.writes()) for other in others
+    )
