@@ -249,3 +249,58 @@ def test_under_a_memory_limit():
     tight = ag.jit(f, memory_limit=free.plan().planned_bytes)
     np.testing.assert_array_equal(tight(ag.tensor(x)).numpy(), wanted)
     assert not CALLS
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(25, 40), (3, 7), (60, 1000), (70_001,), (2, 5, 257), (5, 1)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_sums_and_products_of_rows(dtype, shape, reverse):
+    x = np.random.default_rng(0).integers(-3, 4, shape).astype(dtype)
+    signs = np.where(x == 0, 1, np.sign(x)).astype(dtype)
+
+    def turned(x):
+        return ag.flip(x, -1) if reverse else x
+
+    function = ag.jit(lambda x, s: (turned(ag.cumsum(turned(x), -1)),
+                                    turned(ag.cumprod(turned(s), -1))))
+    step = -1 if reverse else 1
+    sums, products = function(ag.tensor(x), ag.tensor(signs))
+    np.testing.assert_array_equal(sums, np.cumsum(x[..., ::step], -1)[..., ::step])
+    np.testing.assert_array_equal(products, np.cumprod(signs[..., ::step], -1)[..., ::step])
+    if x.dtype.kind == "f":
+        weights = ag.tensor(x)
+        gradient = ag.jit(ag.grad(lambda x: (ag.cumsum(x, -1) * weights).sum()))
+        found = gradient(ag.tensor(x))
+        np.testing.assert_array_equal(found, np.cumsum(x[..., ::-1], -1)[..., ::-1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
+@pytest.mark.parametrize("places", ["int32", "int64"])
+@pytest.mark.parametrize("shape", [(25, 40), (7, 1000), (60_000,), (3, 5, 300), (70, 900)])
+def test_places_of_rows(dtype, places, shape):
+    random = np.random.default_rng(0)
+    n = shape[-1]
+    x, base = ((random.standard_normal(shape) * 9).astype(dtype) for _ in range(2))
+    i = random.integers(-n, n, n + 3).astype(places)
+    new = (random.standard_normal((*shape[:-1], n + 3)) * 9).astype(dtype)
+    take = ag.jit(lambda x, i: ag.take(x, i, axis=-1))
+    found = take(ag.tensor(x), ag.tensor(i)).numpy()
+    np.testing.assert_array_equal(found, np.take(x, i, -1))
+    with pytest.raises(IndexError):
+        take(ag.tensor(x), ag.tensor(i * 0 + n))
+    function = ag.jit(lambda b, i, v: ag.index_add(b, b.ndim - 1, i, v))
+    expected = base.astype("complex128") if dtype == "complex64" else base.astype(
+        "float64" if dtype == "float32" else dtype)
+    np.add.at(np.moveaxis(expected, -1, 0), i, np.moveaxis(new, -1, 0))
+    found = function(ag.tensor(base), ag.tensor(i), ag.tensor(new)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_functions_are_left_to_loops_where_operands_are_computed():
+    x, i = np.ones((30, 50), "float32"), np.arange(50)
+    inside = ag.jit(lambda x, i: ag.take(x * 2, i, axis=-1) + 1)
+    np.testing.assert_array_equal(inside(ag.tensor(x), ag.tensor(i)), 2 * x + 1)
+    assert "C function" not in str(inside.plan())
+    outside = ag.jit(lambda x, i: ag.index_add(ag.zeros_like(x), 1, i, x))
+    np.testing.assert_array_equal(outside(ag.tensor(x), ag.tensor(i)), x)
+    assert "C function" in str(outside.plan())

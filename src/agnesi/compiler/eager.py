@@ -79,9 +79,20 @@ def _generated(name: str) -> int | None:
     return address(name)
 
 
+def _lend_library() -> None:
+    """Let compiled programs find our functions, whose files are read when they are wanted."""
+    def address(library: str, name: str) -> int:
+        from agnesi.compiler.library import address
+
+        return address(library, name)
+
+    for library in ("sort", "running", "take", "add at"):
+        RESOLVERS[library] = functools.partial(address, library)
+
+
 def lend() -> None:
     """Let operations use what stands above them."""
     LENT.run, LENT.native, LENT.compiles, LENT.memory = run, native, compiles, _memory
     LENT.sort = sorting.sort
-    sorting.lend()
+    _lend_library()
     RESOLVERS["generated"] = _generated

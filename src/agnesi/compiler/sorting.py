@@ -1,4 +1,4 @@
-"""Sorts as native code: by name for compiled programs, and for arrays at hand."""
+"""Sorts of arrays at hand by native code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import LENT, config
-from agnesi.core.foreign import RESOLVERS
 from agnesi.core.sorting import VECTOR, Sorting
 
 _Function = ctypes.CFUNCTYPE(
@@ -22,23 +21,10 @@ _sorted = 0
 
 
 @functools.cache
-def _code(name: str) -> Any:
-    """The loaded module for a dtype's values or places."""
-    from agnesi.codegen.sorting.module import sort_module
-    from agnesi.runtime import machine
-
-    dtype, _, places = name.partition(" ")
-    return machine.load(sort_module(dtype, bool(places)))
-
-
-def _address(name: str) -> int:
-    found: int = _code(name).address("sort")
-    return found
-
-
-@functools.cache
 def _function(name: str) -> Any:
-    return _Function(_address(name))
+    from agnesi.compiler.library import address
+
+    return _Function(address("sort", name))
 
 
 def sort(x: np.ndarray, axis: int, descending: bool, places: bool) -> np.ndarray | None:
@@ -75,8 +61,3 @@ def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
     table = np.array([x.ctypes.data, result.ctypes.data, aligned, *wanted.numbers], np.int64)
     _function(wanted.symbol.partition(":")[2])(table.ctypes.data, 0, units, 0)
     return result
-
-
-def lend() -> None:
-    """Let compiled programs find the functions by name."""
-    RESOLVERS["sort"] = _address

@@ -52,6 +52,8 @@ class Call:
         If not 0, the function is called as kernels are, ``(table, begin, end, thread)``: it does
         the units of work from ``begin`` to ``end``, of so many; the arguments are in the table.
         Threads share them.
+    over : int, optional
+        The operand whose elements the result has before.
     """
 
     symbol: str
@@ -61,6 +63,7 @@ class Call:
     scratch: tuple[Size, ...] = ()
     status: bool = False
     units: int = 0
+    over: int | None = None
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -92,6 +95,17 @@ class Walk:
     def symbols(self) -> tuple[str, ...]:
         """The loop, and the data that it wants to see."""
         return (f"ufunc:{self.name} {self.types}", f"ufunc data:{self.name} {self.types}")
+
+
+#: Elements from which work is worth several threads, and the units that it is cut into at most.
+_SEVERAL, _UNITS = 50_000, 64
+
+
+def units_for(elements: Size, rows: Size) -> int:
+    """Units of work on rows that have so many elements together; 1 where that is not known."""
+    if not (isinstance(elements, int) and isinstance(rows, int)) or elements < _SEVERAL:
+        return 1
+    return min(rows, _UNITS)
 
 
 def operand(i: int) -> Argument:
@@ -127,7 +141,7 @@ def scalar(value: complex, dtype: str) -> Argument:
     return Argument(kind, value)
 
 
-def number(n: Size, type_: str = "i64") -> Argument:
+def number(n: Size | float, type_: str = "i64") -> Argument:
     """A number by value, of an IR type."""
     return Argument(type_, n, True)
 

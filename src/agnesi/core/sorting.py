@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.dims import Size, product
-from agnesi.core.foreign import Argument, Call, number, operand, result, scratch
+from agnesi.core.foreign import Argument, Call, number, operand, result, scratch, units_for
 from agnesi.core.record import record
 
 #: Dtypes whose elements it puts in order.
@@ -20,8 +20,6 @@ DTYPES = frozenset(
 VECTOR, GROUP = 64, 16
 #: The most elements of rows that are sorted side by side.
 SIDE_BY_SIDE = 4096
-#: Units of work at most; elements that are worth several threads.
-_UNITS, _SEVERAL = 64, 50_000
 #: Rows cannot be longer: places are counted in 32 bits.
 _LONGEST = 1 << 31
 
@@ -61,10 +59,8 @@ class Sorting:
     @property
     def units(self) -> int:
         """Parts of the work that threads may share."""
-        total, n = product(self.shape), self.shape[self.axis]
-        if not (isinstance(total, int) and isinstance(n, int)) or total < _SEVERAL:
-            return 1
-        return min(total // n, _UNITS)
+        rest = (*self.shape[: self.axis], *self.shape[self.axis + 1:])
+        return units_for(product(self.shape), product(rest))
 
     @property
     def room(self) -> Size:

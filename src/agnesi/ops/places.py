@@ -7,15 +7,17 @@ too late, places are cut to the nearest element, so that no other memory is ever
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
-from agnesi.core.dims import Shape
+from agnesi.core.dims import Shape, is_static, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.errors import error_named
+from agnesi.core.foreign import Call, number, operand, result, scratch, units_for
 from agnesi.core.graph import constant_value
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -221,6 +223,35 @@ def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
     )
 
 
+#: Rows, and elements of all of them or of one alone, from which a function is faster than loops.
+_ROWS, _ALL, _ALONE = 4, 1000, 30_000
+_ADDED = frozenset(("float32", "float64", "int32", "int64"))
+
+
+def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
+              over: int | None = None) -> Call | None:
+    """How the function of a library does an operation at places of the last axis of ``x``.
+
+    ``given`` is the operand that is read; places come behind it.
+    """
+    (axis, *others), (index, *_) = op.axes, indices
+    if others or op.at != axis or not is_static((*x.shape, *index.shape)):
+        return None
+    count, n, m = map(math.prod, (x.shape[:axis], (x.shape[axis],), index.shape))
+    if product(x.shape[axis + 1:]) != 1 or index.dtype.name not in ("int32", "int64"):
+        return None
+    enough = count * m >= _ALL if count >= _ROWS else count == 1 and m >= _ALONE
+    if not enough or n >= 1 << 31:
+        return None
+    units = units_for(count * m, m if count == 1 and over is None else count)
+    kind = x.dtype.name if over is not None else x.dtype.itemsize
+    table = (operand(given), operand(given + 1), result(), scratch(),
+             *map(number, (count, n, m, units)))
+    room = 4 * m * units if count > 1 else 1
+    return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(room,), units=units,
+                over=over)
+
+
 @record
 class Gather(Op):
     """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
@@ -238,6 +269,9 @@ class Gather(Op):
 
     def lower(self, at: Any, x: Any, *indices: Any) -> Any:
         return x(*_own_place(at, self, x.shape, indices))
+
+    def foreign(self, x: Any, *indices: Any) -> Call | None:
+        return _function("take", self, x, 0, indices) if x.dtype.itemsize in (4, 8) else None
 
 
 @record
@@ -292,6 +326,11 @@ class ScatterAdd(Spread):
 
     def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
         return loops.call("add", own(*place(at)), new(*at))
+
+    def foreign(self, base: Any, new: Any, *indices: Any) -> Call | None:
+        if base.dtype.name not in _ADDED:
+            return None
+        return _function("add at", self, base, 1, indices, over=0)
 
 
 # -- from what is recorded --------------------------------------------------------------------

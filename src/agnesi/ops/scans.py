@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
+from agnesi.core.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
 from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
@@ -16,6 +18,10 @@ from agnesi.ops import arith
 from agnesi.ops.convert import cast
 from agnesi.ops.elementwise import silently
 from agnesi.ops.movement import permute_dims, reshape
+
+#: Elements from which rows are not short, and dtypes, for the function of running sums.
+_SHORT = 8
+_RUNNING = frozenset(("float32", "float64", "int32", "int64"))
 
 
 @record
@@ -38,6 +44,17 @@ class Scan(Op):
         return replace(self, reverse=not self.reverse, **changes)
 
     # -- compiled -------------------------------------------------------------------------
+    def running(self, x: Any, kind: str) -> Call | None:
+        """The function for rows that are not short and whose elements are neighbours."""
+        n, inner = x.shape[self.axis], product(x.shape[self.axis + 1:])
+        if inner != 1 or x.dtype.name not in _RUNNING or (isinstance(n, int) and n < _SHORT):
+            return None
+        count = product(x.shape[: self.axis])
+        units = units_for(product(x.shape), count)
+        symbol = f"running:{kind} {x.dtype.name}{' reverse' if self.reverse else ''}"
+        table = operand(0), result(), number(n), number(count), number(units)
+        return Call(symbol, table, units=units)
+
     def stepped(self, at: Any, steps: int) -> Any:
         """The point ``steps`` further in the direction of the scan."""
         place = list(at)
@@ -88,6 +105,9 @@ class CumSum(Scan):
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return apply(self, ts[0])
+
+    def foreign(self, x: Any) -> Call | None:
+        return self.running(x, "add")
 
     def parts(self, x: Any) -> list[Any]:
         return self.in_turns(
@@ -227,6 +247,9 @@ class CumProd(Scan):
             drive = apply(Shift(self.axis, self.reverse), drive)
         return apply(Recurrence(self.axis, self.reverse, lagged=self.exclusive), x, drive)
 
+
+    def foreign(self, x: Any) -> Call | None:
+        return None if self.exclusive else self.running(x, "multiply")
 
     def parts(self, x: Any) -> list[Any]:
         def later(own: Any, at: Any) -> Any:

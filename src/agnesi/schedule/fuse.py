@@ -21,12 +21,12 @@ from agnesi.core.kernels import (
     Program,
     Store,
     buffers_of,
-    row_major,
     walk,
 )
 from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, cut_batch, flattened
+from agnesi.schedule.calls import called, loaded
 from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
@@ -232,7 +232,8 @@ class _Fuser:
             return
         if not lowerable(root):
             if root.op.parts is not None and is_known(root):
-                self._parts(root)
+                if not self._called(root):
+                    self._parts(root)
             elif root.op.name in CONTROL:
                 self._control(root)
             elif root.op.name != "item":
@@ -242,7 +243,20 @@ class _Fuser:
         else:
             self._nest(cluster)
 
+    def _called(self, root: Node) -> bool:
+        """Whether a function does the operation, from here on."""
+        kernels = called(root, self._buffer(root), self._element)
+        self.program.buffers += [b for k in kernels if isinstance(k, Foreign) for b in k.scratch]
+        self.program.kernels += kernels
+        return bool(kernels)
+
+    def _element(self, node: Node) -> Expr:
+        """An element of a value, at the point of its own axes."""
+        return self._read(node, frozenset())(*point(axes_of(node.shape)))
+
     def _nest(self, cluster: Cluster) -> None:
+        if len(cluster.roots) == 1 and self._called(cluster.roots[0]):
+            return
         inside = frozenset(id(r) for r in cluster.roots)
         axes = axes_of(cluster.widest.shape)
         body = []
@@ -328,19 +342,13 @@ class _Fuser:
     def _strided(self, node: Node, whole: bool) -> Matrix:
         """A value as it lies in a buffer: its own, another one's, or (``whole``: in one piece)
         that of a copy."""
-        axes = axes_of(node.shape)
-        at = point(axes)
-        value = self._read(node, frozenset())(*at)
-        if value.op == "load" and not value.param[1].atoms:
-            buffer, offset = value.param
-            strides = tuple(offset.terms.get(a, 0) for a in axes)
-            plain = row_major(node.shape)
-            if not whole or all(
-                n == 1 or s == p for n, s, p in zip(node.shape, strides, plain, strict=True)
-            ):
-                return Matrix(buffer, offset.const, strides)
+        axes, value = axes_of(node.shape), self._element(node)
+        found = loaded(value, axes, node.shape, whole)
+        if found is not None:
+            return found
         copy = self._new(node, "temporary")
-        self.program.kernels.append(Nest([node], axes, [Store(copy, copy.place(at), value)]))
+        store = Store(copy, copy.place(point(axes)), value)
+        self.program.kernels.append(Nest([node], axes, [store]))
         return Matrix(copy, 0, copy.strides)
 
     def _items(self, root: Node, results: list[Buffer]) -> set[int]:

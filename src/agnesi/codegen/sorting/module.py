@@ -1,6 +1,6 @@
 """The module that sorts elements of a dtype, in rows of any length.
 
-Its function ``sort`` takes a range of units of work, as kernels do, and a table of what
+Its function ``run`` takes a range of units of work, as kernels do, and a table of what
 ``rows.FIELDS`` lists; a row has its elements ``inner`` apart, row ``r`` begins at
 ``r // inner * n * inner + r % inner``.  Several rows that are not too long are sorted side by side
 (``blocks``); of the others short ones by counting (``ranks``), longer ones in all lanes of a block
@@ -28,9 +28,11 @@ _ALONE = {4: 1 << 16, 8: 1 << 13}
 _TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 
-def sort_module(dtype: str, places: bool) -> str:
-    """The text of the module for elements of ``dtype``: their values, or their places."""
-    spec = Spec(dtype, places)
+def sort_module(name: str) -> str:
+    """The text of the module for ``name``, a dtype: for values, or with the word "places" for
+    those."""
+    dtype, *places = name.split()
+    spec = Spec(dtype, bool(places))
     module = Module()
     lanes = VECTOR // spec.bytes
     if spec.fits:
@@ -46,14 +48,14 @@ def sort_module(dtype: str, places: bool) -> str:
         write_zeros(Builder(module, "mend_zeros", row), spec)
     write_ranks(Builder(module, "sort_short", row), spec, VECTOR // (int(spec.keys.type[1:]) // 8))
     write_passes(Builder(module, "sort_digits", [("ptr", "here"), ("ptr", "there"), ("i64", "n")],
-                         "ptr"), spec.type, PLACE_BITS if places else 0)
+                         "ptr"), spec.type, PLACE_BITS if spec.places else 0)
     write_long(Builder(module, "sort_long", [*row, ("ptr", "here"), ("ptr", "there")]), spec)
-    _Driver(Builder(module, "sort", _TASK, internal=False), spec, lanes).write()
+    _Driver(Builder(module, "run", _TASK, internal=False), spec, lanes).write()
     return str(module)
 
 
 class _Driver:
-    """Writes ``sort``: which way is taken, and which rows."""
+    """Writes ``run``: which way is taken, and which rows."""
 
     def __init__(self, b: Builder, spec: Spec, lanes: int) -> None:
         self.b = b

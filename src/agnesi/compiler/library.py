@@ -1,0 +1,32 @@
+"""Functions of ours that compiled code calls by name: sorts, running sums, elements at places.
+
+They are made for dtypes, not for sizes, so that programs and values at hand share them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from importlib import import_module
+
+from agnesi.runtime import machine
+
+#: Where the text of a module is made, by the library's name: a file of ``codegen``, a function.
+_MAKERS = {
+    "sort": ("sorting.module", "sort_module"),
+    "running": ("library.running", "running_module"),
+    "take": ("library.places", "take_module"),
+    "add at": ("library.places", "add_module"),
+}
+
+
+@functools.cache
+def _code(library: str, name: str) -> machine.Code:
+    file, function = _MAKERS[library]
+    make: Callable[[str], str] = getattr(import_module(f"agnesi.codegen.{file}"), function)
+    return machine.load(make(name))
+
+
+def address(library: str, name: str) -> int:
+    """Where a function is, which is compiled when it is wanted first."""
+    return _code(library, name).address("run")

@@ -1,0 +1,60 @@
+"""Operations that functions of ours do better than loops, on operands as they lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agnesi.core.foreign import Call
+from agnesi.core.kernels import Buffer, Kernel, Matrix, Nest, Store, row_major
+from agnesi.core.loops import Axis, Expr
+from agnesi.core.node import Node
+from agnesi.schedule.foreign import foreign
+from agnesi.schedule.points import axes_of, point
+
+#: The element of a value at the point of its own axes.
+Element = Callable[[Node], Expr]
+
+
+def loaded(value: Expr, axes: Sequence[Axis], shape: Sequence[int], whole: bool) -> Matrix | None:
+    """An element's value as it lies in a buffer, if it does; ``whole``: in one piece."""
+    if value.op != "load" or value.param[1].atoms:
+        return None
+    buffer, offset = value.param
+    strides = tuple(offset.terms.get(a, 0) for a in axes)
+    plain = row_major(shape)
+    if whole and any(n != 1 and s != p for n, s, p in zip(shape, strides, plain, strict=True)):
+        return None
+    return Matrix(buffer, offset.const, strides)
+
+
+def called(root: Node, result: Buffer, element: Element) -> list[Kernel]:
+    """The kernels of an operation that a function does, which could be loops, too.
+
+    There are none where an operand or the result does not lie in memory in one piece.
+    """
+    op = root.op
+    call = op.foreign(*root.inputs) if op.foreign is not None and op.outputs == 1 else None
+    if not isinstance(call, Call) or not call.units or not result.contiguous:
+        return []
+    given = []
+    for i, node in enumerate(root.inputs):
+        found = None
+        if i != call.over:
+            found = loaded(element(node), axes_of(node.shape), node.shape, True)
+            if found is None or found.offset:
+                return []
+        given.append(result if found is None else found.buffer)
+    kernel = foreign(root, given, [result], lambda node: result)
+    if kernel is None:
+        return []
+    before = [] if call.over is None else _copied(root, root.inputs[call.over], result, element)
+    return [*before, kernel]
+
+
+def _copied(root: Node, node: Node, result: Buffer, element: Element) -> list[Kernel]:
+    """Writes a value where the result is going to be, unless it is there."""
+    axes = axes_of(node.shape)
+    store = Store(result, result.place(point(axes)), element(node))
+    if store.value.op == "load" and store.value.param == (result, store.offset):
+        return []
+    return [Nest([root], axes, [store])]
