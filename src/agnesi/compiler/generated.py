@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 
+import numpy as np
+
+from agnesi.codegen.lanes.fourier import fourier_module
 from agnesi.codegen.lanes.systems import factored_module, systems_module
 from agnesi.runtime import machine
+
+#: Tables that code reads.
+_tables: list[np.ndarray] = []
 
 
 @functools.cache
 def _code(name: str) -> machine.Code:
-    return machine.load(_text(*name.split(" ")))
-
-
-def _text(kind: str, dtype: str, n: str, columns: str, options: str) -> str:
+    kind, dtype, n, columns, options = name.split(" ")
     bits = machine.target().vector_bits
+    if kind in ("fft", "rfft", "columns"):
+        text, table = fourier_module(kind, dtype, int(n), int(columns), options == "i", bits)
+        code = machine.load(text)
+        ctypes.c_void_p.from_address(code.address("table")).value = table.ctypes.data
+        _tables.append(table)
+        return code
     if kind == "factored":
-        return factored_module(dtype, int(n), options, bits)
-    return systems_module(kind, dtype, int(n), int(columns), options, bits)
+        return machine.load(factored_module(dtype, int(n), options, bits))
+    return machine.load(systems_module(kind, dtype, int(n), int(columns), options, bits))
 
 
 def address(name: str) -> int:

@@ -456,9 +456,7 @@ def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
         result = node.op.decompose(*(symbol(n) for n in inputs))
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, node.op.name, inputs, node.where) from None
-    if result is None:
-        return ()
-    results = result if isinstance(result, tuple) else (result,)
+    results = result if isinstance(result, tuple) else () if result is None else (result,)
     return tuple(graph_node(r) for r in results)
 
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from typing import Any
 
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.dims import Dim
+from agnesi.core.dims import Dim, product
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import cast
+from agnesi.ops.movement import moveaxis, reshape
+from agnesi.ops.transforms import columns, lines, ready, real_lines, real_lines_back
 
 #: The norm with which the transform in the other direction is the adjoint.
 ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -67,9 +70,39 @@ class Fft(_Transform):
         run = library().ifftn if self.inverse else library().fftn
         return np.asarray(run(x, axes=self.axes, norm=self.norm), dtype)
 
+    def decompose(self, x: Tensor) -> Any:
+        if not ready(*(x.shape[a] for a in self.axes)) or 0 in x.shape:
+            return None
+        y = cast(x, spectral(x.dtype))
+        for axis in reversed(self.axes):
+            y = self._one(y, axis, _factor(self.norm, y.shape[axis], self.inverse))
+        return y
+
+    def _one(self, x: Tensor, axis: int, factor: float) -> Tensor:
+        """The transform along one axis; those behind it are columns."""
+        if axis != -1:
+            front, rest = x.shape[:axis], x.shape[axis + 1:]
+            flat = reshape(x, (*front, x.shape[axis], product(rest)))
+            found = columns(flat, self.inverse, factor)
+            if found is not None:
+                return reshape(found, x.shape)
+        return _along(x, axis, lambda z: lines(z, self.inverse, factor))
+
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         adjoint = replace(self, inverse=not self.inverse, norm=ADJOINT[self.norm])
         return (cast(apply(adjoint, g), x.dtype),)
+
+
+def _factor(norm: str, n: int, inverse: bool) -> float:
+    """By what a transform of ``n`` numbers is multiplied."""
+    if norm == "ortho":
+        return 1 / math.sqrt(n)
+    return 1 / n if (norm == "backward") == inverse else 1.0
+
+
+def _along(x: Tensor, axis: int, transform: Any) -> Tensor:
+    """A transform of the last axis, along another one."""
+    return transform(x) if axis == -1 else moveaxis(transform(moveaxis(x, axis, -1)), -1, axis)
 
 
 def _inner(y: np.ndarray, axis: int, n: int) -> Any:
@@ -105,6 +138,13 @@ class RealFft(_Transform):
             y[_inner(y, self.axis, x.shape[self.axis])] *= 2
         return y
 
+    def decompose(self, x: Tensor) -> Any:
+        n = x.shape[self.axis]
+        if not ready(n) or 0 in x.shape:
+            return None
+        factor, inner = _factor(self.norm, n, False), 2.0 if self.doubled else 1.0
+        return _along(x, self.axis, lambda z: real_lines(z, factor, inner))
+
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         back = RealIfft(self.axis, x.shape[self.axis], ADJOINT[self.norm], not self.doubled)
         return (apply(back, g),)
@@ -135,6 +175,13 @@ class RealIfft(_Transform):
             x = x.copy()
             x[_inner(x, self.axis, self.n)] *= 0.5
         return np.asarray(library().irfft(x, self.n, axis=self.axis, norm=self.norm), dtype)
+
+    def decompose(self, x: Tensor) -> Any:
+        n = self.n
+        if not ready(n, x.shape[self.axis]) or 0 in x.shape:
+            return None
+        factor, inner = _factor(self.norm, n, True), 0.5 if self.halved else 1.0
+        return _along(x, self.axis, lambda z: real_lines_back(z, n, factor, inner))
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(RealFft(self.axis, ADJOINT[self.norm], not self.halved), g),)

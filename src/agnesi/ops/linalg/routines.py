@@ -16,21 +16,16 @@ from agnesi.core.foreign import Argument
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import cast
-from agnesi.ops.linalg import lapack, library
+from agnesi.ops.linalg import library
 from agnesi.ops.linalg.base import MatrixOp, count, smaller
+from agnesi.ops.native import Native
 
 #: Columns that routines work on at a time.
 _BLOCK = 64
 
 
-class Routine(MatrixOp):
-    """Base of operations that only a C function evaluates."""
-
-    def perform(self, *xs: np.ndarray) -> Any:
-        types = self.infer(*xs)
-        if self.outputs == 1:
-            return lapack.evaluated(self.foreign(*xs), xs, [types])[0]  # type: ignore[misc]
-        return lapack.evaluated(self.foreign(*xs), xs, types)  # type: ignore[misc]
+class Routine(Native, MatrixOp):
+    """Base of operations on matrices that only a C function evaluates."""
 
 
 def callable_for(name: str, *xs: Any) -> bool:

@@ -1,0 +1,58 @@
+"""C functions called on arrays, as compiled code calls them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import foreign
+from agnesi.core.foreign import Argument, Call
+from agnesi.core.op import Op
+
+_NUMBERS: dict[str, Any] = {"i8": ctypes.c_char, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
+            "float": ctypes.c_float, "double": ctypes.c_double}
+
+
+def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) -> tuple[Any, ...]:
+    """What a call gives for results of these shapes and dtypes, as compiled code would make it."""
+    results = [np.empty(shape, dtype) for shape, dtype in types]
+    arrays = [np.ascontiguousarray(x) for x in arrays]
+    for i, j in call.copies:
+        results[i][...] = arrays[j]
+    place = foreign.address(call.symbol)
+    if place is None or not all(x.size for x in (*arrays, *results)):
+        raise ValueError(f"{call.symbol} cannot be called")
+    spare = [ctypes.create_string_buffer(n) for n in call.scratch]  # type: ignore[arg-type]
+    batch: Any = call.batch
+    for turn in range(batch):
+        given = [_argument(a, turn, batch, arrays, results, spare) for a in call.arguments]
+        ctypes.CFUNCTYPE(None)(place)(*given)
+    return tuple(results)
+
+
+def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],
+              results: Sequence[np.ndarray], spare: Sequence[Any]) -> Any:
+    if a.kind == "scratch":
+        return spare[a.value]
+    if a.kind in ("operand", "result"):
+        x = (arrays if a.kind == "operand" else results)[a.value]
+        return ctypes.c_void_p(x.ctypes.data + turn * (x.nbytes // batch))
+    if a.direct:
+        return _NUMBERS[a.kind](a.value)
+    if isinstance(a.value, tuple):
+        kind = ctypes.c_double if "double" in a.kind else ctypes.c_float
+        return (kind * len(a.value))(*a.value)
+    return ctypes.byref(_NUMBERS[a.kind](a.value))
+
+
+class Native(Op):
+    """Base of operations that only a C function evaluates."""
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        types = self.infer(*xs)
+        if self.outputs == 1:
+            return evaluated(self.foreign(*xs), xs, [types])[0]  # type: ignore[misc]
+        return evaluated(self.foreign(*xs), xs, types)  # type: ignore[misc]
