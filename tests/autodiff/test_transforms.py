@@ -188,3 +188,25 @@ def test_symbolic_integers_have_no_gradient():
 def test_misuse(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_forward_mode_reads_what_rules_read():
+    """Values that were changed since do no harm where the derivative does not need them."""
+    def f(x):
+        y = ag.copy(x)
+        y[ag.tensor([0])] = y[:1] * 2
+        return y.sum()
+
+    x = ag.tensor([1.0, 2.0])
+    for run in (lambda g: g, ag.jit):
+        value, tangent = run(lambda x: ag.jvp(f, (x,), (x * 3,)))(x)
+        assert (value.item(), tangent.item()) == (4, 12)
+
+    def wrong(x):
+        y = x * 1
+        z = y * y
+        y[0] = 1
+        return z.sum()
+
+    with pytest.raises(ag.GradientError, match="was changed in place afterwards"):
+        ag.jvp(wrong, (x,), (x,))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import alias
-from agnesi.autodiff.reverse import backprop, results_of, seed, tensor_of
+from agnesi.autodiff.reverse import backprop, read_by_rules, seed
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at
@@ -37,8 +37,7 @@ def _tangent(node: Node, ts: list[Any]) -> Any:
         return None
     if type(op) is Item:
         return ts[0][op.index]
-    xs = [tensor_of(n) for n in node.inputs]
-    y = tensor_of(node) if op.outputs == 1 else results_of(node) if op.keep_output else None
+    xs, y = read_by_rules(node)
     if op.jvp is not None:
         return op.jvp(ts, y, *xs)
     return _by_two_pullbacks(node, ts, y, xs)

@@ -121,16 +121,20 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
         raise NotImplementedError(
             at(f"{op.name} has no reverse-mode derivative rule (vjp)", node.where)
         )
+    xs, y = read_by_rules(node)
+    return op.vjp(g, y, *xs)
+
+
+def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
+    """Operands and result of an operation; values that no rule reads may have been changed."""
+    op = node.op
     xs = [
         symbol(n) if _stale(n) and not op.needs(i, node.inputs) else tensor_of(n)
         for i, n in enumerate(node.inputs)
     ]
-    y: Any = None
     if op.outputs == 1:
-        y = symbol(node) if _stale(node) and not op.keep_output else tensor_of(node)
-    elif op.keep_output:
-        y = results_of(node)
-    return op.vjp(g, y, *xs)
+        return xs, symbol(node) if _stale(node) and not op.keep_output else tensor_of(node)
+    return xs, results_of(node) if op.keep_output else None
 
 
 def results_of(node: Node) -> tuple[Tensor, ...]:

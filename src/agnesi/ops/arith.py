@@ -142,7 +142,14 @@ divide = binary(
     DIVIDE, "Quotient of two tensors, element by element; integers are divided as floats.",
     "[1, 6], [2, 4]", "[0.5, 1.5]",
 )
-Dim._quotient = staticmethod(divide)  # type: ignore[method-assign]
+
+
+def _of_sizes(a: Any, b: Any) -> Tensor:
+    """A quotient with a size, which is as precise as Python's and gives way as that does."""
+    return divide(*(as_tensor(x, dtypes.float64) if isinstance(x, Dim) else x for x in (a, b)))
+
+
+Dim._quotient = staticmethod(_of_sizes)  # type: ignore[method-assign]
 floor_divide: Function = binary(
     FLOOR_DIVIDE, "Quotient rounded down to a whole number, of infinities too.",
     "[7, -7], 2", "[ 3, -4]"
