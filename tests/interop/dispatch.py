@@ -133,7 +133,7 @@ FITTED: dict[str, Case] = {
     "LinearDiscriminantAnalysis": fitted(
         LinearDiscriminantAnalysis, "coef_", "intercept_", supervised=LABELS
     ),
-} if hasattr(ag, "linalg") else {}
+}
 CASES = {**SCIPY, **SKLEARN, **SCORES, **FITTED}
 
 
