@@ -9,6 +9,7 @@ from agnesi.codegen.builder import Builder, Module, Value, i64
 from agnesi.codegen.control import emit_control, inlined
 from agnesi.codegen.conv import emit_convolution, plan_convolution
 from agnesi.codegen.foreign import emit_foreign
+from agnesi.codegen.library import emit_call, plan_call
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored
 from agnesi.codegen.product import emit_product, plan_product
@@ -131,7 +132,10 @@ class _Program:
         pointer = _given(b, places, buffers)
         machine = self.machine
         spare: Any = 0
-        if isinstance(kernel, Product):
+        if isinstance(kernel, Product) and (call := plan_call(kernel)) is not None:
+            units, parallel = 1, False
+            emit_call(b, kernel, call, pointer)
+        elif isinstance(kernel, Product):
             cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
                                l2=machine.l2, l3=machine.l3, hasty=machine.hasty)
             spare = _work(kernel) - _PARALLEL_WORK

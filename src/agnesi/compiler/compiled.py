@@ -19,7 +19,7 @@ from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import config
 from agnesi.core.errors import at
 from agnesi.core.extents import UnknownSizeError
-from agnesi.core.graph import FunctionGraph, live_tensor
+from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
 from agnesi.core.interpret import interpret
 from agnesi.core.record import field, struct
 from agnesi.core.tensor import Tensor, wrap
@@ -111,6 +111,7 @@ class Compiled:
     run: Any = None
     clock: Clock = field(default_factory=Clock)
 
+    @no_gc()
     def __post_init__(self) -> None:
         check_writeable([t for t, _ in self.updates])
         tensors = [live_tensor(n) for n in self.graph.live]

@@ -23,6 +23,7 @@ from agnesi.core.kernels import Buffer, Callback, Check, Foreign, Kernel, Loop, 
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
 from agnesi.core.tensor import Tensor
+from agnesi.ops.linalg import library
 
 _GIL_WORK = 1 << 14
 #: Turns of a loop whose number nobody knows, for estimates.
@@ -68,6 +69,7 @@ class Scheduled:
         program = fuse(
             graph.outputs, buffers, partial(preferred, vector_bits=found.vector_bits),
             {i: t for t, i in targets if not t.contiguous and _dense(t.shape, t.strides)},
+            _products() if hasty else {},
         )
         self.layout = lay_out(
             program, [(t, program.outputs[i]) for t, i in targets],
@@ -98,12 +100,19 @@ class Scheduled:
             made, reused, guess(arena), self._is_long(), optimize=0 if hasty else 1,
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
             foreign=list(dict.fromkeys(
-                s for k in kernels if isinstance(k, Foreign) for s in k.call.symbols)),
+                [s for k in kernels if isinstance(k, Foreign) for s in k.call.symbols]
+                + [k.symbol for k in kernels if isinstance(k, Product) and k.symbol])),
         )
 
     def _is_long(self) -> bool:
         """Whether a call takes long enough for other threads to run meanwhile."""
         return guess(_work(self.layout.kernels)) > _GIL_WORK
+
+
+def _products() -> dict[str, str]:
+    """The functions that evaluate matrix products where code is made in haste, by dtype."""
+    kinds = [d for d in map(np.dtype, ("float32", "float64")) if library.has("gemm", d)]
+    return {d.name: library.symbol("gemm", d) for d in kinds}
 
 
 def _work(kernels: Sequence[Kernel]) -> Any:

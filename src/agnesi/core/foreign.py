@@ -155,6 +155,23 @@ SIZES = Argument("sizes")
 RESOLVERS: dict[str, Callable[[str], int | None]] = {}
 
 
+_PREFIX = "foreign."
+
+
+def external(symbol: str) -> str:
+    """The name by which generated code calls the function ``library:function`` directly."""
+    library, _, name = symbol.partition(":")
+    return f"{_PREFIX}{library.replace(' ', '_')}.{name}"
+
+
+def linked(name: str) -> int | None:
+    """Where the function is that :func:`external` names so; None for other names."""
+    if not name.startswith(_PREFIX):
+        return None
+    library, _, function = name[len(_PREFIX):].rpartition(".")
+    return address(f"{library.replace('_', ' ')}:{function}")
+
+
 def address(symbol: str) -> int | None:
     """Where the function ``library:function`` is in this process, if it is there."""
     library, _, name = symbol.partition(":")

@@ -157,7 +157,8 @@ class Contraction(Kernel):
 class Product(Contraction):
     """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over (b, i, j).
 
-    There may be any number of batch axes ``b``, as few as strides allow.
+    There may be any number of batch axes ``b``, as few as strides allow.  ``symbol`` names the
+    library's function that may evaluate it (see ``core.foreign``) if the epilogue does nothing.
     """
 
     sizes: tuple[int, int, int, int] = (1, 1, 1, 1)  # batch, m, n, k
@@ -166,6 +167,7 @@ class Product(Contraction):
     axes: tuple[Axis, ...] = ()  # those of the batch, i, j
     total: Buffer = None  # type: ignore[assignment]
     body: list[Store] = field(default_factory=list)
+    symbol: str = ""
 
 
 @record

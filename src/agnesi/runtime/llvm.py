@@ -9,10 +9,13 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from agnesi.core import foreign
+
 _EXPORTS = (
     re.compile(r"^define (?!internal|private)[^@]*@([\w.$]+)\(", re.MULTILINE),
     re.compile(r"^@([\w.$]+) = (?:global|constant)", re.MULTILINE),
 )
+_DECLARED = re.compile(r"^declare [^@]*@([\w.$]+)\(", re.MULTILINE)
 
 
 @functools.cache
@@ -152,6 +155,10 @@ class Loaded:
 
     def __init__(self, objects: Sequence[bytes], text: str) -> None:
         llvm = binding()
+        for name in _DECLARED.findall(text):
+            place = foreign.linked(name)
+            if place is not None:
+                llvm.add_symbol(name, place)
         self._machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
         for data in objects:

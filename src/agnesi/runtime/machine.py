@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from importlib.machinery import PathFinder
 from typing import Any
 
+from agnesi.core import foreign
 from agnesi.core.record import record
 from agnesi.runtime import diskcache, elf, llvm, units
 
@@ -286,7 +287,10 @@ def _quota(count: int) -> int:
 
 
 def _library_function(name: str) -> int:
-    """Address of a function of the C library, or of the compiler's own support library."""
+    """Address of a function of a library that the code names, of C's, or of the compiler's own."""
+    found = foreign.linked(name)
+    if found is not None:
+        return found
     for library in (None, "libgcc_s.so.1"):
         try:
             return ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value or 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from agnesi.core import loops
 from agnesi.core.dims import product
+from agnesi.core.gemm import summed
 from agnesi.core.kernels import (
     Buffer,
     Callback,
@@ -32,6 +33,7 @@ from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
+from agnesi.schedule.library import in_library
 from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
@@ -42,13 +44,15 @@ from agnesi.schedule.together import together
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
          prefers: Prefers | None = None,
-         replaced: Mapping[int, Buffer] | None = None) -> Program:
+         replaced: Mapping[int, Buffer] | None = None,
+         library: Mapping[str, str] | None = None) -> Program:
     """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id.
 
     ``prefers`` tells what convolutions cost with which orders of axes in memory; ``replaced``
-    which outputs, by number, are to lie like the buffers that they replace.
+    which outputs, by number, are to lie like the buffers that they replace; ``library`` which
+    functions evaluate matrix products, by dtype.
     """
-    return _Fuser(outputs, leaves, prefers, replaced or {}).program
+    return _Fuser(outputs, leaves, prefers, replaced or {}, library or {}).program
 
 
 #: Parts of one value that a nest fills together, at most.
@@ -57,8 +61,10 @@ _TOGETHER = 8
 
 class _Fuser:
     def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
-                 prefers: Prefers | None, replaced: Mapping[int, Buffer]) -> None:
+                 prefers: Prefers | None, replaced: Mapping[int, Buffer],
+                 library: Mapping[str, str]) -> None:
         self.program = Program()
+        self.library = library
         self.program.leaves = leaves
         order = toposort(outputs)
         self.prefers = prefers
@@ -329,7 +335,7 @@ class _Fuser:
 
     def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
         """The kernels of a body."""
-        return fuse(outputs, leaves, self.prefers)
+        return fuse(outputs, leaves, self.prefers, library=self.library)
 
     def _constant(self, node: Node) -> Buffer:
         """The memory of a constant that a body reads."""
@@ -405,7 +411,9 @@ class _Fuser:
         axes, at, total, body = self._finished(cluster)
         a, b = (self._matrix(node, i, axes) for i in (0, 1))
         strides = [m.strides[:-2] for m in (a, b)]
-        cut = cut_batch(axes[:-2], strides, body) if _identity(body, total, at) else None
+        symbol = in_library(node, self.library)
+        finishes = _identity(body, total, at) and (not symbol or summed(body, total) is not None)
+        cut = cut_batch(axes[:-2], strides, body) if finishes else None
         whole = cut is not None
         nodes = [*dict.fromkeys([node, *cluster.roots])]
         if cut is None:
@@ -419,7 +427,8 @@ class _Fuser:
         sizes = (count, *node.shape[-2:], node.inputs[0].shape[-1])
         self.program.kernels.append(
             Product(nodes, sizes, along(a, batch, axes), along(b, batch, axes),
-                    (*batch, *axes[-2:]), flattened(total, batch), body)
+                    (*batch, *axes[-2:]), flattened(total, batch), body,
+                    symbol=symbol)
         )
         if not whole:
             self._nest(cluster)
