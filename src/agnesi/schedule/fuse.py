@@ -363,8 +363,8 @@ class _Fuser:
         for cluster in self.plan.clusters:
             node = cluster.roots[0]
             if node.op.name == "item" and node.inputs[0] is root:
-                claimed = self.taken.get(id(node))
-                if claimed is not None:
+                claimed = self.taken.get(id(node), self.buffers.get(id(node)))
+                if claimed is not None:  # by a check, maybe
                     results[node.op.index] = claimed
                 self.buffers[id(node)] = results[node.op.index]
                 wanted.add(node.op.index)

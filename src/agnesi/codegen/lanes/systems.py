@@ -83,7 +83,7 @@ class _Systems(Tiles):
             places += [(x, lambda i, j=j: self.spot(i, j, columns))  # type: ignore[misc]
                        for j in range(columns)]
             mine = [self.load(t, place(k)) for t, place in places]
-            chosen = mine
+            chosen, none = mine, self.one(0.0)
             if k + 1 < n:
                 where = self.pivot(a, k, at)
                 with b.loop(i64(k + 1), i64(n), carried=mine) as turn:
@@ -93,15 +93,16 @@ class _Systems(Tiles):
                 chosen = turn.results
                 stays = b.icmp("eq", where, const(self.places, k))
                 parity = b.select(stays, parity, b.fneg(parity))
+                pivot = b.select(b.fcmp("oeq", chosen[0], none), self.one(), chosen[0])
                 with b.loop(i64(k + 1), i64(n)) as turn:
                     i = turn.index
                     here = b.icmp("eq", where, self.numbers(i))
                     rest = [b.select(here, v, self.load(t, place(i)))
                             for (t, place), v in zip(places, mine, strict=True)]
-                    factor = b.fneg(b.fdiv(rest[0], chosen[0]))
+                    factor = b.fneg(b.fdiv(rest[0], pivot))
                     for (t, place), v, p in zip(places[1:], rest[1:], chosen[1:], strict=True):
                         self.store(b.fma(factor, p, v), t, place(i))
-            regular = b.op("and", regular, b.fcmp("une", chosen[0], self.one(0.0)))
+            regular = b.op("and", regular, b.fcmp("une", chosen[0], none))
             for (t, place), v in zip(places, chosen, strict=True):
                 self.store(v, t, place(k))
         return regular, parity
