@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
+from agnesi.codegen.calls import emit_call, plan_call
 from agnesi.codegen.control import emit_control, inlined
 from agnesi.codegen.conv import emit_convolution, plan_convolution
 from agnesi.codegen.foreign import emit_foreign
-from agnesi.codegen.library import emit_call, plan_call
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored
 from agnesi.codegen.product import emit_product, plan_product
