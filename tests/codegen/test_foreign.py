@@ -304,3 +304,19 @@ def test_functions_are_left_to_loops_where_operands_are_computed():
     outside = ag.jit(lambda x, i: ag.index_add(ag.zeros_like(x), 1, i, x))
     np.testing.assert_array_equal(outside(ag.tensor(x), ag.tensor(i)), x)
     assert "C function" in str(outside.plan())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(25, 40), (3, 5, 64), (60, 1000), (40, 333), (2000,), (1, 5000)])
+def test_places_of_extremes_of_rows(dtype, shape):
+    random = np.random.default_rng(0)
+    for most in (3, 1000):
+        x = random.integers(-most, most, shape).astype(dtype)
+        function = ag.jit(lambda x: (ag.argmax(x, -1), ag.argmin(x, -1, keepdims=True)))
+        for _ in range(3):
+            low, high = function(ag.tensor(x))
+            np.testing.assert_array_equal(low, np.argmax(x, -1))
+            np.testing.assert_array_equal(high, np.argmin(x, -1, keepdims=True))
+            if x.dtype.kind == "f":  # NaN is the extreme; so may be infinity
+                x = np.where(random.random(shape) < 0.02, np.nan, -np.inf).astype(dtype)
+        assert "C function" in str(function.plan())

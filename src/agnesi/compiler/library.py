@@ -1,4 +1,4 @@
-"""Functions of ours that compiled code calls by name: sorts, running sums, elements at places.
+"""Functions of ours that compiled code calls by name: sorts, running sums, extremes, places.
 
 They are made for dtypes, not for sizes, so that programs and values at hand share them.
 """
@@ -14,9 +14,10 @@ from agnesi.runtime import machine
 #: Where the text of a module is made, by the library's name: a file of ``codegen``, a function.
 _MAKERS = {
     "sort": ("sorting.module", "sort_module"),
-    "running": ("library.running", "running_module"),
-    "take": ("library.places", "take_module"),
-    "add at": ("library.places", "add_module"),
+    "extreme": ("rowwise.extremes", "extremes_module"),
+    "running": ("rowwise.running", "running_module"),
+    "take": ("rowwise.places", "take_module"),
+    "add at": ("rowwise.places", "add_module"),
 }
 
 

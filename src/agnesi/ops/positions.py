@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
-from agnesi.core.dims import Dim, product
-from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.dims import Dim, is_static, product
+from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.errors import ShapeError
+from agnesi.core.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -25,6 +26,9 @@ from agnesi.ops.reduce import extreme_over, reducer
 
 #: Elements from which a row is searched by blocks.
 _LONG = 1 << 13
+#: Elements from which rows are not short, and dtypes, for the function of extremes.
+_SHORT = 32
+_FOUND = frozenset(("float32", "float64", "int32", "int64"))
 
 
 @record
@@ -51,11 +55,31 @@ class ArgReduce(Op):
         find: Any = np.argmax if self.kind == "maximum" else np.argmin
         return np.asarray(find(x, self.axis, keepdims=self.keepdims), dtypes.int64)
 
-    def decompose(self, x: Tensor) -> Tensor:
+    def foreign(self, x: Any) -> Call | None:
+        """The function for rows whose elements are neighbours."""
+        inner, count = product(x.shape[self.axis + 1:]), product(x.shape[: self.axis])
+        if inner != 1 or x.dtype.name not in _FOUND:
+            return None
+        units = units_for(product(x.shape), count)
+        table = operand(0), result(), number(x.shape[self.axis]), number(count), number(units)
+        return Call(f"extreme:{self.kind} {x.dtype.name}", table, units=units)
+
+    def _stays(self, x: Tensor) -> bool:
+        """Whether the function does it: on rows that lie in memory and are not short."""
+        node = graph_node(x)
+        while node.op is not None and node.op.flat:
+            node = node.inputs[0]
+        n = x.shape[self.axis]
+        return (node.op is None and is_static(x.shape) and isinstance(n, int) and n >= _SHORT
+                and self.foreign(x) is not None)
+
+    def decompose(self, x: Tensor) -> Tensor | None:
         n = x.shape[self.axis]
         block = _block(x.shape, self.axis)
         if block:
             return self._by_blocks(x, block)
+        if self._stays(x):
+            return None
         narrow = dtypes.int32 if isinstance(n, int) and n < 1 << 31 else dtypes.int64
         last = cast(as_tensor(n), narrow) - 1 if isinstance(n, Dim) else constant(n - 1, narrow)
         best = apply(reducer(extreme_over(self.kind, x.dtype), (self.axis,), True), x)
