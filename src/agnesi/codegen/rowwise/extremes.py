@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agnesi.codegen.builder import Builder, Module, Value, const, i64, is_float, lanes, suffix, vector
+from agnesi.codegen.builder import (
+    Builder,
+    Module,
+    Value,
+    const,
+    i64,
+    is_float,
+    lanes,
+    suffix,
+    vector,
+)
 from agnesi.codegen.evaluate import IDENTITY
 
 _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
