@@ -13,7 +13,7 @@ import numpy as np
 
 from agnesi.core import loops
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, buffers_of
-from agnesi.core.loops import Affine, Axis, Expr, Substitution
+from agnesi.core.loops import Affine, Axis, Substitution
 from agnesi.schedule.points import axes_of, point
 
 #: Copies of the places; bytes of one of them, at most; terms in all and for each place, at least.
@@ -43,7 +43,7 @@ def _is_sums(nest: Nest) -> bool:
     targets = {s.buffer for s in nest.body}
     terms = [v for s in nest.body for v in (*s.value.args[1:], *s.offset.atoms)]
     return (
-        len(targets) == len(nest.body)
+        len(targets) == len(nest.body) and len({b.dtype for b in targets}) == 1
         and sum(b.nbytes for b in targets) <= _BYTES
         and sizes[0] >= max(_LEAST, _OFTEN * max(sizes[1:]))
         and all(map(_is_sum, nest.body))
@@ -64,21 +64,33 @@ def _spread(nest: Nest) -> tuple[list[Kernel], list[Buffer]]:
     (axis,) = nest.axes
     nest, found, tables = _with_places(nest, axis)
     turns, rest = divmod(axis.extent, _COPIES)
-    copies = [[s.buffer, *(Buffer((s.buffer.size,), s.buffer.dtype, "temporary")
-                           for _ in range(_COPIES - 1))] for s in nest.body]
-    turn = Axis(axis.slot, turns)
+    sizes = [s.buffer.size for s in nest.body]
+    room = Buffer(((_COPIES - 1) * sum(sizes),), nest.body[0].buffer.dtype, "temporary")
+    copies = _copies(nest, room)
 
     def stores(count: int, at: Affine) -> list[Store]:
-        return [_moved(s, axis, at + k, copy[k])
+        return [_moved(s, axis, at + k, *copy[k])
                 for k in range(count) for s, copy in zip(nest.body, copies, strict=True)]
 
-    added = [buffer for copy in copies for buffer in copy[1:]]
+    turn = Axis(axis.slot, turns)
     main = Nest(nest.nodes, (turn,), stores(_COPIES, Affine(0, {turn: _COPIES})),
                 frozenset((turn,)), waits=nest.waits)
     ends = [Nest(nest.nodes, (), stores(rest, Affine(_COPIES * turns)))] if rest else []
-    starts = _along(nest, [(b, loops.const(-0.0, b.dtype.name)) for b in added])
-    totals = _along(nest, [(copy[0], _total(copy)) for copy in copies])
-    return [*found, *starts, main, *ends, *totals], [*added, *tables]
+    axes = axes_of(room.shape)
+    start = Nest(nest.nodes, axes, [Store(room, *point(axes), loops.const(-0.0, room.dtype.name))])
+    return [*found, start, main, *ends, *_totals(nest, copies)], [room, *tables]
+
+
+def _copies(nest: Nest, room: Buffer) -> list[list[tuple[Buffer, int]]]:
+    """For each target where its copies lie: itself first, the others one after the other."""
+    result, place = [], 0
+    for s in nest.body:
+        copies = [(s.buffer, 0)]
+        for _ in range(_COPIES - 1):
+            copies.append((room, place))
+            place += s.buffer.size
+        result.append(copies)
+    return result
 
 
 def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Kernel], list[Buffer]]:
@@ -100,27 +112,23 @@ def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Kernel], list[Buffe
     ]
 
 
-def _moved(s: Store, axis: Axis, to: Affine, copy: Buffer) -> Store:
+def _moved(s: Store, axis: Axis, to: Affine, copy: Buffer, start: int) -> Store:
     """A store at another point of the axis, into a copy of its buffer."""
     change = Substitution({axis: to})
-    offset, (_, term) = change.index(s.offset), s.value.args
+    offset, (_, term) = change.index(s.offset) + start, s.value.args
     own = loops.load(copy, copy.dtype.name, offset)
     return Store(copy, offset, loops.call("add", own, change(term)))
 
 
-def _along(nest: Nest, values: Sequence[tuple[Buffer, Expr]]) -> list[Kernel]:
-    """What fills buffers with values along axis 0, one nest for those of equal size."""
+def _totals(nest: Nest, copies: Sequence[Sequence[tuple[Buffer, int]]]) -> list[Kernel]:
+    """What adds copies up in the first of them, one nest for those of equal size."""
     found: dict[int, list[Store]] = {}
-    for buffer, value in values:
-        (at,) = point(axes_of((buffer.size,)))
-        found.setdefault(buffer.size, []).append(Store(buffer, at, value))
+    for copy in copies:
+        (target, _), *_ = copy
+        (at,) = point(axes_of((target.size,)))
+        parts = [loops.load(b, b.dtype.name, at + start) for b, start in copy]
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [loops.call("add", *pair) for pair in pairs]
+        found.setdefault(target.size, []).append(Store(target, at, parts[0]))
     return [Nest(nest.nodes, axes_of((n,)), stores) for n, stores in found.items()]
-
-
-def _total(copies: Sequence[Buffer]) -> Expr:
-    """The sum of all copies."""
-    at = point(axes_of((copies[0].size,)))[0]
-    parts = [loops.load(b, b.dtype.name, at) for b in copies]
-    while len(parts) > 1:
-        parts = [loops.call("add", *pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
-    return parts[0]
