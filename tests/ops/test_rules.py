@@ -158,7 +158,7 @@ def test_lowering_agrees_with_evaluation(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in TABLE if n != "where"])
 def test_every_dtype(name: str) -> None:
     row = TABLE[name]
-    doubles = operands(row, ((4,),) * 3)
+    doubles = operands(row, ((4,),) * row.arity)
     for dtype in dtypes.ALL:
         arrays = [np.abs(v).astype(dtype) if dtype.kind in "biu" else v.astype(dtype)
                   for v in doubles if v.dtype.kind != "c" or dtype.kind == "c"]
@@ -176,7 +176,10 @@ def test_every_dtype(name: str) -> None:
         expected = {"bool": dtypes.bool_, "real": dtypes.real_of(operand)}.get(row.result, operand)
         assert result.dtype == expected, dtype
         wide = [a.astype({"f": "f8", "c": "c16"}.get(operand.kind, operand)) for a in arrays]
+        wide[:row.whole] = [a.astype(np.int64) for a in arrays[:row.whole]]
         reference = row.perform(*wide)
+        if row.loop:  # SciPy's largest numbers stand for infinities
+            reference = np.where(np.abs(reference) >= 1e100, np.sign(reference) * np.inf, reference)
         tolerance = {2: 4e-3, 4: 2e-5, 8: 2e-5}[dtypes.real_of(result.dtype).itemsize] \
             if expected.kind in "fc" else 0
         np.testing.assert_allclose(result.numpy(), reference, tolerance, tolerance)

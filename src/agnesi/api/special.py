@@ -1,8 +1,8 @@
 """Special functions under scipy.special's names, elementwise, with gradients.
 
-Generated code computes the gamma and beta functions, ``digamma``, ``trigamma``, the error function
-and the normal distribution, ``i0`` to ``k1e``, ``ellipk`` and ``ellipe``, entropies and losses.
-Compiled code calls the others back.
+Generated code computes the gamma and beta functions, ``digamma``, ``trigamma``, the error function,
+the normal distribution, ``i0`` to ``k1e``, ``ellipk``, ``ellipe``, ``lambertw``, entropies, losses
+and Box-Cox transforms.  The others are SciPy's, whose C functions compiled code calls.
 
 Examples
 --------
@@ -13,6 +13,7 @@ tensor([1., 2.])
 tensor(2.5066283)
 """
 
+from agnesi.ops import cumulative, cylinder, elliptic, hypergeometric, orthogonal, powers, waves
 from agnesi.ops.arith import cbrt as cbrt
 from agnesi.ops.bessel import i0 as i0
 from agnesi.ops.bessel import i0e as i0e
@@ -33,10 +34,14 @@ from agnesi.ops.bessel import kve as kve
 from agnesi.ops.bessel import y0 as y0
 from agnesi.ops.bessel import y1 as y1
 from agnesi.ops.bessel import yv as yv
+from agnesi.ops.cumulative import *  # noqa: F403
+from agnesi.ops.cylinder import *  # noqa: F403
+from agnesi.ops.elliptic import *  # noqa: F403
 from agnesi.ops.explog import exp2 as exp2
 from agnesi.ops.explog import expm1 as expm1
 from agnesi.ops.explog import log1p as log1p
 from agnesi.ops.explog import sigmoid as expit
+from agnesi.ops.explog import softplus as softplus
 from agnesi.ops.explog import xlogy as xlogy
 from agnesi.ops.gammas import beta as beta
 from agnesi.ops.gammas import betaln as betaln
@@ -48,6 +53,7 @@ from agnesi.ops.gammas import multigammaln as multigammaln
 from agnesi.ops.gammas import poch as poch
 from agnesi.ops.gammas import rgamma as rgamma
 from agnesi.ops.gammas import zeta as zeta
+from agnesi.ops.hypergeometric import *  # noqa: F403
 from agnesi.ops.incomplete import betainc as betainc
 from agnesi.ops.incomplete import betainc_da as betainc_da
 from agnesi.ops.incomplete import betainc_db as betainc_db
@@ -81,6 +87,9 @@ from agnesi.ops.normal import log_ndtr as log_ndtr
 from agnesi.ops.normal import ndtr as ndtr
 from agnesi.ops.normal import ndtri as ndtri
 from agnesi.ops.numeric import sinc as sinc
+from agnesi.ops.orthogonal import *  # noqa: F403
+from agnesi.ops.powers import *  # noqa: F403
+from agnesi.ops.select import round as round
 from agnesi.ops.special import digamma as digamma
 from agnesi.ops.special import digamma as psi
 from agnesi.ops.special import erf as erf
@@ -93,6 +102,7 @@ from agnesi.ops.spherical import spherical_in as spherical_in
 from agnesi.ops.spherical import spherical_jn as spherical_jn
 from agnesi.ops.spherical import spherical_kn as spherical_kn
 from agnesi.ops.spherical import spherical_yn as spherical_yn
+from agnesi.ops.waves import *  # noqa: F403
 
 __all__ = [
     "beta", "betainc", "betainc_da", "betainc_db", "betaincinv", "betaln", "binom", "cbrt",
@@ -102,7 +112,13 @@ __all__ = [
     "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "lambertw", "log1p",
     "log_expit", "log_ndtr", "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln",
     "ndtr", "ndtri", "owens_t", "poch", "polygamma", "pseudo_huber", "psi", "rel_entr",
-    "rgamma", "sici", "sinc", "softmax", "spherical_in", "spherical_jn",
-    "spherical_kn", "spherical_yn", "trigamma", "xlog1py", "xlogy", "y0",
-    "y1", "yv", "zeta",
+    "rgamma", "round", "sici", "sinc", "softmax", "softplus", "spherical_in", "spherical_jn",
+    "spherical_kn", "spherical_yn", "trigamma", "xlog1py", "xlogy", "y0", "y1", "yv", "zeta",
 ]
+__all__ += powers.__all__
+__all__ += cumulative.__all__
+__all__ += cylinder.__all__
+__all__ += elliptic.__all__
+__all__ += hypergeometric.__all__
+__all__ += orthogonal.__all__
+__all__ += waves.__all__

@@ -58,16 +58,22 @@ def only_scipy(name: str, function: Numeric | None = None) -> Numeric:
 
 
 def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "",
-           output: int | None = None, whole: int = 0, kinds: str = "f") -> Elementwise:
+           output: int | None = None, whole: int = 0, kinds: str = "f", types: str = ""
+           ) -> Elementwise:
     """A row that SciPy's universal function computes, in compiled code too.
 
     ``own`` is our name, where it is another; ``output`` the result that is meant, of several;
-    the first ``whole`` operands are whole numbers.
+    the first ``whole`` operands are whole numbers; ``types`` names the one loop that serves.
     """
-    pick = None if output is None else lambda f, *xs: f(*xs)[output]
+    def value(found: Any, *xs: np.ndarray) -> Any:
+        if types:
+            xs = tuple(x.astype(t) for x, t in zip(xs, types.partition("->")[0], strict=True))
+        result = found(*xs)
+        return result if output is None else result[output]
+
     loop = f"scipy.special._ufuncs.{name}" + (f":{output}" if output else "")
-    return Elementwise(own or name, only_scipy(name, pick), rules, kinds=kinds, loop=loop,
-                       whole=whole, home=home)
+    return Elementwise(own or name, only_scipy(name, value), rules, kinds=kinds, loop=loop,
+                       types=types, whole=whole, home=home)
 
 
 def each(function: Callable[[float], float]) -> Numeric:
@@ -247,7 +253,11 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
     def four(x1: Any, x2: Any, x3: Any, x4: Any, /, *, out: Tensor | None = None) -> Tensor:
         return call(op, (x1, x2, x3, x4), out)
 
-    function = (two, three, four)[op.arity - 2]
+    def five(x1: Any, x2: Any, x3: Any, x4: Any, x5: Any, /, *, out: Tensor | None = None
+             ) -> Tensor:
+        return call(op, (x1, x2, x3, x4, x5), out)
+
+    function = (two, three, four, five)[op.arity - 2]
     return _special(told(function, op, summary, args, result))
 
 

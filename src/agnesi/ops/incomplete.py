@@ -205,11 +205,13 @@ def _each_beta(which: int) -> Callable[..., np.ndarray]:
 
 
 # -- rows ---------------------------------------------------------------------------------------
-def _gamma_density(a: Tensor, x: Tensor) -> Tensor:
+def gamma_density(a: Tensor, x: Tensor) -> Tensor:
+    """Derivative of :func:`gammainc` to ``x``."""
     return exp(xlogy(a - 1, x) - x - lgamma(a))
 
 
-def _beta_density(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+def beta_density(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+    """Derivative of :func:`betainc` to ``x``."""
     return exp(safe_multiply(a - 1, log(x)) + safe_multiply(b - 1, log1p(-x)) - betaln(a, b))
 
 
@@ -223,44 +225,44 @@ _OWN = ("gammainc_da", "betainc_da", "betainc_db")
 
 GAMMAINC = _row(
     "gammainc", or_scipy("gammainc", _gammainc),
-    (lambda g, a, b: g * gammainc_da(a, b), lambda g, a, b: g * _gamma_density(a, b)),
+    (lambda g, a, b: g * gammainc_da(a, b), lambda g, a, b: g * gamma_density(a, b)),
 )
 GAMMAINCC = _row(
     "gammaincc", or_scipy("gammaincc", _gammaincc),
-    (lambda g, a, b: -g * gammainc_da(a, b), lambda g, a, b: -g * _gamma_density(a, b)),
+    (lambda g, a, b: -g * gammainc_da(a, b), lambda g, a, b: -g * gamma_density(a, b)),
 )
 GAMMAINC_DA = _row(
     "gammainc_da", _gammainc_da,
     (no_slope("gammainc_da", "its shape"),
-     lambda g, a, b: safe_multiply(g * _gamma_density(a, b), log(b) - digamma(a))),
+     lambda g, a, b: safe_multiply(g * gamma_density(a, b), log(b) - digamma(a))),
 )
 GAMMAINCINV = _row(
     "gammaincinv", or_scipy("gammaincinv", _gammaincinv),
-    (lambda g, a, y: -safe_divide(g * gammainc_da(a, y), _gamma_density(a, y)),
-     lambda g, a, y: safe_divide(g, _gamma_density(a, y))),
+    (lambda g, a, y: -safe_divide(g * gammainc_da(a, y), gamma_density(a, y)),
+     lambda g, a, y: safe_divide(g, gamma_density(a, y))),
 )
 BETAINC = _row(
     "betainc", or_scipy("betainc", _each_beta(0)),
     (lambda g, a, b, c: g * betainc_da(a, b, c), lambda g, a, b, c: g * betainc_db(a, b, c),
-     lambda g, a, b, c: g * _beta_density(a, b, c)),
+     lambda g, a, b, c: g * beta_density(a, b, c)),
 )
 BETAINC_DA = _row(
     "betainc_da", _each_beta(1),
     (no_slope("betainc_da", "its shapes"), no_slope("betainc_da", "its shapes"),
      lambda g, a, b, c: safe_multiply(
-         g * _beta_density(a, b, c), log(c) - digamma(a) + digamma(a + b))),
+         g * beta_density(a, b, c), log(c) - digamma(a) + digamma(a + b))),
 )
 BETAINC_DB = _row(
     "betainc_db", _each_beta(2),
     (no_slope("betainc_db", "its shapes"), no_slope("betainc_db", "its shapes"),
      lambda g, a, b, c: safe_multiply(
-         g * _beta_density(a, b, c), log1p(-c) - digamma(b) + digamma(a + b))),
+         g * beta_density(a, b, c), log1p(-c) - digamma(b) + digamma(a + b))),
 )
 BETAINCINV = _row(
     "betaincinv", or_scipy("betaincinv", _betaincinv),
-    (lambda g, a, b, y: -safe_divide(g * betainc_da(a, b, y), _beta_density(a, b, y)),
-     lambda g, a, b, y: -safe_divide(g * betainc_db(a, b, y), _beta_density(a, b, y)),
-     lambda g, a, b, y: safe_divide(g, _beta_density(a, b, y))),
+    (lambda g, a, b, y: -safe_divide(g * betainc_da(a, b, y), beta_density(a, b, y)),
+     lambda g, a, b, y: -safe_divide(g * betainc_db(a, b, y), beta_density(a, b, y)),
+     lambda g, a, b, y: safe_divide(g, beta_density(a, b, y))),
 )
 
 gammainc: Function = binary(

@@ -1,6 +1,7 @@
 """Integrals without a closed form (exponential, elliptic, Owen's T), and Lambert's W.
 
-Elliptic integrals are generated code, by the arithmetic-geometric mean; others are SciPy's.
+Complete elliptic integrals are generated code, by the arithmetic-geometric mean, and so is
+Lambert's W; others are SciPy's.
 """
 
 from __future__ import annotations
@@ -8,15 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
 from agnesi.ops.arith import safe_divide, square
-from agnesi.ops.elementwise import Elementwise, Function
+from agnesi.ops.elementwise import Function
 from agnesi.ops.explog import exp
-from agnesi.ops.formula import binary, called, horner, only_scipy, row, unary
+from agnesi.ops.formula import binary, called, horner, row, unary
 from agnesi.ops.numeric import sinc
 from agnesi.ops.select import where
 from agnesi.ops.special import erf
@@ -58,38 +57,73 @@ def _slope(x: Tensor, series: list[float], rule: Any) -> Tensor:
     return where(near, horner(where(near, x, 0), series), rule(safe))
 
 
-ELLIPK = row("ellipk", _ellipk, (
-    lambda g, x: g * _slope(x, _SLOPE_K, lambda m: (
-        ellipe(m) - (1 - m) * ellipk(m)) / (2 * m * (1 - m))),
-), __name__, scipy="ellipk")
+def slope_of_k(x: Tensor) -> Tensor:
+    """Derivative of :func:`ellipk`."""
+    return _slope(x, _SLOPE_K, lambda m: (ellipe(m) - (1 - m) * ellipk(m)) / (2 * m * (1 - m)))
+
+
+ELLIPK = row("ellipk", _ellipk, (lambda g, x: g * slope_of_k(x),), __name__, scipy="ellipk")
 ELLIPE = row("ellipe", _ellipe, (
     lambda g, x: g * _slope(x, _SLOPE_E, lambda m: (ellipe(m) - ellipk(m)) / (2 * m)),
 ), __name__, scipy="ellipe")
 
 
 # -- others -------------------------------------------------------------------------------------
-def _branch(k: int) -> Any:
-    def value(found: Any, x: np.ndarray) -> np.ndarray:
-        w = found(x, k)
-        return np.where(w.imag == 0, w.real, np.nan)
+def _polished(m: Any, x: Any, w: Any) -> Any:
+    """Four steps of Halley's method on ``w - x * exp(-w) = 0`` (Corless et al., 1996)."""
+    for _ in range(4):
+        half = m.exp(-0.5 * w)
+        rest = w - x * half * half
+        w = w - rest / (w + 1.0 - (w + 2.0) * rest / (2.0 * w + 2.0))
+    return w
 
-    return value
+
+def _branch_point(m: Any, x: Any, sign: float) -> Any:
+    """The series around ``x = -1/e`` (their equation 4.22)."""
+    # 1/e in two parts: what is left over here is what counts.
+    p = sign * m.sqrt(m.maximum(2.0 * math.e * ((x + _INVERSE_E) + _INVERSE_E_REST), 0.0))
+    return horner(p, _BRANCH), p
+
+
+def _lambertw(m: Any, x: Any) -> Any:
+    near, p = _branch_point(m, m.minimum(x, 0.0), 1.0)
+    safe = m.maximum(m.minimum(x, 1.7e308), -0.3)
+    first = m.log1p(safe)
+    start = m.where(safe < 3.0, first * (1.0 - m.log1p(first) / (2.0 + first)),
+                    m.log(m.maximum(safe, 2.0)) - m.log(m.log(m.maximum(safe, 2.0))))
+    start = m.where(x < -0.25, near, start)
+    found = _polished(m, x, m.where(m.equal(x, 0.0), 1.0, start))
+    found = m.where(p < 0.003, m.where(x < -0.25, near, found), found)
+    found = m.where(m.equal(x, 0.0), x, m.where(m.equal(x, math.inf), x, found))
+    return m.where(x < -_INVERSE_E, math.nan, found)
+
+
+def _lambertw_low(m: Any, x: Any) -> Any:
+    near, p = _branch_point(m, m.minimum(x, 0.0), -1.0)
+    safe = m.minimum(m.maximum(x, -0.36), -5e-324)
+    first = m.log(-safe)
+    second = m.log(-first)
+    start = m.where(x < -0.25, near, first - second + second / first)
+    found = _polished(m, x, start)
+    found = m.where(p > -0.003, near, found)
+    found = m.where(m.equal(x, 0.0), -math.inf, found)
+    return m.where(m.logical_or(x < -_INVERSE_E, x > 0.0), math.nan, found)
+
+
+_INVERSE_E, _INVERSE_E_REST = math.exp(-1), -1.2428753672788363e-17
+_BRANCH = (-1.0, 1.0, -1 / 3, 11 / 72, -43 / 540, 769 / 17280, -221 / 8505)
 
 
 def _lambert_rule(g: Tensor, y: Tensor) -> Tensor:
     return g * (exp(-y) / (1 + y))
 
 
-def _lambert(name: str, k: int) -> Elementwise:
-    value = only_scipy("lambertw", _branch(k))
-    return Elementwise(name, value, (_lambert_rule,), kinds="f", lowered=False, home=__name__)
-
-
 EXPI = called("expi", (lambda g, x: safe_divide(g * exp(x), x),), __name__)
 EXP1 = called("exp1", (lambda g, x: -safe_divide(g * exp(-x), x),), __name__)
 SI = called("sici", (lambda g, x: g * sinc(x * (1 / math.pi)),), __name__, own="si", output=0)
 CI = called("sici", (lambda g, x: safe_divide(g * cos(x), x),), __name__, own="ci", output=1)
-LAMBERTW, LAMBERTW_LOW = _lambert("lambertw", 0), _lambert("lambertw_low", -1)
+LAMBERTW = row("lambertw", _lambertw, (_lambert_rule,), __name__)
+LAMBERTW_LOW = row("lambertw_low", _lambertw_low, (_lambert_rule,), __name__)
 OWENS_T = called("owens_t", (
     lambda g, a, b: g * (exp(square(a) * -0.5) * erf(a * b * math.sqrt(0.5))
                          * (-0.5 / math.sqrt(2 * math.pi))),
@@ -106,7 +140,7 @@ expi = unary(EXPI, "Exponential integral Ei.", "[0.0]", "[-inf]")
 exp1 = unary(EXP1, "Exponential integral E1.", "[0.0]", "[inf]")
 owens_t = binary(OWENS_T, "Owen's T function.", "[0.0], [0.0]", "[0.]")
 _si, _ci = unary(SI), unary(CI)
-_lambertw, _lambertw_low = unary(LAMBERTW), unary(LAMBERTW_LOW)
+_principal, _low = unary(LAMBERTW), unary(LAMBERTW_LOW)
 
 
 @public
@@ -134,4 +168,4 @@ def lambertw(x: Any, k: int = 0, /, *, out: Tensor | None = None) -> Tensor:
     """
     if k not in (0, -1):
         raise ValueError(f"branches 0 and -1 are real, not {k}")
-    return _lambertw_low(x) if k else _lambertw(x)
+    return _low(x) if k else _principal(x)

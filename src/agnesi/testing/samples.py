@@ -33,6 +33,7 @@ from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
 from agnesi.ops.sort import searchsorted, sort
 from agnesi.testing import matrices
+from agnesi.testing.domains import DOMAINS, ORDERED, VALUES
 
 Operands = tuple[np.ndarray, ...]
 _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
@@ -60,16 +61,7 @@ _DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
     "rel_entr": ((0.1, 3), (0.1, 3)), "kl_div": ((0.1, 3), (0.1, 3)),
     "huber": ((0.5, 1), (-0.4, 0.4)), "pseudo_huber": ((0.5, 2), (-3, 3)),
     "ellipk": ((-2, 0.9),), "ellipe": ((-2, 0.9),), "expi": ((0.2, 3),), "exp1": ((0.2, 3),),
-    "ci": ((0.2, 3),), "lambertw": ((-0.2, 3),), "lambertw_low": ((-0.3, -0.05),),
-}
-#: Rows without all derivatives to their first operands, which have samples of their own.
-_ORDERED: dict[str, tuple[float, ...]] = {
-    "jv": (1.5,), "yv": (0.5,), "iv": (1.5,), "kv": (0.5,), "ive": (2.0,), "kve": (1.0,),
-    **{f"spherical_{k}n{end}": (2.0,) for k in "jyik" for end in ("", "_slope")},
-    "hurwitz_zeta": (2.5,), "gammainc_da": (1.7,),
-    "gammainc": (1.7,), "gammaincc": (1.7,), "gammaincinv": (1.7,),
-    "betainc": (1.5, 2.5), "betaincinv": (1.5, 2.5), "betainc_da": (1.5, 2.5),
-    "betainc_db": (1.5, 2.5), "polygamma": (2.0,),
+    "ci": ((0.2, 3),),
 }
 #: Numbers that floating rows must treat as NumPy does.
 _STRANGE = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 1e300])
@@ -88,9 +80,19 @@ def _uniform(seed: int, shape: tuple[int, ...], bounds: tuple[float, float]) -> 
     return np.asarray(np.random.default_rng(seed).uniform(*bounds, shape))
 
 
+def _bounds(row: Elementwise) -> tuple[tuple[float, float], ...]:
+    if row.name in ORDERED:
+        orders, last = ORDERED[row.name]
+        return (*((o, o) for o in orders), last)
+    if row.name in VALUES:
+        return tuple((v, v) for v in VALUES[row.name])
+    known = {**_DOMAINS, **DOMAINS}
+    return known.get(row.name, ((-2.0, 2.0),) * row.arity)
+
+
 def operands(row: Elementwise, shapes: Sequence[tuple[int, ...]]) -> Operands:
     """Doubles in the row's domain, or what it takes in their place."""
-    bounds = _DOMAINS.get(row.name, ((-2.0, 2.0),) * row.arity)
+    bounds = _bounds(row)
     values = [_uniform(7 + i, s, b) for i, (s, b) in enumerate(zip(shapes, bounds, strict=False))]
     if "f" in row.kinds:
         return tuple(values)
@@ -113,7 +115,7 @@ def _of(row: Elementwise) -> Callable[..., Tensor]:
 
 def _elementwise() -> Iterator[tuple[str, Case]]:
     for name, row in TABLE.items():
-        if name == "where" or name in _ORDERED:
+        if name == "where" or name in ORDERED or name in VALUES:
             continue
         samples = [operands(row, shapes) for shapes in _SHAPES]
         samples.append(tuple(v.T[::-1] for v in samples[0]))
@@ -318,12 +320,14 @@ def _matrices() -> Iterator[tuple[str, Case]]:
 
 
 def _ordered() -> Iterator[tuple[str, Case]]:
-    x = _uniform(18, (3, 4), (0.1, 0.9))
-    for name, orders in _ORDERED.items():
-        row = TABLE[name]
+    for name, (orders, bounds) in ORDERED.items():
+        row, x = TABLE[name], _uniform(18, (3, 4), bounds)
         yield name, Case(lambda x, row=row, o=orders: call(row, (*o, x)), ((x,), (x[:0],)))
         fixed = tuple(np.array([o, o + 1]) for o in orders)
-        yield f"{name} of orders", Case(_of(row), ((*fixed, np.array([0.5, 0.25])),), grads=False)
+        yield f"{name} of orders", Case(_of(row), ((*fixed, x[0, :2]),), grads=False)
+    for name, values in VALUES.items():
+        held = tuple(np.full((2, 3), v) for v in values)
+        yield name, Case(_of(TABLE[name]), (held,), grads=False)
 
 
 def _densities() -> Iterator[tuple[str, Case]]:
