@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -292,3 +294,25 @@ def test_tensors_with_values_can_be_updated():
     f = ag.function([x], updates={w: w + x})
     f([1.0, 2.0]), f([1.0, 2.0])
     assert w.tolist() == [2, 4]
+
+
+def test_sizes_of_shared_variables_whose_values_nobody_needs():
+    """The gradient of a sum of products to one factor is the other one, in the factor's shape."""
+    w, x = ag.shared(np.arange(3.0), name="w"), T.vector("x")
+    f = ag.function([x], T.grad((x * w).sum(), w))
+    assert f([2.0, 3.0, 4.0]).tolist() == [2, 3, 4]
+    assert f([2.0]).tolist() == [2, 2, 2]
+    w.set_value(np.zeros(5))
+    restored = pickle.loads(pickle.dumps(f))
+    for g in (f, restored, copy.deepcopy(f), f.copy()):
+        assert g([2.0]).tolist() == [2] * 5
+        assert g(np.arange(5.0)).tolist() == [0, 1, 2, 3, 4]
+        with pytest.raises(ag.ShapeError, match=r"\(5,\) does not broadcast to \(4,\)"):
+            g(np.ones(4))
+    m = ag.shared(np.zeros((2, 3)))
+    assert ag.function([], T.grad(m.sum() * 2, m))().tolist() == [[2] * 3] * 2
+    v = T.vector("v")
+    grow = ag.function([v], T.grad((m @ v).sum(), m), updates={w: w[:2]})
+    assert grow([1.0, 2.0, 3.0]).tolist() == [[1, 2, 3]] * 2
+    with ag.config(compile=False):
+        assert f([2.0, 3.0]).tolist() == [2, 3]

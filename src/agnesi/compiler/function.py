@@ -12,8 +12,8 @@ from agnesi.compiler.copies import packed, swapped, unpacked, with_other_state
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
-from agnesi.compiler.shared import Shared, with_default_updates
-from agnesi.compiler.valued import carried, carrier, last_rows_uncut, value_dims
+from agnesi.compiler.shared import Shared, SharedDim, with_default_updates
+from agnesi.compiler.valued import ValueDim, carried, carrier, last_rows_uncut, value_dims
 from agnesi.compiler.varying import (
     Family,
     Pattern,
@@ -84,12 +84,14 @@ class Function(Direct, Inspectable):
             [graph_node(as_tensor(t)) for t in (*results, *updates.values())]
         )
         self._sizes = value_dims(given, nodes)
-        self._places = [given.index(d.node) if d.node in given else -1 for d in self._sizes]
+        valued = [d for d in self._sizes if isinstance(d, ValueDim)]
+        places = {d: i for i, n in enumerate(given) for d in valued if d.node is n}
+        self._places = [places.get(d, -1) for d in self._sizes]
         self.source = FunctionGraph(
             [*given, *map(carrier, self._sizes)], nodes,
             {graph_node(a): graph_node(b) for a, b in givens.items()},
         )
-        computed = [symbol(d.node) for d in self._sizes if d.node not in given]
+        computed = [symbol(d.node) for d in valued if d not in places]
         #: What tells the sizes that are computed.
         self._counter = Function(
             [In(i.variable) for i in inputs], computed, {}, givens, f"sizes of {name}", settings
@@ -147,7 +149,10 @@ class Function(Direct, Inspectable):
     def _carriers(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """Arguments that bring along what values tell about sizes."""
         told = iter(() if self._counter is None else self._counter.dispatch(*arrays))
-        values = [arrays[i] if i >= 0 else next(told) for i in self._places]
+        values = [
+            d.now if isinstance(d, SharedDim) else arrays[i] if i >= 0 else next(told)
+            for d, i in zip(self._sizes, self._places, strict=True)
+        ]
         return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
 
     def _checked(self, i: int, value: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dims import Dim
+from agnesi.core.dims import Dim, here
 from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import DTypeError, ShapeError, at, user_where
@@ -28,6 +28,30 @@ class _Advancing:
 
     def __call__(self) -> Tensor:
         return self.storage
+
+
+class SharedDim(Dim):
+    """A size of a shared variable, also where only the size is used."""
+
+    __slots__ = ("axis", "storage")
+
+    def __init__(self, storage: Tensor, axis: int, name: str | None = None) -> None:
+        super().__init__(name)
+        self.storage = storage
+        self.axis = axis
+
+    def __reduce__(self) -> Any:
+        name = self.args[0]
+        return _size, (self.storage, self.axis, name if "." in name else f"{name}.{here()}")
+
+    @property
+    def now(self) -> int:
+        """The present size."""
+        return self.storage.shape[self.axis]
+
+
+def _size(storage: Tensor, axis: int, name: str) -> SharedDim:
+    return SharedDim(storage, axis, name.removesuffix(f".{here()}"))
 
 
 class Shared(Tensor):
@@ -124,7 +148,7 @@ def shared(value: Any, name: str | None = None, *, borrow: bool = False) -> Shar
     storage = wrap(np.array(array, order="C", copy=None if borrow else True))
     storage.name = name
     node = Node(
-        None, (), tuple(Dim() for _ in array.shape), array.dtype,
+        None, (), tuple(SharedDim(storage, axis) for axis in range(array.ndim)), array.dtype,
         requires_grad=is_inexact(array.dtype), where=user_where(), handle=lambda: storage,
         name=name,
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.shared import SharedDim
 from agnesi.core.dims import Dim
 from agnesi.core.dtypes import bool_
 from agnesi.core.errors import MissingInputError, ShapeError, at
@@ -56,9 +57,14 @@ def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:
                 yield from _sizes(getattr(node.op, name).outputs)
 
 
-def value_dims(inputs: Sequence[Node], outputs: Sequence[Node]) -> list[ValueDim]:
-    """Sizes in a graph that are values of inputs or of what is computed."""
-    found: dict[ValueDim, None] = {}
+def value_dims(inputs: Sequence[Node], outputs: Sequence[Node]) -> list[ValueDim | SharedDim]:
+    """Sizes in a graph that are values of inputs or of what is computed.
+
+    Also those of shared variables that are not in the graph, for only their sizes are used.
+    """
+    leaves = [n for n in toposort((*inputs, *outputs)) if n.op is None]
+    there = {size for n in leaves for size in n.shape}
+    found: dict[ValueDim | SharedDim, None] = {}
     waiting = list(_sizes(outputs))
     while waiting:
         size = waiting.pop()
@@ -68,17 +74,20 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node]) -> list[ValueDim
                     at(f"{size} decides the size of a result, so it must be an input")
                 )
             found[size] = None
+        elif isinstance(size, SharedDim):
+            if size not in there:
+                found[size] = None
         elif isinstance(size, Dim) and size.op:
             waiting += size.args
     return list(found)
 
 
-def carrier(size: ValueDim) -> Node:
+def carrier(size: ValueDim | SharedDim) -> Node:
     """The argument that brings a size along."""
     return Node(None, (), (size, 0), bool_, name=str(size))
 
 
-def carried(size: ValueDim, value: Any) -> np.ndarray:
+def carried(size: ValueDim | SharedDim, value: Any) -> np.ndarray:
     """The array to hand over for it."""
     if value < 0:
         raise ShapeError(at(f"{size} decides the size of a result, so it must not be {int(value)}"))

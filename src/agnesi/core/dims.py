@@ -45,7 +45,7 @@ class Dim:
             return _blank, (type(self),), (None, state)
         name = self.args[0]
         if not self.op and name[0] == "d" and name[1:].isdigit():
-            return _foreign, (f"{_process()}.{os.getpid():x}", name)
+            return _foreign, (here(), name)
         return _dim, (self.op, self.args)
 
     def __repr__(self) -> str:
@@ -132,10 +132,14 @@ def _process() -> str:
     return os.urandom(4).hex()
 
 
+def here() -> str:
+    """What tells this process's dimensions without names from others'."""
+    return f"{_process()}.{os.getpid():x}"
+
+
 def _foreign(process: str, name: str) -> Dim:
     """A dimension without a name of another process is none of this one's."""
-    own = f"{_process()}.{os.getpid():x}"
-    return Dim(name if process == own else f"{name}.{process}")
+    return Dim(name if process == here() else f"{name}.{process}")
 
 
 def _blank(kind: type[Dim]) -> Dim:

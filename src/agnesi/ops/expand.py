@@ -56,6 +56,10 @@ class SumTo(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
+        tail = x.shape[len(x.shape) - len(self.shape):]
+        for n, m in zip(self.shape, tail, strict=True):
+            if type(n) is int and type(m) is int and n not in (1, m):
+                raise ShapeError(f"the shape {self.shape} does not broadcast to {x.shape}")
         return self.shape, x.dtype
 
     def axes(self, shape: Shape) -> tuple[int, ...]:
