@@ -409,3 +409,13 @@ def test_late_names_are_what_modules_offer():
     for module, names in by_module.items():
         offered = getattr(import_module(module), "__all__", None)
         assert offered is None or set(offered) - early == names
+
+
+@pytest.mark.parametrize("worst, told", [(np.nan, r"\[nan, nan\]"), (np.inf, r"\[1.0, inf\]")])
+def test_histograms_of_what_is_not_finite(worst, told):
+    x = ag.tensor(np.array([1.0, worst]))
+    for function in (ag.histogram, ag.histogram_bin_edges, lambda x: ag.histogram2d(x, x)):
+        with pytest.raises(ValueError, match=f"autodetected range of {told} is not finite"):
+            function(x)
+    counts, _ = ag.histogram(x, 3, range=(0, 3))
+    np.testing.assert_array_equal(counts.numpy(), np.histogram(x.numpy(), 3, (0, 3))[0])

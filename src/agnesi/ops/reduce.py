@@ -21,6 +21,7 @@ from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import accumulator, as_tensor, cast
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, lower_reduce
+from agnesi.ops.movement import reshape
 from agnesi.ops.scans import product_of_others
 
 Axis = int | tuple[int, ...] | None
@@ -49,6 +50,7 @@ class Reduce(Op):
             "keep_output": extreme,
             "differentiable": not truth,
             "function": getattr(np, self.kind).reduce,
+            "decompose": self._by_halves if self.kind == "multiply" else None,
         }.items():
             object.__setattr__(self, attribute, value)
 
@@ -112,6 +114,16 @@ class Reduce(Op):
         """For each element, the product of the others along the axes; exact beside zeros."""
         return product_of_others(x, self.axes)
 
+    def _by_halves(self, x: Tensor) -> Tensor | None:
+        """Products of complex numbers by halves: no reduction of real numbers is their like."""
+        if x.dtype.kind != "c":
+            return None
+        if builtins.any(not isinstance(x.shape[axis], int) or not x.shape[axis] for axis in self.axes):
+            return None
+        for axis in self.axes:
+            x = _halved(x, axis)
+        return x if self.keepdims else reshape(x, shapes.reduced(x.shape, self.axes, False))
+
     def lower(self, at: Any, x: Any) -> Any:
         full: list[Any] = list(at)
         if not self.keepdims:
@@ -125,6 +137,19 @@ class Reduce(Op):
             read = loops.Read(x.shape, "float32", lambda i: loops.cast(x(*i), "float32"))
         result = lower_reduce(self.kind, tuple(full), self.axes, read)
         return loops.cast(result, x.dtype) if narrow else result
+
+
+def _halved(x: Tensor, axis: int) -> Tensor:
+    """The product along an axis, which stays with one element."""
+    front = (slice(None),) * axis
+    rest = None
+    while (n := x.shape[axis]) > 1:
+        half = n // 2
+        if n % 2:
+            last = x[(*front, slice(n - 1, n))]
+            rest = last if rest is None else rest * last
+        x = x[(*front, slice(0, half))] * x[(*front, slice(half, 2 * half))]
+    return x if rest is None else x * rest
 
 
 def _truth(value: Any) -> Any:

@@ -287,6 +287,20 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Tensor | None = Non
     return where(edges[0] > edges[-1], falling, rising)
 
 
+def _finite(low: Tensor, high: Tensor) -> None:
+    """A ValueError where bins cannot reach from the least element to the greatest.
+
+    While a function is traced, nothing is known of the values: their edges are NaN then.
+    """
+    if low.data is None or high.data is None or STATE.trace is not None:
+        return
+    if not (np.isfinite(low.data) and np.isfinite(high.data)):
+        raise ValueError(
+            f"autodetected range of [{low.data}, {high.data}] is not finite; give a range, or "
+            "leave out what is not finite"
+        )
+
+
 def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
     """Edges of bins: those given, or so many between the limits."""
     if isinstance(bins, str):
@@ -310,6 +324,7 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         low, high = as_tensor(0, kind), as_tensor(1, kind)
     else:
         low, high = cast(least(x), kind), cast(greatest(x), kind)
+        _finite(low, high)
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
     share = as_tensor(np.arange(count + 1) / count, kind)

@@ -26,7 +26,7 @@ def is_known(node: Node) -> bool:
         return True
     if op.pointwise and op.name not in ("astype", *_KNOWN):
         return getattr(op, "expand", None) is not None
-    return op.name not in ("prod", "cumprod", "max", "min")
+    return op.name not in ("prod", "max", "min")
 
 
 def split(kernels: Iterable[Kernel]) -> None:

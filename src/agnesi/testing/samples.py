@@ -148,6 +148,9 @@ def _reductions() -> Iterator[tuple[str, Case]]:
         yield f"{name} over one axis", Case(
             lambda x, f=function: f(x, axis=-1), ((np.zeros((0, 3)),), *full)
         )
+    turned = _X * np.exp(0.3j)
+    yield "prod of complex numbers", Case(lambda x: reduce.prod(x, axis=(0, 2)), ((turned,),))
+    yield "cumprod of complex numbers", Case(lambda x: running.cumprod(x, axis=1), ((turned,),))
     yield "prod beside zeros", Case(lambda x: reduce.prod(x, axis=1), ((_ZEROS,),))
     yield "sum of integers", Case(reduce.sum, ((np.arange(6, dtype=np.int8),), (_X > 0,)))
     for name in ("all", "any", "count_nonzero"):
