@@ -320,3 +320,19 @@ def test_large_matrices(transposed: str) -> None:
     chosen = plan(spec, vector_bits=512, **caches)
     assert chosen.blocked and chosen.calls and chosen.pack_a == ("a" in transposed)
     _check(spec, "update", cuts=(0.5,), **caches)
+
+
+@pytest.mark.parametrize("vector_bits", [256, 512])
+@pytest.mark.parametrize("size", [(530, 211, 260), (1100, 72, 1300), (700, 600, 90)], ids=str)
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+def test_strips(size: tuple[int, int, int], transposed: str, vector_bits: int) -> None:
+    """Large operands: lying along m they are packed in strips, along a long k read in place."""
+    spec = _layout(*size, "a" in transposed, "b" in transposed)
+    caches = {"l1": 8192, "l2": 32768, "l3": 1 << 26}
+    chosen = plan(spec, vector_bits=vector_bits, **caches)
+    if "a" in transposed or size[2] > 1000:
+        assert chosen.form == "strip" and chosen.pack_a == ("a" in transposed)
+    _check(spec, "update", cuts=(0.3, 0.6), vector_bits=vector_bits, **caches)
+    if size[2] < 100:
+        spec = GemmSpec(*size, batch=2, a_strides=(1, size[0]), dtype="float64")
+        _check(spec, "store", cuts=(0.4,), vector_bits=vector_bits, **caches)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.dot import DotUnit
+from agnesi.codegen.gemm.gemmplan import GemmPlan
 from agnesi.codegen.gemm.operands import Operands, transposed
-from agnesi.codegen.gemm.planner import GemmPlan
 from agnesi.codegen.gemm.stream import StreamUnit
+from agnesi.codegen.gemm.strip import StripUnit
 from agnesi.codegen.gemm.tile import TileUnit
 from agnesi.core.dims import Size
 
@@ -25,7 +26,7 @@ def emit_gemm(
         whole.widen(begin, end)
         whole.emit()
         return
-    kind = {"tile": TileUnit, "dot": DotUnit, "stream": StreamUnit}[plan.form]
+    kind = {"tile": TileUnit, "strip": StripUnit, "dot": DotUnit, "stream": StreamUnit}[plan.form]
     with b.loop(begin, end, carried=[i64(-1)]) as loop:
         rest, group = divide(b, loop.index, plan.column_groups)
         batch, chunk = divide(b, rest, plan.chunks)

@@ -11,6 +11,7 @@ from agnesi.codegen.gemm.tiling import Piece
 from agnesi.core.record import record, replace
 
 ReadRow = Callable[[Builder, Value], list[Value]]
+At = Callable[[Builder, Value], Value]
 
 
 @record
@@ -54,14 +55,16 @@ def sum_products(
     stop: Value,
     sums: list[Value],
     chains: int = 1,
+    beside: At | None = None,
 ) -> list[Value]:
     """Add the products for k in [start, stop) to ``sums``; returns rows-major accumulators.
 
     ``chains > 1`` keeps that many independent sums, so that a small tile does not wait for the
-    latency of its own additions; they are added in a fixed order.
+    latency of its own additions; they are added in a fixed order.  On every turn the line
+    at ``beside(k)`` is called into the second cache.
     """
     if chains == 1:
-        return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1)
+        return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1, beside)
     span = b.sub(stop, start)
     whole = b.sub(span, b.op("urem", span, i64(chains)))
     split = b.add(start, whole)
@@ -94,12 +97,15 @@ def _run(
     stop: Value,
     sums: list[Value],
     chains: int,
+    beside: At | None = None,
 ) -> list[Value]:
     """The loop over k; pointers are carried so that every load is base + constant."""
     pointers = [a.pointer] + ([source.pointer] if isinstance(source, Source) else [])
     with b.loop(start, stop, chains, [*pointers, *sums]) as loop:
         pa, totals = loop.carried[0], loop.carried[len(pointers) :]
         new: list[Value] = []
+        if beside is not None:
+            prefetch(b, beside(b, loop.index), near=False)
         for chain in range(chains):
             k = b.add(loop.index, i64(chain)) if chain else loop.index
             mine = totals[chain * len(totals) // chains : (chain + 1) * len(totals) // chains]

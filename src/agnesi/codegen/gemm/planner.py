@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agnesi.codegen.gemm.costs import (
     CODE,
+    TALL,
     Cut,
     Machine,
     best_dots,
     best_tiles,
     line_cost,
+    lines_apart,
     pack_cost,
+    tall_tiles,
 )
+from agnesi.codegen.gemm.gemmplan import WHOLE, GemmPlan
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import (
     EvenRows,
     OpenPanel,
     OpenRows,
     Panel,
-    Paneled,
     Piece,
     Rows,
     pieces_of,
 )
-from agnesi.core.dims import Size, is_static
+from agnesi.core.dims import is_static
 from agnesi.core.extents import Extent, UnknownSizeError
-from agnesi.core.record import record, replace
+from agnesi.core.record import replace
 
-_LINE = 64
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _CALLS_FROM = 64  # k from which a tile takes longer than memory
 _AHEAD = 12  # lines of B to prefetch
@@ -37,140 +37,13 @@ _AHEAD = 12  # lines of B to prefetch
 _RUN, _RUN_LINES, _RUN_AHEAD = 8192, 16, 4
 # A block of a large A in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
+# Strips: row tiles in one, the shares of the first cache for a tile of A and of the second for B,
+# and rows of a work unit:
+_STRIP, _NEAREST, _NEAR, _STRIP_ROWS = 2, 0.8125, 0.5, 512
 _LOW = 8  # rows of tiles so low that there is code for every height
-_WHOLE = 1 << 60  # a block that no k is larger than
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
+_FEWEST = 4  # work units of a large product
 _UNITS = 32  # work units to aim for, so that shares among threads are even
-
-
-@record
-class GemmPlan(Paneled):
-    """A product and how it is cut; ``units`` may be shared out among threads at will.
-
-    Unit ``u`` is (batch member, row chunk, column group), the last fastest.  ``scratch`` is the
-    number of bytes that each thread must provide, aligned to 64.  With ``swapped`` the plan
-    computes the transpose: ``spec`` is the transposed product, and lanes run along m.
-    """
-
-    spec: GemmSpec
-    swapped: bool
-    form: str  # "tile": vectors of B along n; "dot": vectors along k; "stream": lines of B
-    lanes: int
-    panels: tuple[Panel, ...]
-    row_chunks: int
-    column_groups: int
-    k_block: int
-    pack_a: bool
-    pack_b: bool
-    spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
-    ahead: int = 0  # lines of B that tiles prefetch
-    calls: bool = False  # whether tiles call the memory of their epilogue near
-
-    @property
-    def units(self) -> Size:
-        return self.spec.sizes[0] * self.chunks * self.column_groups
-
-    @property
-    def chunks(self) -> Size:
-        """Row chunks as the code has them."""
-        rows = self.panels[0].rows
-        if not isinstance(rows, OpenRows) or self.row_chunks == 1:
-            return self.row_chunks
-        return (rows.count + (self.chunk_tiles - 1)) // self.chunk_tiles
-
-    @property
-    def chunk_tiles(self) -> int:
-        """Row tiles of a chunk, where it is the same for all sizes."""
-        rows = self.panels[0].rows
-        return -(-rows.tiles // self.row_chunks)
-
-    @property
-    def depth(self) -> int:
-        """Lines of B that a streaming unit adds in one pass over its sums."""
-        return {1: 12, 2: 6}.get(self.spec.m, 4)
-
-    @property
-    def prepares(self) -> bool:
-        """Whether something is packed once for each batch member."""
-        return self.form == "dot" and (self.pack_a or self.pack_b)
-
-    @property
-    def panel_count(self) -> Any:
-        first = self.panels[0]
-        if isinstance(first, OpenPanel):
-            return (first.total + (first.full - 1)) // first.full
-        return super().panel_count
-
-    @property
-    def blocked(self) -> bool:
-        """Whether k is cut, so that partial sums live in scratch."""
-        return self.k_block < (self.spec.k if is_static(self.spec.sizes[3:]) else _WHOLE)
-
-    @property
-    def chunk_rows(self) -> int:
-        """Rows of the largest row chunk."""
-        return max(-(-p.rows.tiles // self.row_chunks) * p.rows.largest for p in self.panels)
-
-    @property
-    def group_panels(self) -> int:
-        """Panels of the largest column group."""
-        return -(-self.panel_count // self.column_groups)
-
-    @property
-    def panel_elements(self) -> int:
-        """Elements of scratch that hold the partial sums of one panel."""
-        return _lines(self.chunk_rows * self.width * self.spec.itemsize) // self.spec.itemsize
-
-    @property
-    def k_pitch(self) -> int:
-        """Elements from one packed line along k to the next: whole vectors, no shared sets."""
-        vectors = -(-self.k_block // self.lanes)
-        if vectors * self.lanes * self.spec.itemsize % 1024 == 0:
-            vectors += max(1, _LINE // (self.lanes * self.spec.itemsize))
-        return vectors * self.lanes
-
-    def chains(self, panel: Panel, rows: int) -> int:
-        """Independent sums per accumulator, so that latency does not bind a small tile."""
-        return max(1, min(4, 4 // (rows * len(panel.pieces)))) if self.spec.k >= 16 else 1
-
-    @property
-    def a_bytes(self) -> int:
-        if not self.pack_a:
-            return 0
-        if self.form == "dot":
-            return _lines(self.spec.m * self.k_pitch * self.spec.itemsize)
-        return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
-
-    @property
-    def b_bytes(self) -> int:
-        if not self.pack_b:
-            return 0
-        if self.form == "dot":
-            return _lines(self.spec.n * self.k_pitch * self.spec.itemsize)
-        return _lines(self.k_block * self.width * self.spec.itemsize)
-
-    @property
-    def c_bytes(self) -> int:
-        if self.form == "stream":
-            return _lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
-        if self.blocked:
-            partial = self.panel_elements * self.group_panels * self.spec.itemsize
-            return 2 * self.tile_bytes + partial  # sums to finish, zeros to start from
-        return self.tile_bytes if self.spill else 0
-
-    @property
-    def tile_bytes(self) -> int:
-        """Bytes of the sums of the largest tile."""
-        largest = max(p.rows.largest * p.width for p in self.panels)
-        return _lines(max(largest, self.lanes) * self.spec.itemsize)
-
-    @property
-    def scratch(self) -> int:
-        return self.a_bytes + self.b_bytes + self.c_bytes
-
-
-def _lines(size: int) -> int:
-    return -(-size // _LINE) * _LINE
 
 
 def plan(
@@ -230,11 +103,16 @@ def _tile_plan(
 ) -> tuple[float, GemmPlan]:
     pack_a = not spec.a_direct
     static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
+    fixed = static_m and static_k
+    if fixed and _is_large(spec, machine):
+        return _strip_plan(spec, swapped, machine)
     cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
+    if fixed and k_block < spec.k and _is_long(spec, machine):
+        return _strip_plan(spec, swapped, machine)
     if runs:
         k_block, pack_b = min(_RUN_LINES, spec.k), _clashes(spec)
     elif large:
@@ -247,10 +125,8 @@ def _tile_plan(
     if runs:
         chunks, groups = 1, min(groups, max(2, min(8, _power(spec.n * spec.itemsize // _RUN))))
     elif large:
-        rows, groups = _LARGE_ROWS, -(-spec.n // _LARGE_COLUMNS)
-        while rows > 128 and -(-spec.m // rows) * groups < 4:  # something for every thread
-            rows //= 2
-        chunks = -(-spec.m // rows)
+        groups = -(-spec.n // _LARGE_COLUMNS)
+        chunks = _chunks(spec, groups, _LARGE_ROWS)
     spill = spec.k >= _SPILL_FROM or long_epilogue
     far = spec.n * spec.k * spec.itemsize > machine.l2 and _row_tiles(cut) <= 4
     chosen = GemmPlan(
@@ -266,9 +142,46 @@ def _tile_plan(
         pack_b,
         spill,
         _RUN_AHEAD if runs else _AHEAD if far else 0,
-        spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
+        calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
     )
     return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
+
+
+def _strip_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, GemmPlan]:
+    """A large A in strips of rows, along panels of B that stay in the second cache."""
+    cut = tall_tiles(spec, machine)
+    turned = spec.a_strides[1] != 1
+    longest = int(machine.l1 * _NEAREST) // (cut.panels[0].rows.largest * spec.itemsize)
+    k_block = min(spec.k, _even_block(spec.k, max(1, longest)))
+    panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
+    most = max(1, int(machine.l2 * _NEAR) // (k_block * width * spec.itemsize))
+    groups, chunks = -(-panels // most), -(-spec.m // _STRIP_ROWS)
+    # Something for every thread; B is packed for each chunk anew, a turned A for each group.
+    if turned:
+        chunks = _chunks(spec, groups, _STRIP_ROWS)
+    else:
+        groups = max(groups, min(panels, -(-_FEWEST // chunks)))
+    chosen = GemmPlan(
+        spec,
+        swapped,
+        "strip",
+        machine.lanes,
+        cut.panels,
+        chunks,
+        groups,
+        k_block,
+        pack_a=turned,
+        pack_b=True,
+        spill=True,
+        strip=_STRIP if turned else 1,
+        calls=spec.m * spec.n * spec.itemsize >= machine.l2,
+    )
+    return cut.cost + pack_cost(spec), chosen
+
+
+def _chunks(spec: GemmSpec, groups: int, rows: int) -> int:
+    """Row chunks of about so many rows, or lower ones for want of work units."""
+    return max(-(-spec.m // rows), min(-(-_FEWEST // groups), max(1, spec.m // 128)))
 
 
 def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
@@ -277,7 +190,7 @@ def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, pack
         raise UnknownSizeError("a product's operand would be turned along a run-time size")
     if k_block < spec.k:
         return k_block
-    return _k_block(replace(spec, k=_WHOLE), machine, width) if packs else _WHOLE
+    return _k_block(replace(spec, k=WHOLE), machine, width) if packs else WHOLE
 
 
 def _opened(panels: tuple[Panel, ...], spec: GemmSpec) -> tuple[Panel, ...]:
@@ -345,9 +258,21 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     """Whether A is large and lies along m: then every step along k is another line, or page, and
     it is rather laid out anew, block by block, than read again for every panel."""
-    turned = spec.a_direct and spec.a_strides[1] != 1 and spec.n >= 4 * machine.lanes
-    large = spec.m * spec.k * spec.itemsize > 4 * machine.l2
-    return large and turned and spec.m >= 4 * machine.lanes
+    clashing = spec.a_strides[1] * spec.itemsize % 1024 == 0
+    return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if clashing else 4)
+
+
+def _is_long(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether A is large and lies along a k that is cut anyway, and whole tiles of it stay near."""
+    apart = lines_apart(spec, spec.a_strides) >= TALL
+    return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
+
+
+def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:
+    """Whether A in memory takes so many second caches, so that panels would read it from beyond."""
+    least = 4 * machine.lanes
+    large = spec.m * spec.k * spec.itemsize > caches * machine.l2
+    return large and spec.a_direct and spec.m >= least and spec.n >= least
 
 
 def _power(value: int) -> int:
@@ -360,9 +285,14 @@ def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
     limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
     if spec.k <= limit:
         return spec.k
-    if spec.k == _WHOLE:
+    if spec.k == WHOLE:
         return limit // 16 * 16
-    return -(-spec.k // -(-spec.k // limit) // 16) * 16  # whole blocks of turned lines
+    return _even_block(spec.k, limit)
+
+
+def _even_block(k: int, limit: int) -> int:
+    """Blocks of about equal size, in whole blocks of turned lines."""
+    return -(-k // -(-k // limit) // 16) * 16
 
 
 def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, int]:

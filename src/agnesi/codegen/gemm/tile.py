@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.gemm.microkernel import ReadRow, Source, sum_products, zeros
+from agnesi.codegen.gemm.microkernel import At, ReadRow, Source, sum_products, zeros
 from agnesi.codegen.gemm.operands import Call, element_bytes
 from agnesi.codegen.gemm.pack import copy_lines, copy_pieces, copy_turned, neighbours
 from agnesi.codegen.gemm.tiling import Panel
@@ -92,7 +92,7 @@ class TileUnit(Unit):
                 spec.k,
                 panel.pieces,
                 neighbours(operand, self.type, self.batch, (k, j), spec.b_strides[1], 0, "k"),
-                self.packed_b,
+                self._packed_panel(index),
                 panel.width,
             )
             return
@@ -105,7 +105,7 @@ class TileUnit(Unit):
             lambda b, kk, x, lanes, mask: operand.load(
                 b, self.batch, b.add(k, kk), b.add(j, x), lanes, mask, "n"
             ),
-            self.packed_b,
+            self._packed_panel(index),
             panel.width,
             (lambda b, kk, x: address(b, self.batch, b.add(k, kk), b.add(j, x)))
             if address is not None and plan.blocked else None,
@@ -133,11 +133,12 @@ class TileUnit(Unit):
             size,
             panel.pieces,
             self._a(i, k, size),
-            self._b(panel, j, k),
+            self._b(panel, index, k),
             i64(0),
             count,
             sums,
             plan.chains(panel, size),
+            self._beside(index, k),
         )
         if not (plan.blocked or plan.spill):
             for r in range(size):
@@ -149,6 +150,10 @@ class TileUnit(Unit):
             b.store(value, at, self._align)
         with b.when(self.last):
             self._finish(panel, i, j, self.rest or i64(size), place)
+
+    def _beside(self, index: Value, k: Value) -> At | None:
+        """What to call near during a tile's products."""
+        return None
 
     @property
     def _align(self) -> int:
@@ -176,10 +181,14 @@ class TileUnit(Unit):
         rows = self._row_offsets(size, row_stride)
         return Source(address(b, self.batch, i, k), row_stride, step, rows=rows)
 
-    def _b(self, panel: Panel, j: Value, k: Value) -> Source | ReadRow:
-        plan, operand = self.plan, self.operands.b
+    def _packed_panel(self, index: Value) -> Value:
+        """Where a packed panel of B lies."""
+        return self.packed_b
+
+    def _b(self, panel: Panel, index: Value, k: Value) -> Source | ReadRow:
+        plan, operand, j = self.plan, self.operands.b, self._column(index)
         if plan.pack_b:
-            return Source(self.packed_b, 1, panel.width)
+            return Source(self._packed_panel(index), 1, panel.width)
         if operand.address is not None and plan.spec.b_strides[1] == 1:
             at = operand.address(self.b, self.batch, k, j)
             return Source(at, 1, plan.spec.b_steps[0], masked=True, ahead=plan.ahead)

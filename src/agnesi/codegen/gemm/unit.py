@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.gemm.gemmplan import GemmPlan
 from agnesi.codegen.gemm.operands import Operands
-from agnesi.codegen.gemm.planner import GemmPlan
 from agnesi.codegen.gemm.tiling import EvenRows, OpenPanel, OpenRows, Panel, Rows
 from agnesi.core.dims import Size
 

@@ -1,0 +1,162 @@
+"""The plan of a product: how it is cut, and what lies where in scratch memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.codegen.gemm.spec import GemmSpec
+from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled
+from agnesi.core.dims import Size, is_static
+from agnesi.core.record import record
+
+_LINE = 64
+WHOLE = 1 << 60  # a block that no k is larger than
+
+
+@record
+class GemmPlan(Paneled):
+    """A product and how it is cut; ``units`` may be shared out among threads at will.
+
+    Unit ``u`` is (batch member, row chunk, column group), the last fastest.  ``scratch`` is the
+    number of bytes that each thread must provide, aligned to 64.  With ``swapped`` the plan
+    computes the transpose: ``spec`` is the transposed product, and lanes run along m.
+    """
+
+    spec: GemmSpec
+    swapped: bool
+    # "tile": vectors of B along n; "strip": the same, row by row of tiles; "dot": vectors along k;
+    # "stream": lines of B
+    form: str
+    lanes: int
+    panels: tuple[Panel, ...]
+    row_chunks: int
+    column_groups: int
+    k_block: int
+    pack_a: bool
+    pack_b: bool
+    spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
+    ahead: int = 0  # lines of B that tiles prefetch
+    strip: int = 0  # row tiles whose A is packed together
+    calls: bool = False  # whether tiles call the memory of their epilogue near
+
+    @property
+    def units(self) -> Size:
+        return self.spec.sizes[0] * self.chunks * self.column_groups
+
+    @property
+    def chunks(self) -> Size:
+        """Row chunks as the code has them."""
+        rows = self.panels[0].rows
+        if not isinstance(rows, OpenRows) or self.row_chunks == 1:
+            return self.row_chunks
+        return (rows.count + (self.chunk_tiles - 1)) // self.chunk_tiles
+
+    @property
+    def chunk_tiles(self) -> int:
+        """Row tiles of a chunk, where it is the same for all sizes."""
+        rows = self.panels[0].rows
+        return -(-rows.tiles // self.row_chunks)
+
+    @property
+    def depth(self) -> int:
+        """Lines of B that a streaming unit adds in one pass over its sums."""
+        return {1: 12, 2: 6}.get(self.spec.m, 4)
+
+    @property
+    def prepares(self) -> bool:
+        """Whether something is packed once for each batch member."""
+        return self.form == "dot" and (self.pack_a or self.pack_b)
+
+    @property
+    def panel_count(self) -> Any:
+        first = self.panels[0]
+        if isinstance(first, OpenPanel):
+            return (first.total + (first.full - 1)) // first.full
+        return super().panel_count
+
+    @property
+    def blocked(self) -> bool:
+        """Whether k is cut, so that partial sums live in scratch."""
+        return self.k_block < (self.spec.k if is_static(self.spec.sizes[3:]) else WHOLE)
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows of the largest row chunk."""
+        return max(-(-p.rows.tiles // self.row_chunks) * p.rows.largest for p in self.panels)
+
+    @property
+    def group_panels(self) -> int:
+        """Panels of the largest column group."""
+        return -(-self.panel_count // self.column_groups)
+
+    @property
+    def panel_elements(self) -> int:
+        """Elements of scratch that hold the partial sums of one panel."""
+        return _lines(self.chunk_rows * self.width * self.spec.itemsize) // self.spec.itemsize
+
+    @property
+    def k_pitch(self) -> int:
+        """Elements from one packed line along k to the next: whole vectors, no shared sets."""
+        vectors = -(-self.k_block // self.lanes)
+        if vectors * self.lanes * self.spec.itemsize % 1024 == 0:
+            vectors += max(1, _LINE // (self.lanes * self.spec.itemsize))
+        return vectors * self.lanes
+
+    def chains(self, panel: Panel, rows: int) -> int:
+        """Independent sums per accumulator, so that latency does not bind a small tile."""
+        return max(1, min(4, 4 // (rows * len(panel.pieces)))) if self.spec.k >= 16 else 1
+
+    @property
+    def tile_pitch(self) -> int:
+        """Elements from one packed row tile to the next: a vector too much may be written."""
+        largest = max(p.rows.largest for p in self.panels)
+        size = (largest * self.k_block + self.lanes) * self.spec.itemsize
+        return _lines(size) // self.spec.itemsize
+
+    @property
+    def panel_pitch(self) -> int:
+        """Elements from one packed panel to the next."""
+        return self.k_block * self.width
+
+    @property
+    def a_bytes(self) -> int:
+        if not self.pack_a:
+            return 0
+        if self.form == "strip":
+            return self.strip * self.tile_pitch * self.spec.itemsize
+        if self.form == "dot":
+            return _lines(self.spec.m * self.k_pitch * self.spec.itemsize)
+        return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
+
+    @property
+    def b_bytes(self) -> int:
+        if not self.pack_b:
+            return 0
+        if self.form == "dot":
+            return _lines(self.spec.n * self.k_pitch * self.spec.itemsize)
+        if self.form == "strip":
+            return _lines(self.group_panels * self.panel_pitch * self.spec.itemsize)
+        return _lines(self.k_block * self.width * self.spec.itemsize)
+
+    @property
+    def c_bytes(self) -> int:
+        if self.form == "stream":
+            return _lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
+        if self.blocked:
+            partial = self.panel_elements * self.group_panels * self.spec.itemsize
+            return 2 * self.tile_bytes + partial  # sums to finish, zeros to start from
+        return self.tile_bytes if self.spill else 0
+
+    @property
+    def tile_bytes(self) -> int:
+        """Bytes of the sums of the largest tile."""
+        largest = max(p.rows.largest * p.width for p in self.panels)
+        return _lines(max(largest, self.lanes) * self.spec.itemsize)
+
+    @property
+    def scratch(self) -> int:
+        return self.a_bytes + self.b_bytes + self.c_bytes
+
+
+def _lines(size: int) -> int:
+    return -(-size // _LINE) * _LINE
