@@ -16,6 +16,7 @@ _SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
 _WAYS = 6  # lines in one set that may be counted on
 _MANY = 1 << 20
 _FAR = 1 / 16  # cycles to read a byte from beyond the first cache
+TALL = 16  # rows of a tile that is one vector wide: a line of a turned A
 CODE = 0.001  # each accumulator in the code counts as this share of the run time
 
 
@@ -55,6 +56,13 @@ def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
     return min(cuts, key=lambda cut: cut.cost)
 
 
+def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
+    """Tiles for strips of A, which is near: narrow and high ones read least of B."""
+    if machine.registers < 32:
+        return best_tiles(spec, machine, same_rows=True)
+    return _tile_cut(spec, machine, 1, TALL, True)
+
+
 def _heights(spec: GemmSpec, machine: Machine, vectors: int) -> Iterator[int]:
     """Tile heights to try: the tallest that registers hold, and a tall one that divides m."""
     limit = (machine.registers - 1 - vectors) // vectors
@@ -91,7 +99,7 @@ def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, size: int, same_ro
         panels.append(Panel(0, full, pieces, Rows.at_most(spec.m, size)))
     if rest:
         pieces = pieces_of(rest, machine.lanes)
-        sizes = {size} if same_rows and full else {size, *_heights(spec, machine, len(pieces))}
+        sizes = {size} if same_rows else {size, *_heights(spec, machine, len(pieces))}
         last = (Panel(full, 1, pieces, Rows.at_most(spec.m, s)) for s in sorted(sizes))
         panels.append(min(last, key=lambda p: _weigh(spec, machine, [p])))
     return Cut(_weigh(spec, machine, panels), tuple(panels))
