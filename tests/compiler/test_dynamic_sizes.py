@@ -98,13 +98,6 @@ def test_two_sizes():
     assert len(f.specialisations) == 2 and "n1" in f.explain()
 
 
-def test_quotients_of_sizes_are_as_precise_as_numbers():
-    f = ag.jit(lambda x: (x * (1 / x.shape[0]), ag.ones(2) * (x.shape[0] / 3)))
-    for n in (5, 6, 9):
-        agree(f, f.function, rows(n, dtype="float64"), tolerance=1e-15)
-    assert len(f.specialisations) == 2
-
-
 def test_sizes_that_must_agree():
     f = ag.jit(lambda x, y: (x + y).sum(axis=1))
     for n in (5, 6, 9):

@@ -85,7 +85,9 @@ class Function(Direct, Inspectable):
         )
         self._sizes = value_dims(given, nodes)
         valued = [d for d in self._sizes if isinstance(d, ValueDim)]
-        places = {d: i for i, n in enumerate(given) for d in valued if d.node is n}
+        places: dict[Any, int] = {
+            d: i for i, n in enumerate(given) for d in valued if d.node is n
+        }
         self._places = [places.get(d, -1) for d in self._sizes]
         self.source = FunctionGraph(
             [*given, *map(carrier, self._sizes)], nodes,

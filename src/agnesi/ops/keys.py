@@ -11,6 +11,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import TraceError
+from agnesi.core.extents import Extent
 from agnesi.core.op import typed
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -39,7 +40,7 @@ class Keys:
 
 
 def entries_of(key: Any) -> list[Any]:
-    """Entries of a key: int, slice, None, Ellipsis, a Tensor of indices, or a mask.
+    """Entries of a key: int, size, slice, None, Ellipsis, a Tensor of indices, or a mask.
 
     A mask is an array of bools where the program wrote it as one, else a Tensor.
     """
@@ -50,7 +51,7 @@ def _entry(e: Any) -> Any:
     if e is None or e is Ellipsis or isinstance(e, slice) or type(e) is int:
         return e
     if isinstance(e, Dim):
-        return as_tensor(e)
+        return e if isinstance(e, Extent) else as_tensor(e)
     if isinstance(e, (bool, np.bool_)):
         return np.asarray(e)
     if isinstance(e, (list, np.ndarray, Tensor)):
@@ -159,16 +160,27 @@ def _slice(e: slice) -> tuple[Any, Any, int]:
     return _bound(e.start), _bound(e.stop), step
 
 
+def _one(place: Extent, n: Any, axis: int) -> Any:
+    """The slice of one place that a size names."""
+    if not -n <= place < n:
+        raise IndexError(f"index {place} is out of range for axis {axis} of size {n}")
+    start = place + n if place < 0 else place
+    return start, start + 1, 1
+
+
 def parse(x: Tensor, key: Any) -> Keys:
     """A key for ``x``, taken apart."""
     told = complete(x, entries_of(key))
+    if any(isinstance(e, (Tensor, np.ndarray)) for e in told):
+        told = [as_tensor(e) if isinstance(e, Extent) else e for e in told]
     entries = _expand_masks(x, told)
     basic: list[Any] = []
     indices: list[Tensor] = []
     axes: list[int] = []
     advanced: list[int] = []
     place, new = 0, False
-    layout: list[bool] = []
+    #: Of each axis whether it is new; None where it goes.
+    layout: list[bool | None] = []
     for position, e in enumerate(entries):
         if isinstance(e, (_Single, Tensor)):
             indices.append(e.index if isinstance(e, _Single) else e)
@@ -180,6 +192,11 @@ def parse(x: Tensor, key: Any) -> Keys:
         if isinstance(e, int) or e is Ellipsis:
             continue
         place += 1
+        if isinstance(e, Extent):  # a view like any other, of one place
+            basic.append(_one(e, x.shape[len(basic)], len(basic)))
+            layout.append(None)
+            new = True
+            continue
         fresh = e is None or isinstance(e, _Single)
         layout.append(fresh)
         if fresh:
@@ -190,7 +207,8 @@ def parse(x: Tensor, key: Any) -> Keys:
     shape = None
     if new:
         kept = iter(x.shape if slicing is None else slicing.infer(x)[0])
-        shape = tuple(1 if fresh else next(kept) for fresh in layout)
+        sizes = [(fresh, 1 if fresh else next(kept)) for fresh in layout]
+        shape = tuple(n for fresh, n in sizes if fresh is not None)
     at = 0
     if indices and advanced == list(range(advanced[0], advanced[-1] + 1)):
         before = entries[: advanced[0]]
