@@ -14,7 +14,7 @@ TORCH ?= torch==2.13.0
 SUITES ?=
 QUICK ?=
 EXAMPLES ?= 20
-PROGRAMS ?= 1500
+PROGRAMS ?= 1000
 
 PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
@@ -36,7 +36,8 @@ lint: $(VENV)/.ready
 
 fuzz: $(VENV)/.ready
 	AGNESI_FUZZ=$(PROGRAMS) $(VENV)/bin/python -m pytest -n 2 tests/compiler/test_fuzz.py \
-		tests/compiler/test_loop_fuzz.py tests/compiler/test_memory.py tests/autodiff/test_vmap_fuzz.py
+		tests/compiler/test_ways_fuzz.py tests/compiler/test_loop_fuzz.py \
+		tests/compiler/test_memory.py tests/autodiff/test_vmap_fuzz.py
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)
