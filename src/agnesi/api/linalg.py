@@ -16,6 +16,17 @@ from agnesi.ops.linalg.eig import eigvals as eigvals
 from agnesi.ops.linalg.eigh import eigh as eigh
 from agnesi.ops.linalg.eigh import eigvalsh as eigvalsh
 from agnesi.ops.linalg.expm import expm as expm
+from agnesi.ops.linalg.functions import coshm as coshm
+from agnesi.ops.linalg.functions import cosm as cosm
+from agnesi.ops.linalg.functions import expm_frechet as expm_frechet
+from agnesi.ops.linalg.functions import fractional_matrix_power as fractional_matrix_power
+from agnesi.ops.linalg.functions import logm as logm
+from agnesi.ops.linalg.functions import signm as signm
+from agnesi.ops.linalg.functions import sinhm as sinhm
+from agnesi.ops.linalg.functions import sinm as sinm
+from agnesi.ops.linalg.functions import sqrtm as sqrtm
+from agnesi.ops.linalg.functions import tanhm as tanhm
+from agnesi.ops.linalg.functions import tanm as tanm
 from agnesi.ops.linalg.lastaxes import cross as cross
 from agnesi.ops.linalg.lastaxes import diagonal as diagonal
 from agnesi.ops.linalg.lastaxes import trace as trace
@@ -34,6 +45,10 @@ from agnesi.ops.linalg.products import kron as kron
 from agnesi.ops.linalg.products import matrix_power as matrix_power
 from agnesi.ops.linalg.products import multi_dot as multi_dot
 from agnesi.ops.linalg.qr import qr as qr
+from agnesi.ops.linalg.schur import schur as schur
+from agnesi.ops.linalg.schur import solve_continuous_lyapunov as solve_continuous_lyapunov
+from agnesi.ops.linalg.schur import solve_discrete_lyapunov as solve_discrete_lyapunov
+from agnesi.ops.linalg.schur import solve_sylvester as solve_sylvester
 from agnesi.ops.linalg.solve import inv as inv
 from agnesi.ops.linalg.solve import solve as solve
 from agnesi.ops.linalg.solve import tensorinv as tensorinv
@@ -48,8 +63,28 @@ from agnesi.ops.linalg.special import null_space as null_space
 from agnesi.ops.linalg.special import orth as orth
 from agnesi.ops.linalg.special import polar as polar
 from agnesi.ops.linalg.special import toeplitz as toeplitz
+from agnesi.ops.linalg.structured import ishermitian as ishermitian
+from agnesi.ops.linalg.structured import issymmetric as issymmetric
+from agnesi.ops.linalg.structured import matmul_toeplitz as matmul_toeplitz
+from agnesi.ops.linalg.structured import orthogonal_procrustes as orthogonal_procrustes
+from agnesi.ops.linalg.structured import pinvh as pinvh
+from agnesi.ops.linalg.structured import qr_multiply as qr_multiply
+from agnesi.ops.linalg.structured import rq as rq
+from agnesi.ops.linalg.structured import solve_circulant as solve_circulant
+from agnesi.ops.linalg.structured import solve_toeplitz as solve_toeplitz
+from agnesi.ops.linalg.structured import subspace_angles as subspace_angles
 from agnesi.ops.linalg.svd import svd as svd
 from agnesi.ops.linalg.svd import svdvals as svdvals
+from agnesi.ops.linalg.tables import convolution_matrix as convolution_matrix
+from agnesi.ops.linalg.tables import dft as dft
+from agnesi.ops.linalg.tables import diagsvd as diagsvd
+from agnesi.ops.linalg.tables import fiedler as fiedler
+from agnesi.ops.linalg.tables import hadamard as hadamard
+from agnesi.ops.linalg.tables import helmert as helmert
+from agnesi.ops.linalg.tables import invhilbert as invhilbert
+from agnesi.ops.linalg.tables import invpascal as invpascal
+from agnesi.ops.linalg.tables import leslie as leslie
+from agnesi.ops.linalg.tables import pascal as pascal
 from agnesi.ops.linalg.triangular import solve_triangular as solve_triangular
 from agnesi.ops.matmul import matmul as matmul
 from agnesi.ops.matmul import outer as outer
@@ -57,6 +92,7 @@ from agnesi.ops.matmul import tensordot as tensordot
 from agnesi.ops.matmul import vecdot as vecdot
 from agnesi.ops.movement import matrix_transpose as matrix_transpose
 
+solve_lyapunov = solve_continuous_lyapunov
 # PyTorch's names of the same functions.
 inverse = inv
 triangular_solve = solve_triangular

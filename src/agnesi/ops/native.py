@@ -12,6 +12,8 @@ from agnesi.core import foreign
 from agnesi.core.foreign import Argument, Call
 from agnesi.core.op import Op
 
+#: Scratch memory begins at multiples of so many bytes.
+_ALIGNED = 64
 _NUMBERS: dict[str, Any] = {"i8": ctypes.c_char, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
             "float": ctypes.c_float, "double": ctypes.c_double}
 
@@ -25,7 +27,7 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
     place = foreign.address(call.symbol)
     if place is None or not all(x.size for x in (*arrays, *results)):
         raise ValueError(f"{call.symbol} cannot be called")
-    spare = [ctypes.create_string_buffer(n) for n in call.scratch]  # type: ignore[arg-type]
+    spare = [np.empty(n + _ALIGNED, np.uint8) for n in call.scratch]
     batch: Any = call.batch
     for turn in range(batch):
         given = [_argument(a, turn, batch, arrays, results, spare) for a in call.arguments]
@@ -36,7 +38,7 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
 def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],
               results: Sequence[np.ndarray], spare: Sequence[Any]) -> Any:
     if a.kind == "scratch":
-        return spare[a.value]
+        return ctypes.c_void_p(-(-spare[a.value].ctypes.data // _ALIGNED) * _ALIGNED)
     if a.kind in ("operand", "result"):
         x = (arrays if a.kind == "operand" else results)[a.value]
         return ctypes.c_void_p(x.ctypes.data + turn * (x.nbytes // batch))

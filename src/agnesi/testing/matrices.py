@@ -15,15 +15,19 @@ from agnesi.ops.linalg import (
     eig,
     eigh,
     expm,
+    functions,
     lastaxes,
     lu,
     norms,
     pinv,
     products,
     qr,
+    schur,
     solve,
     special,
+    structured,
     svd,
+    tables,
     triangular,
 )
 from agnesi.ops.linalg.base import adjoint, identity
@@ -77,6 +81,19 @@ def _systems() -> Iterator[tuple[str, Sample]]:
     yield "lstsq", (lambda a, b: pinv.lstsq(a, b).x, (*sample, (TALL_TURNED, TALL * 1j)))
     yield "lstsq of rank 2", (lambda x, y, b: pinv.lstsq(x @ y, b).x, ((LEFT, RIGHT, TALL),))
     yield "residuals", (lambda a, b: pinv.lstsq(a, b).residuals, sample[:1])
+    yield "solve_sylvester", (
+        lambda a, b, q: schur.solve_sylvester(_positive(a), _positive(b), q),
+        ((A, STACK[0], B), (A, STACK, B), (TURNED, STACK[0], B * 1j), (A[:0, :0], A, A[:0])))
+    yield "solve_continuous_lyapunov", (
+        lambda a, q: schur.solve_continuous_lyapunov(_positive(a), q), ((A, A.T), (TURNED, A)))
+    yield "solve_discrete_lyapunov", (
+        lambda a, q: schur.solve_discrete_lyapunov(a * 0.2, q), ((A, A.T), (TURNED, A)))
+    yield "solve_circulant", (
+        lambda c, b: structured.solve_circulant(c + 9, b), ((A[0], B), (A[0], TURNED[0])))
+    yield "solve_toeplitz", (
+        lambda c, b: structured.solve_toeplitz(c + np.array([9, 0, 0, 0]), b), ((A[0], B),))
+    yield "matmul_toeplitz", (
+        lambda c, r, b: structured.matmul_toeplitz((c, r), b), ((TALL[:, 0], A[0], B),))
     yield "tensorsolve", (solve.tensorsolve, ((_RNG.standard_normal((2, 3, 6)), STACK[0, :2]),))
     yield "tensorinv", (lambda a: solve.tensorinv(a, 1), ((_RNG.standard_normal((6, 2, 3)),),))
 
@@ -93,6 +110,11 @@ def _factors() -> Iterator[tuple[str, Sample]]:
         samples = ANY if mode == "reduced" else (*SQUARE, (TALL.T,))
         for i in range(2):
             yield f"qr {mode}, part {i}", (lambda x, i=i, m=mode: qr.qr(x, m)[i], samples)
+    for i in range(2):
+        yield f"rq, part {i}", (lambda x, i=i: structured.rq(x, "economic")[i], (*SQUARE, (TALL,)))
+    yield "qr_multiply", (lambda a, c: structured.qr_multiply(a, c)[0], ((TALL, TALL.T),))
+    yield "orthogonal_procrustes", (
+        lambda a, b: structured.orthogonal_procrustes(a, b).R, ((A, A.T),))
     yield "svdvals", (svd.svdvals, ANY)
     for i in (0, 2):
         yield f"svd, part {i}", (lambda x, i=i: arith.abs(svd.svd(x, False)[i]), ANY)
@@ -114,9 +136,20 @@ def _functions() -> Iterator[tuple[str, Sample]]:
     yield "slogdet", (lambda x: det.slogdet(x).logabsdet, SQUARE)
     yield "slogdet, sign", (lambda x: det.slogdet(x).sign, SQUARE)
     yield "pinv", (pinv.pinv, ANY)
+    yield "pinvh", (lambda x: structured.pinvh(_hermitian(x)), SQUARE)
     yield "pinv of rank 2", (lambda x, y: pinv.pinv(x @ y), ((LEFT, RIGHT),))
     yield "matrix_rank", (pinv.matrix_rank, ((A,), (LEFT @ RIGHT,), (STACK,)))
     yield "expm", (expm.expm, (*SQUARE, (STACK * 5,), (A * 1e-3,)))
+    yield "sqrtm", (lambda x: functions.sqrtm(_positive(x)), SQUARE)
+    yield "logm", (lambda x: functions.logm(_positive(x)), SQUARE)
+    yield "signm", (lambda x: functions.signm(x + 2 * identity(x)), SQUARE[:2])
+    for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm"):
+        function = getattr(functions, name)
+        yield name, (lambda x, f=function: f(x * 0.3), SQUARE)
+    yield "fractional_matrix_power", (
+        lambda x: functions.fractional_matrix_power(_positive(x), 0.3), SQUARE[:2])
+    yield "expm_frechet", (
+        lambda a, e: functions.expm_frechet(a, e, compute_expm=False), ((A, A.T),))
     for n in (-2, 0, 1, 7):
         yield f"matrix_power {n}", (lambda x, n=n: products.matrix_power(x, n), SQUARE[:2])
     for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
@@ -135,6 +168,12 @@ def _products() -> Iterator[tuple[str, Sample]]:
     yield "hankel", (special.hankel, ((A[0], B[0]), (A[0],)))
     yield "circulant", (special.circulant, ((A[0],),))
     yield "companion", (special.companion, ((A[0],),))
+    yield "fiedler", (tables.fiedler, ((A[0],),))
+    yield "leslie", (tables.leslie, ((A[0], A[1, :3]),))
+    yield "diagsvd", (lambda s: tables.diagsvd(s, 4, 6), ((A[0],),))
+    for mode in ("full", "same", "valid"):
+        yield f"convolution_matrix {mode}", (
+            lambda a, m=mode: tables.convolution_matrix(a, 3, m), ((A[0],), (A[0, :2],)))
     yield "khatri_rao", (special.khatri_rao, ((A, TALL[:, :1].repeat(4, 1)),))
     yield "linalg.trace", (lastaxes.trace, ((STACK,),))
     yield "linalg.diagonal", (lambda x: lastaxes.diagonal(x, offset=1), ((STACK,),))

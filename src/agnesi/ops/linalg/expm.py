@@ -144,16 +144,20 @@ class Expm(MatrixOp):
         return cast(_squared(result, halvings), a.dtype)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
-        return (self._derivative(adjoint(a), g),)
+        return (derivative_by_blocks(expm, adjoint(a), g),)
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
-        return self._derivative(a, ts[0])
+        return derivative_by_blocks(expm, a, ts[0])
 
-    def _derivative(self, a: Tensor, change: Tensor) -> Tensor:
-        n = a.shape[-1]
-        upper = concat([a, change], axis=-1)
-        lower = concat([zeros_like(a), a], axis=-1)
-        return apply(self, concat([upper, lower], axis=-2))[..., :n, n:]
+
+def derivative_by_blocks(function: Any, a: Tensor, change: Tensor) -> Tensor:
+    """The derivative of a function of matrices, as a block of that of a matrix of blocks."""
+    n = a.shape[-1]
+    upper = concat([a, change], axis=-1)
+    lower = concat([zeros_like(a), a], axis=-1)
+    whole = concat([upper, lower], axis=-2)
+    found: Tensor = function(whole)
+    return found[..., :n, n:]
 
 
 @public

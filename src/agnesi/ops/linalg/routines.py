@@ -217,6 +217,51 @@ class Geev(Routine):
 
 
 @record
+class Gees(Routine):
+    """Schur's triangles and bases, and whether they were found."""
+
+    name = "gees"
+    outputs = 3
+
+    def infer(self, a: Any) -> Any:
+        return (a.shape, a.dtype), (a.shape, a.dtype), _info(a.shape[:-2])
+
+    def foreign(self, a: Any) -> Any:
+        n = a.shape[-1]
+        size = library.size(n)
+        room = _Room(a.dtype).numbers((2 * _BLOCK + 4) * n)
+        if a.dtype.kind == "c":
+            room.reals(n)
+        room.integers(n)
+        work = list(room.arguments)
+        room.integers(1).numbers(n, told=False).numbers(n, told=False)
+        count_, first, second = room.arguments[len(work):]  # of sorted values; the values
+        values = [first] if a.dtype.kind == "c" else [first, second]
+        room.arguments = work
+        before = (foreign.letter("V"), foreign.letter("N"), count_, size, foreign.result(0), size,
+                  count_, *values, foreign.result(1), size)
+        return _call("gees", a, before, room, (foreign.result(2),), ((0, 0),))
+
+
+@record
+class Trsyl(Routine):
+    """What solves ``a @ x + x @ b = scale * c`` for Schur's triangles, the scale, 0 if exact."""
+
+    name = "trsyl"
+    outputs = 3
+
+    def infer(self, a: Any, b: Any, c: Any) -> Any:
+        return (c.shape, c.dtype), (c.shape[:-2], dtypes.real_of(c.dtype)), _info(c.shape[:-2])
+
+    def foreign(self, a: Any, b: Any, c: Any) -> Any:
+        n, m = map(library.size, c.shape[-2:])
+        plain = foreign.letter("N")
+        before = (plain, plain, library.size(1), m, n, foreign.operand(0), m, foreign.operand(1), n,
+                  foreign.result(0), m, foreign.result(1), foreign.result(2))
+        return _call("trsyl", c, before, _Room(c.dtype), (), ((0, 2),))
+
+
+@record
 class Laswp(Routine):
     """Rows of one matrix, exchanged one after another as pivots, counted from 1, tell."""
 
@@ -236,3 +281,5 @@ class Laswp(Routine):
 LASWP = Laswp()
 GEQRF = Geqrf()
 ORGQR = Orgqr()
+GEES = Gees()
+TRSYL = Trsyl()

@@ -1,0 +1,310 @@
+"""Functions of matrices: roots, logarithms, trigonometric and hyperbolic functions, powers."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.convert import cast
+from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, square, times
+from agnesi.ops.linalg.expm import derivative_by_blocks, expm
+from agnesi.ops.linalg.products import matrix_power
+from agnesi.ops.linalg.schur import SYLVESTER, form
+from agnesi.ops.linalg.solve import solve
+
+#: How far from 1 triangles may be for the approximant of the logarithm, and its degree.
+_NEAR, _DEGREE = 0.25, 8
+#: What is imaginary in a real matrix's function, beside the greatest element, but for rounding.
+_ROUNDING = 1e-8
+
+
+def _by_triangle(a: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """A function of matrices that is known for triangular ones; NaN where it is not real."""
+    flat = a.reshape(-1, *a.shape[-2:]) if a.size else a.reshape(0, *a.shape[-2:])
+    found = []
+    with np.errstate(all="ignore"):
+        for m in flat.astype(np.complex128):
+            if not np.isfinite(m).all():
+                found.append(np.full_like(m, np.nan))
+                continue
+            t, z = form(m)
+            y = z @ function(t) @ z.conj().T
+            found.append(y)
+    y = np.array(found, np.complex128).reshape(a.shape)
+    if a.dtype.kind != "c":
+        scale = np.abs(y).max((-2, -1), initial=0, keepdims=True)
+        real = (np.abs(y.imag) <= _ROUNDING * scale).all((-2, -1), keepdims=True)
+        return np.where(real, y.real, np.nan).astype(a.dtype)
+    return y.astype(a.dtype)
+
+
+def _root(t: np.ndarray) -> np.ndarray:
+    """The root of a triangle, diagonal by diagonal: Björck and Hammarling (1983)."""
+    n = len(t)
+    r = np.diag(np.sqrt(np.diagonal(t)))
+    for j in range(1, n):
+        for i in range(j - 1, -1, -1):
+            left = t[i, j] - r[i, i + 1: j] @ r[i + 1: j, j]
+            total = r[i, i] + r[j, j]
+            r[i, j] = left / total if left or total else 0
+    return r
+
+
+def _logarithm(t: np.ndarray) -> np.ndarray:
+    """The logarithm of a triangle by roots and Padé's approximant: Higham (2008), 11.5."""
+    values, one = np.log(np.diagonal(t)), np.eye(len(t))
+    if not np.isfinite(values).all():
+        return np.full_like(t, np.nan)
+    halvings = 0
+    while np.abs(t - one).sum(0).max(initial=0) > _NEAR:
+        t, halvings = _root(t), halvings + 1
+    x = t - one
+    points, weights = np.polynomial.legendre.leggauss(_DEGREE)
+    parts = [w / 2 * np.linalg.solve(one + (p + 1) / 2 * x, x)
+             for p, w in zip(points, weights, strict=True)]
+    found: np.ndarray = 2.0**halvings * np.sum(parts, 0)
+    np.fill_diagonal(found, values)
+    return found
+
+
+@record
+class Sqrtm(MatrixOp):
+    """Principal roots; the derivative solves Sylvester's equation."""
+
+    name = "sqrtm"
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape, a.dtype
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return _by_triangle(a, _root)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        return (apply(SYLVESTER, adjoint(y), adjoint(y), g),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        return apply(SYLVESTER, y, y, ts[0])
+
+
+@record
+class Logm(MatrixOp):
+    """Principal logarithms; the derivative is a block of one: see ``Expm``."""
+
+    name = "logm"
+    keep_inputs = (0,)
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape, a.dtype
+
+    def perform(self, a: np.ndarray) -> np.ndarray:
+        return _by_triangle(a, _logarithm)
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
+        return (derivative_by_blocks(logm, adjoint(a), g),)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
+        return derivative_by_blocks(logm, a, ts[0])
+
+
+@public
+def sqrtm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Principal square roots of matrices: ``y @ y = x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of ``x``: of a real matrix whose root is not real, NaN; cast it to complex.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.sqrtm(ag.tensor([[4.0, 0.0], [0.0, 9.0]]))
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+    return apply(Sqrtm(), square(x))
+
+
+@public
+def logm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Principal logarithms of matrices: ``expm(y) = x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of ``x``: of a real matrix whose logarithm is not real, NaN; cast it to
+        complex.  NaN, too, for singular matrices.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.logm(ag.eye(2))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
+    return apply(Logm(), square(x))
+
+
+@public
+def expm_frechet(a: Any, e: Any, *, compute_expm: bool = True) -> Any:
+    """The derivative of the exponential of ``a`` in the direction ``e``, behind the exponential.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.expm_frechet([[0.0]], [[2.0]])[1]
+    tensor([[2.]])
+    """
+    a, e = square(a), square(e)
+    if a.shape != e.shape:
+        raise ShapeError(f"matrix and direction differ in shape: {a.shape} and {e.shape}")
+    value = expm(a)
+    change = derivative_by_blocks(expm, a, e)
+    return (value, change) if compute_expm else change
+
+
+@public
+def fractional_matrix_power(x: Any, t: float, *, out: Tensor | None = None) -> Tensor:
+    """Powers of matrices with any exponent, by their logarithms; whole ones by products.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.round(ag.linalg.fractional_matrix_power([[4.0, 0.0], [0.0, 9.0]], 0.5), decimals=4)
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+    x = square(x)
+    if isinstance(t, numbers.Integral) or float(t).is_integer():
+        return matrix_power(x, int(t))
+    return expm(arith.multiply(logm(x), float(t)))
+
+
+@public
+def signm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The sign of matrices: with eigenvalues 1 or -1 after those of ``x``, none of them imaginary.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.signm(ag.tensor([[-4.0, 0.0], [0.0, 9.0]]))
+    tensor([[-1.,  0.],
+            [ 0.,  1.]])
+    """
+    x = square(x)
+    return solve(sqrtm(times(x, x)), x)
+
+
+def _turned(x: Tensor) -> Tensor:
+    """``exp(1j * x)``."""
+    return expm(arith.multiply(cast(x, dtypes.complex_of(x.dtype)), 1j))
+
+
+@public
+def cosm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The cosine of matrices, by the exponential.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.cosm(ag.zeros((1, 1)))
+    tensor([[1.]])
+    """
+    x = square(x)
+    if x.dtype.kind == "f":
+        return arith.real(_turned(x))
+    return coshm(arith.multiply(x, 1j))
+
+
+@public
+def sinm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The sine of matrices, by the exponential.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.sinm(ag.zeros((1, 1)))
+    tensor([[0.]])
+    """
+    x = square(x)
+    if x.dtype.kind == "f":
+        return arith.imag(_turned(x))
+    return arith.multiply(sinhm(arith.multiply(x, 1j)), -1j)
+
+
+@public
+def tanm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The tangent of matrices.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.tanm(ag.zeros((1, 1)))
+    tensor([[0.]])
+    """
+    return solve(cosm(x), sinm(x))
+
+
+@public
+def coshm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic cosine of matrices, by the exponential.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.coshm(ag.zeros((1, 1)))
+    tensor([[1.]])
+    """
+    x = square(x)
+    return arith.multiply(arith.add(expm(x), expm(arith.negative(x))), 0.5)
+
+
+@public
+def sinhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic sine of matrices, by the exponential.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.sinhm(ag.zeros((1, 1)))
+    tensor([[0.]])
+    """
+    x = square(x)
+    return arith.multiply(arith.subtract(expm(x), expm(arith.negative(x))), 0.5)
+
+
+@public
+def tanhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic tangent of matrices.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.tanhm(ag.zeros((1, 1)))
+    tensor([[0.]])
+    """
+    return solve(coshm(x), sinhm(x))

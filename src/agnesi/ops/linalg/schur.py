@@ -1,0 +1,257 @@
+"""Schur's form, and equations of Sylvester, which it solves."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dims import is_settled
+from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import equal
+from agnesi.ops.convert import cast, common
+from agnesi.ops.expand import broadcast_to, sum_to
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_square,
+    ensured,
+    floating,
+    identity,
+    plus,
+    square,
+    times,
+)
+from agnesi.ops.linalg.routines import GEES, TRSYL, callable_for, doubled
+from agnesi.ops.linalg.solve import inv
+from agnesi.ops.movement import matrix_transpose, reshape
+
+_COMMON = "the matrices a and -b have an eigenvalue in common"
+_FAILED = "Schur form not found"
+
+
+class SchurResult(NamedTuple):
+    """``Z @ T @ adjoint(Z)`` is the matrix."""
+
+    T: Tensor
+    Z: Tensor
+
+
+def form(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Schur's form of arrays of double precision: by LAPACK, or by SciPy's."""
+    if not a.size:
+        return a, a
+    if callable_for("gees", a):
+        t, z, info = GEES.perform(np.ascontiguousarray(a.swapaxes(-1, -2)))
+        if info.any():
+            raise np.linalg.LinAlgError(_FAILED)
+        return t.swapaxes(-1, -2), z.swapaxes(-1, -2)
+    find = import_module("scipy.linalg").schur
+    found = [find(m) for m in a.reshape(-1, *a.shape[-2:])]
+    t, z = (np.array(parts).reshape(a.shape) for parts in zip(*found, strict=True))
+    return t, z
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+@record
+class Schur(MatrixOp):
+    """Triangles and bases, which have no derivatives."""
+
+    name = "schur"
+    outputs = 2
+    differentiable = False
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return (a.shape, a.dtype), (a.shape, a.dtype)
+
+    def perform(self, a: np.ndarray) -> Any:
+        return tuple(x.astype(a.dtype) for x in form(_wide(a)))
+
+    def decompose(self, a: Tensor) -> Any:
+        if not callable_for("gees", a):
+            return None
+        t, z, info = apply_many(GEES, matrix_transpose(doubled(a)))
+        t = ensured(t, equal(info, 0), _FAILED, self.name)
+        return cast(matrix_transpose(t), a.dtype), cast(matrix_transpose(z), a.dtype)
+
+
+@record
+class Sylvester(MatrixOp):
+    """``x`` with ``a @ x + x @ b = q``.  Algorithm: Bartels and Stewart (1972)."""
+
+    name = "solve_sylvester"
+    keep_inputs = (0, 1)
+    keep_output = True
+
+    def infer(self, a: Any, b: Any, q: Any) -> Any:
+        front = shapes.broadcast(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+        return (*front, *q.shape[-2:]), q.dtype
+
+    def perform(self, a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:
+        shape, dtype = self.infer(a, b, q)
+        if not np.prod(shape):
+            return np.zeros(shape, dtype)
+        (r, u), (s, v) = form(_wide(a)), form(_wide(b))
+        inner = np.broadcast_to(u.conj().swapaxes(-1, -2) @ _wide(q) @ v, shape)
+        y = self._triangular(r, s, inner)
+        found: np.ndarray = (u @ y @ v.conj().swapaxes(-1, -2)).astype(dtype)
+        return found
+
+    def _triangular(self, r: np.ndarray, s: np.ndarray, q: np.ndarray) -> np.ndarray:
+        if callable_for("trsyl", q):
+            given = [np.ascontiguousarray(np.broadcast_to(x, (*q.shape[:-2], *x.shape[-2:]))
+                                          .swapaxes(-1, -2)) for x in (r, s, q)]
+            y, scale, info = TRSYL.perform(*given)
+            if info.any():
+                raise np.linalg.LinAlgError(_COMMON)
+            found: np.ndarray = y.swapaxes(-1, -2) / scale[..., None, None]
+            return found
+        m, n = q.shape[-2:]
+        system = np.einsum("...ij,kl->...ikjl", r, np.eye(n)) + np.einsum(
+            "ij,...lk->...ikjl", np.eye(m), s)
+        system = system.reshape(*system.shape[:-4], m * n, m * n)
+        return np.linalg.solve(system, q.reshape(*q.shape[:-2], m * n, 1)).reshape(q.shape)
+
+    def decompose(self, a: Tensor, b: Tensor, q: Tensor) -> Any:
+        if not callable_for("trsyl", a, b, q):
+            return None
+        shape, dtype = self.infer(a, b, q)
+        (r, u), (s, v) = (apply_many(SCHUR, doubled(x)) for x in (a, b))
+        inner = times(adjoint(u), doubled(q), v)
+        given = [matrix_transpose(broadcast_to(x, (*shape[:-2], *x.shape[-2:])))
+                 for x in (r, s, inner)]
+        y, scale, info = apply_many(TRSYL, *given)
+        y = ensured(y, equal(info, 0), _COMMON, self.name)
+        y = arith.divide(matrix_transpose(y), reshape(cast(scale, y.dtype), (*scale.shape, 1, 1)))
+        return cast(times(u, y, adjoint(v)), dtype)
+
+    def vjp(self, g: Tensor, x: Tensor, a: Tensor, b: Tensor, q: Tensor) -> tuple[Any, ...]:
+        back = apply(self, adjoint(a), adjoint(b), g)
+        to_a = arith.negative(times(back, adjoint(x)))
+        to_b = arith.negative(times(adjoint(x), back))
+        return sum_to(to_a, a.shape), sum_to(to_b, b.shape), sum_to(back, q.shape)
+
+    def jvp(self, ts: Any, x: Tensor, a: Tensor, b: Tensor, q: Tensor) -> Any:
+        drive = ts[2]
+        if ts[0] is not None:
+            drive = plus(drive, arith.negative(times(ts[0], x)))
+        if ts[1] is not None:
+            drive = plus(drive, arith.negative(times(x, ts[1])))
+        return apply(self, a, b, drive)
+
+
+SCHUR = Schur()
+SYLVESTER = Sylvester()
+
+
+@public
+def schur(x: Any, /, output: Literal["real", "complex"] = "real") -> SchurResult:
+    """Schur's form: ``x = Z @ T @ adjoint(Z)``, where ``Z`` is unitary.  It has no derivatives.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    output : {"real", "complex"}
+        Real matrices give a real ``T`` with blocks of 2 by 2 on its diagonal for pairs of complex
+        eigenvalues, or a complex one that is upper triangular.
+
+    Returns
+    -------
+    T, Z : Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.schur(ag.tensor([[2.0, 1.0], [0.0, 3.0]])).T
+    tensor([[2., 1.],
+            [0., 3.]])
+    """
+    x = square(x)
+    if output not in ("real", "complex"):
+        raise ValueError(f"output must be 'real' or 'complex', not {output!r}")
+    if output == "complex" and x.dtype.kind == "f":
+        x = cast(x, dtypes.complex_of(x.dtype))
+    return SchurResult(*apply_many(SCHUR, x))
+
+
+@public
+def solve_sylvester(a: Any, b: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+    """The solution ``x`` of Sylvester's equation ``a @ x + x @ b = q``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, m).
+    b : array_like
+        Of shape (..., n, n).
+    q : array_like
+        Of shape (..., m, n).
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., m, n).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If ``a`` and ``-b`` have an eigenvalue in common.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_sylvester([[2.0]], [[1.0]], [[6.0]])
+    tensor([[2.]])
+    """
+    a, b, q = map(floating, common(a, b, q))
+    for x in (a, b):
+        check_square(x.shape)
+    wanted = a.shape[-1], b.shape[-1]
+    if is_settled((*wanted, *q.shape)) and tuple(q.shape[-2:]) != wanted:
+        raise ShapeError(f"the right-hand side must be {wanted[0]} by {wanted[1]}, as {a.shape} "
+                         f"and {b.shape} ask for, not of shape {q.shape}")
+    return apply(SYLVESTER, a, b, q)
+
+
+@public
+def solve_continuous_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+    """The solution ``x`` of Lyapunov's equation ``a @ x + x @ adjoint(a) = q``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_continuous_lyapunov([[2.0]], [[8.0]])
+    tensor([[2.]])
+    """
+    a = square(a)
+    return solve_sylvester(a, adjoint(a), q)
+
+
+@public
+def solve_discrete_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+    """The solution ``x`` of ``a @ x @ adjoint(a) - x + q = 0``, by a bilinear transform.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_discrete_lyapunov([[0.5]], [[3.0]])
+    tensor([[4.]])
+    """
+    a, q = map(floating, common(a, q))
+    back = adjoint(square(a))
+    inverse = inv(arith.add(back, identity(back)))
+    b = times(arith.subtract(back, identity(back)), inverse)
+    drive = times(adjoint(inverse), q, inverse)
+    return solve_sylvester(adjoint(b), b, arith.multiply(drive, -2.0))

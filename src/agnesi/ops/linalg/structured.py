@@ -1,0 +1,262 @@
+"""SciPy's functions that are short in terms of others: factors, checks, Toeplitz matrices."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from agnesi.core.dims import is_settled
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith
+from agnesi.ops.compare import equal, greater, less_equal
+from agnesi.ops.convert import as_tensor, cast, common
+from agnesi.ops.fft import fft, ifft
+from agnesi.ops.join import concat
+from agnesi.ops.linalg.base import adjoint, floating, matrix, square, times
+from agnesi.ops.linalg.eigh import eigh
+from agnesi.ops.linalg.gaps import rows
+from agnesi.ops.linalg.pinv import default_rtol
+from agnesi.ops.linalg.qr import QRResult, qr
+from agnesi.ops.linalg.solve import solve
+from agnesi.ops.linalg.special import orth, toeplitz
+from agnesi.ops.linalg.svd import svd, svdvals
+from agnesi.ops.movement import matrix_transpose
+from agnesi.ops.reduce import all as every
+from agnesi.ops.reduce import max as greatest
+from agnesi.ops.reduce import sum
+from agnesi.ops.select import clip, where
+from agnesi.ops.slices import flip
+from agnesi.ops.trig import acos, asin
+
+
+class ProcrustesResult(NamedTuple):
+    """The orthogonal matrix, and the sum of singular values."""
+
+    R: Tensor
+    scale: Tensor
+
+
+@public
+def rq(a: Any, mode: Literal["full", "economic", "r"] = "full") -> Any:
+    """Factors ``R``, upper triangular, and ``Q`` with orthonormal rows: ``a = R @ Q``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, n).
+    mode : {"full", "economic", "r"}
+        Give n rows in ``Q``; or min(m, n); or ``R`` alone, of the first kind.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> r, q = ag.linalg.rq(ag.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> ag.round(r @ q, decimals=4)
+    tensor([[3., 1.],
+            [4., 2.]])
+    """
+    if mode not in ("full", "economic", "r"):
+        raise ValueError(f"mode must be 'full', 'economic' or 'r', not {mode!r}")
+    turned = adjoint(flip(matrix(a), axis=-2))
+    q, r = qr(turned, "reduced" if mode == "economic" else "complete")
+    upper = flip(adjoint(r), axis=(-2, -1))
+    return upper if mode == "r" else (upper, flip(adjoint(q), axis=-2))
+
+
+@public
+def qr_multiply(a: Any, c: Any, mode: Literal["left", "right"] = "right") -> QRResult:
+    """``c @ Q`` (or ``Q @ c`` for "left") and ``R`` of the reduced factors of ``a``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.qr_multiply(ag.eye(2), ag.eye(2)).R.shape
+    (2, 2)
+    """
+    q, r = qr(a)
+    if mode not in ("left", "right"):
+        raise ValueError(f"mode must be 'left' or 'right', not {mode!r}")
+    c = as_tensor(c)
+    return QRResult(times(q, c) if mode == "left" else times(c, q), r)
+
+
+@public
+def pinvh(a: Any, atol: float | None = None, rtol: float | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Pseudo-inverses of Hermitian matrices, by their eigenvalues.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    atol, rtol : float, optional
+        Eigenvalues up to ``atol + rtol`` times the greatest are taken for 0; by default ``n`` times
+        the dtype's eps for ``rtol``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.pinvh(ag.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5, 0. ],
+            [0. , 0. ]])
+    """
+    a = square(a)
+    w, v = eigh(a)
+    share = default_rtol(a) if rtol is None else rtol
+    size = arith.abs(w)
+    bound = arith.add(arith.multiply(greatest(size, axis=-1, keepdims=True), share), atol or 0.0)
+    counts = greater(size, bound)
+    inverse = where(counts, arith.reciprocal(where(counts, w, 1)), 0)
+    return times(arith.multiply(v, cast(rows(inverse), a.dtype)), adjoint(v))
+
+
+def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
+    if atol is None and rtol is None:
+        return every(equal(a, b))
+    bound = arith.add(arith.multiply(arith.abs(b), rtol or 0.0), atol or 0.0)
+    return every(less_equal(arith.abs(arith.subtract(a, b)), bound))
+
+
+@public
+def issymmetric(a: Any, atol: float | None = None, rtol: float | None = None) -> Tensor:
+    """Whether a matrix is equal to its transpose, exactly or within tolerances.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.issymmetric(ag.tensor([[1.0, 2.0], [2.0, 1.0]])).item()
+    True
+    """
+    a = square(a)
+    return _close_to(a, matrix_transpose(a), atol, rtol)
+
+
+@public
+def ishermitian(a: Any, atol: float | None = None, rtol: float | None = None) -> Tensor:
+    """Whether a matrix is equal to its adjoint, exactly or within tolerances.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.ishermitian(ag.tensor([[1.0, 2j], [-2j, 1.0]])).item()
+    True
+    """
+    a = square(a)
+    return _close_to(a, adjoint(a), atol, rtol)
+
+
+@public
+def orthogonal_procrustes(a: Any, b: Any) -> ProcrustesResult:
+    """The orthogonal ``R`` for which ``a @ R`` is nearest to ``b``, and the sum of the singular
+    values of ``adjoint(a) @ b``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.orthogonal_procrustes(ag.eye(2), ag.eye(2) * 3).scale.item()
+    6.0
+    """
+    a, b = map(matrix, common(a, b))
+    if a.shape != b.shape:
+        raise ShapeError(f"the shapes of a and b ({a.shape} vs {b.shape}) should match")
+    u, s, vh = svd(times(adjoint(a), b), full_matrices=False)
+    return ProcrustesResult(times(u, vh), sum(s, -1))
+
+
+@public
+def subspace_angles(a: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
+    """Angles between the spaces of columns of two matrices, the greatest first.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.subspace_angles(ag.tensor([[1.0], [0.0]]), ag.tensor([[0.0], [1.0]]))
+    tensor([1.5707964])
+    """
+    first, second = orth(a), orth(b)
+    inner = times(adjoint(first), second)
+    cosines = svdvals(inner)
+    if first.shape[-1] >= second.shape[-1]:
+        rest = arith.subtract(second, times(first, inner))
+    else:
+        rest = arith.subtract(first, times(second, adjoint(inner)))
+    sines = flip(svdvals(rest), axis=-1)[..., -cosines.shape[-1]:]
+    small = greater(arith.multiply(cosines, cosines), 0.5)
+    angles = where(small, asin(clip(sines, -1, 1)), acos(clip(cosines, -1, 1)))
+    return flip(angles, axis=-1)
+
+
+# -- special structure ------------------------------------------------------------------------
+@public
+def solve_circulant(c: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``circulant(c) @ x = b``, by Fourier transforms.
+
+    Parameters
+    ----------
+    c : array_like
+        Of shape (n,).
+    b : array_like
+        Of shape (n,) or (n, k).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_circulant(ag.tensor([2.0, 0.0]), ag.tensor([4.0, 6.0]))
+    tensor([2., 3.])
+    """
+    c, b = map(floating, common(c, b))
+    spectrum = fft(c)
+    if len(b.shape) > 1:
+        spectrum = spectrum[:, None]
+    x = ifft(arith.divide(fft(b, axis=0), spectrum), axis=0)
+    return x if c.dtype.kind == "c" else arith.real(x)
+
+
+def _toeplitz(c_or_cr: Any) -> Tensor:
+    return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
+
+
+@public
+def solve_toeplitz(c_or_cr: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``toeplitz(c, r) @ x = b``.
+
+    Parameters
+    ----------
+    c_or_cr : array_like or tuple of array_like
+        The first column, or that and the first row.
+    b : array_like
+        Of shape (n,) or (n, k).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_toeplitz(ag.tensor([2.0, 0.0]), ag.tensor([4.0, 6.0]))
+    tensor([2., 3.])
+    """
+    return solve(_toeplitz(c_or_cr), b)
+
+
+@public
+def matmul_toeplitz(c_or_cr: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
+    """``toeplitz(c, r) @ x``, by Fourier transforms.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.round(ag.linalg.matmul_toeplitz(ag.tensor([2.0, 1.0]), ag.tensor([1.0, 0.0])))
+    tensor([2., 1.])
+    """
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    c = as_tensor(c)
+    r = arith.conj(c) if r is None else as_tensor(r)
+    c, r, x = map(floating, common(c, r, x))
+    m, n = c.shape[0], r.shape[0]
+    if is_settled((n, x.shape[0])) and x.shape[0] != n:
+        raise ShapeError(f"a row of {n} numbers does not fit {x.shape[0]} rows")
+    size = m + n - 1
+    spectrum = fft(concat([c, flip(r[1:], axis=0)]))
+    if len(x.shape) > 1:
+        spectrum = spectrum[:, None]
+    y = ifft(arith.multiply(spectrum, fft(x, size, axis=0)), axis=0)[:m]
+    return y if c.dtype.kind == "c" else arith.real(y)
