@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api import methods
 from agnesi.api.sparse import layout
 from agnesi.core import tree
+from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -31,6 +32,13 @@ def _told_as(name: str) -> Callable[[F], F]:
         return told(function)
 
     return named
+
+
+def _only_values(*xs: Tensor) -> bool:
+    """Whether values are all that counts: nothing is traced or recorded."""
+    if STATE.trace is not None:
+        return False
+    return all(x.data is not None and not (x.requires_grad and STATE.recording) for x in xs)
 
 
 class SparseTensor:
@@ -333,8 +341,11 @@ class SparseTensor:
             raise ShapeError(f"inner sizes differ: {n} (last axis of {self.shape}) and {m} "
                              f"(first axis of {x.shape})")
         data, x = pair(self.data, x)
-        columns = x if x.ndim == 2 else reshape(x, (m, 1))
         op = ROWS if self.major == 0 else ColumnProduct(self.shape[0])
+        if x.ndim == 1 and _only_values(data, x, self.indices):  # the short way
+            arrays: Any = data.data, x.data[:, None], self.indices.data, self.indptr.data
+            return wrap(op.perform(*arrays)[:, 0])
+        columns = x if x.ndim == 2 else reshape(x, (m, 1))
         found: Tensor = apply(op, data, columns, self.indices, self.indptr)
         return found if x.ndim == 2 else reshape(found, found.shape[:1])
 
