@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store, buffers_of
+from agnesi.core.kernels import Buffer, Kernel, Nest, Store, buffers_of, walk
 from agnesi.core.loops import Affine, Axis, Substitution
 from agnesi.schedule.points import axes_of, point
 
@@ -27,7 +27,8 @@ def with_copies(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
     buffers: list[Buffer] = []
     for kernel in kernels:
         if isinstance(kernel, Nest) and _is_sums(kernel):
-            new, made = _spread(kernel)
+            found, new, made = _spread(kernel)
+            result += [k for k in found if not _is_taken_in(k, result)]
             result += new
             buffers += made
         else:
@@ -60,7 +61,8 @@ def _is_sum(s: Store) -> bool:
     )
 
 
-def _spread(nest: Nest) -> tuple[list[Kernel], list[Buffer]]:
+def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
+    """What fills tables of places, what adds up by copies, and the memory of both."""
     (axis,) = nest.axes
     nest, found, tables = _with_places(nest, axis)
     turns, rest = divmod(axis.extent, _COPIES)
@@ -78,7 +80,7 @@ def _spread(nest: Nest) -> tuple[list[Kernel], list[Buffer]]:
     ends = [Nest(nest.nodes, (), stores(rest, Affine(_COPIES * turns)))] if rest else []
     axes = axes_of(room.shape)
     start = Nest(nest.nodes, axes, [Store(room, *point(axes), loops.const(-0.0, room.dtype.name))])
-    return [*found, start, main, *ends, *_totals(nest, copies)], [room, *tables]
+    return found, [start, main, *ends, *_totals(nest, copies)], [room, *tables]
 
 
 def _copies(nest: Nest, room: Buffer) -> list[list[tuple[Buffer, int]]]:
@@ -93,7 +95,22 @@ def _copies(nest: Nest, room: Buffer) -> list[list[tuple[Buffer, int]]]:
     return result
 
 
-def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Kernel], list[Buffer]]:
+def _is_taken_in(nest: Nest, kernels: Sequence[Kernel]) -> bool:
+    """Let an earlier nest over the same points store what it computes anyway, if there is one."""
+    (s,) = nest.body
+    wanted, reads = {*s.value.args}, {*nest.reads()}
+    for kernel in reversed(kernels):
+        if not reads.isdisjoint(kernel.writes()):
+            return False
+        if isinstance(kernel, Nest) and kernel.axes == nest.axes and not kernel.ordered and (
+            not nest.waits and not wanted.isdisjoint(walk([k.value for k in kernel.body]))
+        ):
+            kernel.body.append(s)
+            return True
+    return False
+
+
+def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Nest], list[Buffer]]:
     """The nest with places from tables, which lanes fill before: one for each kind of index."""
     tables: dict[Affine, Buffer] = {}
     at = Affine(0, {axis: 1})
@@ -103,7 +120,7 @@ def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Kernel], list[Buffe
         offset = Affine(0, {loops.load(table, _PLACE.name, at): 1})
         own = loops.load(s.buffer, s.buffer.dtype.name, offset)
         body.append(Store(s.buffer, offset, loops.call("add", own, s.value.args[1])))
-    fills: list[Kernel] = [
+    fills = [
         Nest(nest.nodes, (axis,), [Store(table, at, loops.index(offset))], waits=nest.waits)
         for offset, table in tables.items()
     ]
