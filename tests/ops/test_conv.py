@@ -189,6 +189,23 @@ def test_integers_and_turned_operands():
     np.testing.assert_allclose(found.numpy(), conv2d(x[:, :, ::-1], w).numpy())
 
 
+def test_gradients_to_filters_are_made_in_the_order_that_is_wanted():
+    x, w = case((2, 3, 7, 8), (5, 3, 3, 2), "float32")
+    x, w = ag.tensor(x), ag.tensor(w)
+
+    def slope(x, w):
+        return ag.grad(lambda w: (conv2d(x, w) ** 2).sum())(w)
+
+    turned = ag.jit(lambda x, w: slope(x, w).transpose((2, 3, 1, 0)))
+    both = ag.jit(lambda x, w: (slope(x, w).transpose((2, 3, 1, 0)), slope(x, w)))
+    expected = slope(x, w).numpy()
+    for found in (turned(x, w), both(x, w)[0]):
+        np.testing.assert_allclose(found.numpy(), expected.transpose(2, 3, 1, 0), 1e-4, 1e-3)
+    np.testing.assert_allclose(both(x, w)[1].numpy(), expected, 1e-4, 1e-3)
+    kinds = [type(k).__name__ for k in turned.plan().layout.kernels]
+    assert kinds == ["Convolution", "Convolution"]
+
+
 # -- algorithms ---------------------------------------------------------------------------------
 WAYS = ("implicit_gemm", "direct", "unfold", "fft", "reference")
 

@@ -71,10 +71,31 @@ def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> 
     for _ in range(_ROUNDS):
         if not any([_better(family, last, costs) for family in free]):
             break
-    return {
+    found = {
         id(n): channels_last(len(n.shape)) for n in nodes
         if last.get(families.of(n)) and len(n.shape) > 2 and id(n) not in families.pinned
     }
+    return found | _as_wanted(nodes, outputs)
+
+
+def _as_wanted(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[int, Order]:
+    """Gradients to filters that are wanted in one other order only lie in that."""
+    users: dict[int, list[Node]] = {id(n): [n] for n in outputs}
+    for node in nodes:
+        for n in node.inputs:
+            users.setdefault(id(n), []).append(node)
+    found: dict[int, Order] = {}
+    for node in nodes:
+        if is_convolution(node) and sizes_of(node)[0] == "weight":
+            (order, *others) = {_permutation(n) for n in users[id(node)]}
+            if order is not None and not others:
+                found[id(node)] = order
+    return found
+
+
+def _permutation(node: Node) -> Order | None:
+    """The order that a node brings the axes of its operand into."""
+    return node.op.axes if node.op is not None and node.op.name == "permute_dims" else None
 
 
 def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:
