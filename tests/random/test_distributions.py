@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.special as sp
 import scipy.stats as st
 
 import agnesi as ag
-from agnesi.api.draws.counts import _factorial
 from agnesi.api.random import Generator
+from agnesi.ops.samplers import _ARRAYS, _factorial
 
 N = 6000
 CONTINUOUS = {
@@ -138,9 +140,44 @@ def test_parameters_that_compiled_functions_are_given_draw_the_same(name):
         np.testing.assert_allclose(compiled(*what[1:]).numpy(), expected.numpy(), rtol=2e-5)
 
 
+STEPPED = [("poisson", 3.0), ("poisson", 50.0), ("binomial", 20, 0.3), ("binomial", 1000, 0.6),
+           ("gamma", 2.5), ("gamma", 0.5), ("hypergeometric", 100, 200, 60),
+           ("hypergeometric", 10, 20, 6), ("zipf", 2.5), ("vonmises", 0.5, 2.0)]
+
+
+@pytest.mark.parametrize("what", STEPPED, ids=lambda what: "-".join(map(str, what)))
+@pytest.mark.parametrize("n", [0, 1, 7, 33, 20_001])
+def test_numbers_in_steps_are_the_same_eager_compiled_and_on_threads(what, n):
+    name, *params = what
+    found = []
+    for threads in (0, 1, 2):
+        g = Generator(5)
+        draw = functools.partial(getattr(g, name), *params, size=n)
+        if threads:
+            with ag.config(threads=threads):
+                function = ag.jit(draw)
+                found.append([function().numpy(), function().numpy(), g.state.numpy()])
+        else:
+            found.append([draw().numpy(), draw().numpy(), g.state.numpy()])
+    for other in found[1:]:
+        for x, y in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(x, y, rtol=2e-5)
+    if n > 1000:
+        assert (found[0][0] != found[0][1]).mean() > 0.1
+
+
+def test_numbers_in_steps_differ_from_example_to_example():
+    lam = ag.tensor(np.linspace(1.0, 60.0, 5))
+    each = ag.vmap(lambda lam: ag.random.poisson(lam, 4000))
+    for function in (each, ag.jit(each)):
+        x = function(lam).numpy()
+        np.testing.assert_allclose(x.mean(1), lam.numpy(), rtol=0.05)
+        assert abs(np.corrcoef(x)[np.triu_indices(5, 1)]).max() < 0.06
+
+
 def test_logarithms_of_factorials():
     k = np.array([0.0, 1, 2, 5, 20, 1e3, 1e6, 1e12, 1e18])
-    found = _factorial(ag.tensor(k)).numpy()
+    found = _factorial(_ARRAYS, k)
     np.testing.assert_allclose(found, sp.gammaln(k + 1), rtol=1e-13, atol=1e-12)
 
 

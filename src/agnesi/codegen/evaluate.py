@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from agnesi.codegen import pairs, scalars
+from agnesi.codegen import pairs, scalars, stepwise
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.periodic import (
@@ -196,6 +196,8 @@ class Scope:
             return self._index(value.param)
         if value.op == "reduce":
             return self._reduce(value)
+        if value.op == "steps":
+            return stepwise.in_steps(self, value)
         if value.op == "cast":
             (x,) = value.args
             return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
@@ -445,7 +447,8 @@ class Scope:
                 self.value(value)
                 self._widen(value, inner)
             else:
-                more = changing | set(value.param[1]) if value.op == "reduce" else changing
+                inside = value.op in ("reduce", "steps")
+                more = changing | set(value.param[1]) if inside else changing
                 stack.extend((a, more) for a in value.args)
                 if value.op == "divide" and any(
                     guess(a.extent) >= 2 * inner.lanes > 2 for a in loop

@@ -41,7 +41,7 @@ def _summed(value: Expr, done: dict[Expr, Expr]) -> Expr:
         args = tuple([_summed(a, done) for a in value.args])
         found = done[value] = _term_by_term(value, args[0]) if value.op == "reduce" else loops.make(
             value.op, args, value.dtype, value.param,
-            value.free if value.op in ("load", "index") else None,
+            value.free if value.op in ("load", "index", "steps") else None,
         )
     return found
 

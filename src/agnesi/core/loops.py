@@ -317,6 +317,25 @@ def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: I
     return make("reduce", (inner,), inner.dtype, (kind, bound), inner.free - set(bound))
 
 
+#: The slot of axes that count steps, away from those of loops and reductions.
+_STEPS = 1 << 20
+
+
+def in_steps(at: At, most: int, wanted: Expr, starts: Sequence[Expr],
+             step: Callable[[Expr, list[Expr]], tuple[Sequence[Expr], Expr]]) -> Expr:
+    """The first of some values behind steps of which an element takes as many as it needs.
+
+    ``step(t, values)`` gives the values behind step ``t`` and whether there is another one, of
+    ``most``.  Where ``wanted`` does not hold there is none.
+    """
+    axis = Axis(_STEPS, most)
+    free = frozenset({axis}).union(*(i.free for i in at), *(s.free for s in starts))
+    values = [make("step value", (), s.dtype, (k, free), free) for k, s in enumerate(starts)]
+    following, more = step(index(Affine(0, {axis: 1})), values)
+    args = (wanted, more, *starts, *following)
+    return make("steps", args, starts[0].dtype, ("steps", (axis,)), free - {axis})
+
+
 class Read:
     """Access to an operand while lowering: ``read(*at)`` is the element there."""
 
@@ -407,6 +426,10 @@ class Substitution:
             result = result + new * c
         return result
 
+    def _axes(self, axis: Axis) -> frozenset[Axis]:
+        """The axes in the place of one."""
+        return self.axes[axis].free if axis in self.axes else frozenset((axis,))
+
     def __call__(self, value: Expr) -> Expr:
         if not value.args and not value.free & self.axes.keys():
             return value
@@ -420,7 +443,13 @@ class Substitution:
             return load(value.param[0], value.dtype, self.index(value.param[1]))
         if value.op == "index":
             return index(self.index(value.param))
+        if value.op == "step value":
+            free = frozenset().union(*(self._axes(a) for a in value.free))
+            return make(value.op, (), value.dtype, (value.param[0], free), free)
         args = tuple(self(a) for a in value.args)
+        if value.op == "steps":
+            free = frozenset().union(*(self._axes(a) for a in value.free))
+            return make(value.op, args, value.dtype, value.param, free)
         if value.op != "reduce":
             return make(value.op, args, value.dtype, value.param)
         kind, bound = value.param

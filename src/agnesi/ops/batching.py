@@ -30,6 +30,7 @@ from agnesi.ops.elementwise import Elementwise
 from agnesi.ops.embedding import Lookup
 from agnesi.ops.ensure import Ensure
 from agnesi.ops.expand import BroadcastTo, SumTo, broadcast_to
+from agnesi.ops.extremes import CumMax, CumMin
 from agnesi.ops.index import Index, IndexSum
 from agnesi.ops.join import Concat
 from agnesi.ops.linear import LINEAR, Linear, OverRows
@@ -40,6 +41,7 @@ from agnesi.ops.pooled import MaxPool, PoolTaps, TapPick, TapSpread, WindowSprea
 from agnesi.ops.positions import ArgReduce
 from agnesi.ops.ranges import Arange
 from agnesi.ops.reduce import Reduce, reducer
+from agnesi.ops.samplers import Sampler
 from agnesi.ops.scans import CumProd, CumSum, Recurrence, Shift
 from agnesi.ops.scatter import IndexPut
 from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice
@@ -70,6 +72,11 @@ def pointwise(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: A
     """Operations that broadcast."""
     rank = max(len(n.shape) for n in node.inputs)
     return apply(op, *[aligned(x, rank) if r else x for x, r in zip(xs, rows, strict=True)])
+
+
+def _sampler(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
+    """One state for all examples."""
+    return apply(op, xs[0], *_all(xs[1:], rows[1:], length))
 
 
 def _ensure(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
@@ -260,11 +267,15 @@ def _loss(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) 
 
 _RULES: dict[Any, tuple[type[Op], ...]] = {
     pointwise: (Elementwise, Cast, Complex, Copy),
+    _sampler: (Sampler,),
     _ensure: (Ensure,),
     _trailing: (
         Diagonal, DiagonalMatrix, Triangle, Pick, SoftmaxLessLabel, Part, AsReal, AsComplex,
     ),
-    _one_axis: (ArgReduce, Concat, CumSum, CumProd, Shift, Recurrence, ArgSort, Sort, TopIndices),
+    _one_axis: (
+        ArgReduce, Concat, CumMax, CumMin, CumSum, CumProd, Shift, Recurrence, ArgSort, Sort,
+        TopIndices,
+    ),
     _several_axes: (LogSumExp, Softmax, LogSoftmax, Standardize),
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),
     _broadcast: (BroadcastTo,), _slice: (Slice,), _slice_put: (SlicePut,), _unslice: (Unslice,),

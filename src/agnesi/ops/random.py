@@ -18,12 +18,14 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.bitwise import mulhi
 from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import sizes_of
+from agnesi.ops.creation import made, sizes_of
 from agnesi.ops.explog import log
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
 from agnesi.ops.noise import Noise, numbers_per_block
 from agnesi.ops.philox import MOST_WORDS, Advance, RandomBits
+from agnesi.ops.ranges import Arange
+from agnesi.ops.replicate import copy
 from agnesi.ops.running import cumsum
 from agnesi.ops.select import floor, where
 from agnesi.ops.slices import Slice
@@ -107,6 +109,18 @@ class Generator:
             digits = 11 if dtype == dtypes.float16 else 8  # more would be rounded up to 1
             drawn = floor(drawn * 2.0**digits) * 2.0**-digits
         return cast(drawn, dtype)
+
+    def places(self, blocks: int, size: Size) -> tuple[Tensor, Tensor]:
+        """The state, and the places behind it of ``size`` elements, which take so many blocks
+        each; inside ``vmap``, others for each example."""
+        state = copy(self.state)
+
+        def draw(size: Size) -> Tensor:
+            assign(self.state, apply(Advance(4 * blocks * size), self.state))
+            return made(Arange(0, 1, size, _UINT32), size)
+
+        examples = STATE.examples
+        return state, draw(size) if examples is None else examples.drawn(draw, size)
 
     def _draw(self, size: Size) -> Tensor:
         return self._drawn(RandomBits(size), size)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from agnesi.api.loops import while_loop
 from agnesi.core import dtypes, shapes
-from agnesi.core.dims import Shape
+from agnesi.core.dims import Shape, product
+from agnesi.core.dispatch import apply
 from agnesi.core.tensor import Tensor
-from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import sizes_of
 from agnesi.ops.expand import broadcast_to
-from agnesi.ops.random import Generator, float_of, is_float, noise
-from agnesi.ops.reduce import any as any_
-from agnesi.ops.select import where
-
-#: Rounds after which a rejection loop gives up: each accepts more than half of what is left.
-_ROUNDS = 120
+from agnesi.ops.movement import reshape
+from agnesi.ops.random import Generator, default_generator, float_of, is_float, noise
+from agnesi.ops.samplers import KINDS, Sampler
 
 
 class Draw:
@@ -60,6 +55,14 @@ class Draw:
         """Exponential, of mean 1."""
         return noise("exponential", self.sizes, self.wide, self.generator)
 
+    def stepped(self, kind: str, wanted: Any, *params: Any) -> Tensor:
+        """Numbers of a kind that ``ops.samplers`` has, where they are wanted."""
+        source = self.generator or default_generator()
+        state, places = source.places(KINDS[kind].blocks, product(self.sizes))
+        shape = self.sizes
+        operands = [broadcast_to(as_tensor(wanted), shape), *map(self.full, params)]
+        return apply(Sampler(kind), state, reshape(places, shape), *operands)
+
     def give(self, x: Tensor) -> Tensor:
         """The result in its dtype."""
         return cast(x, self.dtype)
@@ -96,20 +99,3 @@ def chance(**params: Any) -> None:
     for name, p in params.items():
         if isinstance(p, (int, float)) and not 0 <= p <= 1:
             raise ValueError(f"{name} must be in [0, 1], not {p}")
-
-
-def accepted(attempt: Callable[[], tuple[Tensor, Tensor]], start: Tensor, open_: Any) -> Tensor:
-    """Where ``open_``, what the first successful attempt gives; else ``start``.
-
-    ``attempt()`` gives values and where they are accepted.
-    """
-    def go_on(state: Any) -> Any:
-        return any_(state[1]) & (state[2] < _ROUNDS)
-
-    def step(state: Any) -> Any:
-        value, left, turn = state
-        new, good = attempt()
-        return where(left & good, new, value), left & logical_not(good), turn + 1
-
-    found: Tensor = while_loop(go_on, step, (start, broadcast_to(open_, start.shape), 0))[0]
-    return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.draws.common import Draw, accepted, not_negative, positive
+from agnesi.api.draws.common import Draw, not_negative, positive
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -25,17 +25,7 @@ from agnesi.ops.select import where
 def _at_least_one(d: Draw, a: Tensor) -> Tensor:
     """Standard gamma numbers of shapes of at least 1, by Marsaglia and Tsang (2000)."""
     third = a - 1.0 / 3.0
-    c = 1.0 / (3.0 * sqrt(third))
-
-    def attempt() -> tuple[Tensor, Tensor]:
-        x = d.normal()
-        v = (1.0 + c * x) ** 3
-        good = v > 0
-        v = where(good, v, 1.0)
-        bound = 0.5 * x * x + third * (1.0 - v + log(v))
-        return third * v, good & (log(d.open()) < bound)
-
-    return accepted(attempt, third, a >= 1.0)
+    return d.stepped("gamma", a >= 1.0, third, third)
 
 
 def _raised(d: Draw, a: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.api.draws.common import Draw, accepted, not_negative, positive
+from agnesi.api.draws.common import Draw, not_negative, positive
 from agnesi.api.draws.counts import poisson_of
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import remainder, sqrt
-from agnesi.ops.explog import log
 from agnesi.ops.random import Generator
-from agnesi.ops.select import clip, maximum, where
-from agnesi.ops.trig import acos, cos
+from agnesi.ops.select import maximum, where
 
 #: Concentrations below which directions are as good as uniform.
 _EVEN = 1e-6
@@ -50,15 +48,8 @@ def _directions(d: Draw, kappa: Tensor) -> Tensor:
     # s = (1 + rho²) / (2 rho), which loses digits for small k, is 1 / k there.
     s = where(k < 1e-4, 1.0 / k + k, (1.0 + rho * rho) / (2.0 * rho))
 
-    def attempt() -> tuple[Tensor, Tensor]:
-        z = cos(math.pi * d.unit())
-        w = (1.0 + s * z) / (s + z)
-        y, v = k * (s - w), d.open()
-        good = (y * (2.0 - y) > v) | (log(y / v) + 1.0 - y >= 0.0)
-        return acos(clip(w, -1.0, 1.0)), good
-
     even = (d.unit() * 2.0 - 1.0) * math.pi
-    found = accepted(attempt, even * 0.0, kappa >= _EVEN)
+    found = d.stepped("von mises", kappa >= _EVEN, even * 0.0, k, s)
     turn = where(kappa < _EVEN, even, where(d.unit() < 0.5, -found, found))
     return where(kappa >= 0.0, turn, math.nan)
 
