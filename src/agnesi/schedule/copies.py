@@ -78,8 +78,8 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
     main = Nest(nest.nodes, (turn,), stores(_COPIES, Affine(0, {turn: _COPIES})),
                 frozenset((turn,)), waits=nest.waits)
     ends = [Nest(nest.nodes, (), stores(rest, Affine(_COPIES * turns)))] if rest else []
-    axes = axes_of(room.shape)
-    start = Nest(nest.nodes, axes, [Store(room, *point(axes), loops.const(-0.0, room.dtype.name))])
+    (place,), nothing = point(axes_of(room.shape)), loops.const(-0.0, room.dtype.name)
+    start = Nest(nest.nodes, axes_of(room.shape), [Store(room, place, nothing)])
     return found, [start, main, *ends, *_totals(nest, copies)], [room, *tables]
 
 
