@@ -47,6 +47,25 @@ _PADE: dict[int, tuple[float, tuple[float, ...]]] = {
 _MOST_SQUARES = 1024
 
 
+def _sides(a: Any, one: Any) -> tuple[Any, Any]:
+    """Denominator and numerator of degree 13, in six products: Higham (2005), 2.14 and 2.15.
+
+    For arrays and for tensors.
+    """
+    c = [float(x) for x in _PADE[13][1]]
+    second = a @ a
+    fourth = second @ second
+    sixth = second @ fourth
+
+    def half(i: int) -> Any:
+        high = sixth * c[12 + i] + fourth * c[10 + i] + second * c[8 + i]
+        low = sixth * c[6 + i] + fourth * c[4 + i] + second * c[2 + i] + one * c[i]
+        return low + sixth @ high
+
+    even, odd = half(0), a @ half(1)
+    return even - odd, even + odd
+
+
 def _approximated(a: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
     """Padé's approximant: even powers by themselves, odd ones are ``a`` times even ones."""
     square_of = a @ a
@@ -63,14 +82,14 @@ def _approximated(a: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
 def _exponential(a: np.ndarray) -> np.ndarray:
     """Scaling and squaring: Higham (2005), algorithm 2.3."""
     norm = float(np.abs(a).sum(-2).max(initial=0))
-    for bound, coefficients in _PADE.values():
-        if norm <= bound:
+    for degree, (bound, coefficients) in _PADE.items():
+        if norm <= bound and degree < 13:
             return _approximated(a, coefficients)
     if not np.isfinite(norm):
         return np.full_like(a, np.nan)
-    bound, coefficients = _PADE[13]
+    bound, _ = _PADE[13]
     halvings = max(0, int(np.ceil(np.log2(norm / bound))))
-    result = _approximated(a / 2.0**halvings, coefficients)
+    result = np.linalg.solve(*_sides(a * 0.5**halvings, np.eye(a.shape[-1], dtype=a.dtype)))
     for _ in range(halvings):
         result = result @ result
     return result
@@ -79,23 +98,6 @@ def _exponential(a: np.ndarray) -> np.ndarray:
 def _each(x: Tensor) -> Tensor:
     """A number of every matrix beside its elements."""
     return reshape(x, (*x.shape, 1, 1))
-
-
-def _of_small(a: Tensor) -> Tensor:
-    """Padé's approximant of degree 13, in six products: Higham (2005), 2.14 and 2.15."""
-    c = [float(x) for x in _PADE[13][1]]
-    one, second = identity(a), times(a, a)
-    fourth = times(second, second)
-    sixth = times(second, fourth)
-
-    def sums(i: int) -> tuple[Tensor, Tensor]:
-        high = sixth * c[12 + i] + fourth * c[10 + i] + second * c[8 + i]
-        return high, sixth * c[6 + i] + fourth * c[4 + i] + second * c[2 + i] + one * c[i]
-
-    (high_even, even), (high_odd, odd) = sums(0), sums(1)
-    even = even + times(sixth, high_even)
-    odd = times(a, odd + times(sixth, high_odd))
-    return apply(SOLVE, even - odd, even + odd)
 
 
 def _squared(x: Tensor, turns: Tensor) -> Tensor:
@@ -140,7 +142,8 @@ class Expm(MatrixOp):
         halvings = ceil(log2(where(greater(norm, bound), arith.multiply(norm, 1 / bound), 1)))
         halvings = where(isfinite(norm), halvings, 0)
         scale = where(isfinite(norm), exp2(arith.negative(halvings)), np.nan)
-        result = _of_small(arith.multiply(wide, _each(cast(scale, wide.dtype))))
+        small = arith.multiply(wide, _each(cast(scale, wide.dtype)))
+        result = apply(SOLVE, *_sides(small, identity(small)))
         return cast(_squared(result, halvings), a.dtype)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
