@@ -14,6 +14,7 @@ _MODULES = {
         array_equiv asanyarray asarray_chkfinite frombuffer issubdtype iterable may_share_memory
         ndim packbits promote_types shape shares_memory size unpackbits
     """,
+    "agnesi.ops.extremes": "cummax cummin",
     "agnesi.ops.nans": """
         nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
     """,

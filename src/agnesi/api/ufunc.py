@@ -26,6 +26,11 @@ def __array_ufunc__(  # noqa: N807
     function = getattr(functions, _OTHER.get(name, name), None)
     if method == "__call__" and not keywords and function is not None:
         return function(*inputs)
+    own = getattr(function, method, None)
+    if own is not None and not isinstance(keywords.get("out", (None,))[0], np.ndarray):
+        if "out" in keywords:
+            keywords["out"] = keywords["out"][0]
+        return own(*inputs, **_given(keywords))
     for x in inputs:
         if isinstance(x, Tensor) and x.requires_grad:
             raise TypeError(
@@ -38,3 +43,8 @@ def __array_ufunc__(  # noqa: N807
         return NotImplemented
     arrays = [host.value(x, f"numpy.{name}") if isinstance(x, Tensor) else x for x in inputs]
     return getattr(ufunc, method)(*arrays, **keywords)
+
+
+def _given(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Keywords without those that say what is so anyway."""
+    return {k: v for k, v in keywords.items() if v is not None and not (k == "where" and v is True)}

@@ -13,7 +13,7 @@ from agnesi.core.dims import Dim
 from agnesi.core.public import into, public, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.elementwise import Elementwise, Function, binary, call, flat, unary
+from agnesi.ops.elementwise import Elementwise, Function, binary, call, flat, unary, with_methods
 from agnesi.ops.expand import broadcast_to
 
 
@@ -52,6 +52,10 @@ SAFE_DIVIDE = Elementwise(
 safe_multiply: Function = binary(SAFE_MULTIPLY)
 safe_divide: Function = binary(SAFE_DIVIDE)
 
+#: Elements from which a sum in full precision takes as long as a product.
+_FEW = 1 << 12
+
+
 # -- rows ---------------------------------------------------------------------------------------
 def _floor_divide(a: np.ndarray, b: Any, out: np.ndarray | None = None) -> np.ndarray:
     """As NumPy; with infinities the quotient, rounded down, as in the array API standard."""
@@ -67,7 +71,12 @@ def _floor_divide(a: np.ndarray, b: Any, out: np.ndarray | None = None) -> np.nd
 
 
 def _is_finite(x: np.ndarray) -> bool:
-    """Whether no element is infinite or NaN; memory of the size of ``x`` is not taken."""
+    """Whether no element is infinite or NaN; memory of the size of ``x`` is not taken.
+
+    Of small vectors the square of the length is found sooner; that of large numbers is infinite.
+    """
+    if x.ndim == 1 and x.dtype.char == "d" and x.size < _FEW and math.isfinite(x.dot(x)):
+        return True
     return math.isfinite(np.add.reduce(x, None, dtypes.float64) if x.ndim else x)
 
 
@@ -197,6 +206,9 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
         if x2 == -1 and kind in "fcV":
             return reciprocal(x1, out=out)
     return _power(x1, x2, out=out)
+
+
+with_methods(power)
 
 
 pow = power

@@ -9,10 +9,11 @@ reads decides which values a recorded run keeps.
 from __future__ import annotations
 
 import contextvars
+import functools
 import importlib
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -48,6 +49,35 @@ _ndarray = np.ndarray
 Rule = Callable[..., Any]
 #: The public function of a row.
 Function = Callable[..., Tensor]
+
+
+class Binary(Protocol):
+    """The public function of a row with two operands, with the methods of NumPy's.
+
+    They are loaded at their first call, from ``api/folds.py``, which knows all other operations.
+    """
+
+    __name__: str
+    reduce: Function
+    accumulate: Function
+    outer: Function
+    reduceat: Function
+    at: Callable[..., None]
+
+    def __call__(self, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor: ...
+
+
+def with_methods(function: Any) -> Binary:
+    """The function, with ``reduce``, ``accumulate``, ``outer``, ``reduceat`` and ``at``."""
+    for name in ("reduce", "accumulate", "outer", "reduceat", "at"):
+        setattr(function, name, functools.partial(_method, name, function))
+    found: Binary = function
+    return found
+
+
+def _method(name: str, function: Any, /, *operands: Any, **keywords: Any) -> Any:
+    methods: dict[str, Any] = importlib.import_module("agnesi.api.folds").METHODS
+    return methods[name](function, *operands, **keywords)
 
 
 def _run_silently(function: Callable[..., Any], *xs: Any, **keywords: Any) -> Any:
@@ -191,8 +221,8 @@ class Elementwise(Op):
         return self.name
 
     def _foreign(self, *xs: Any) -> Walk | None:
-        if xs[-1].dtype.kind == "V" and self.loop.startswith("numpy"):
-            return None  # its result may hang on the dtype's digits
+        if xs[-1].dtype in dtypes.HALVES and self.loop.startswith("numpy"):
+            return None  # results hang on the dtype's digits, and NumPy's are not all right
         wide = [dtypes.float32 if x.dtype.kind == "V" else x.dtype for x in xs]
         types = self.types or ufuncs.types(self.loop, *(d.name for d in wide))
         return Walk(self.loop, types, self._output) if types else None
@@ -338,7 +368,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
     return told(function, op, summary, args, result)
 
 
-def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:
     """The public function of a row with two operands; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
@@ -365,7 +395,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 return t
         return call(op, (x1, x2), out)
 
-    return told(function, op, summary, args, result)
+    return with_methods(told(function, op, summary, args, result))
 
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:

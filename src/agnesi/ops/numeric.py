@@ -26,7 +26,7 @@ from agnesi.ops.compare import (
     not_equal,
 )
 from agnesi.ops.convert import as_tensor, cast, pair
-from agnesi.ops.elementwise import Elementwise, Function, binary
+from agnesi.ops.elementwise import Elementwise, Function, binary, with_methods
 from agnesi.ops.explog import exp2, log2, logaddexp
 from agnesi.ops.select import copysign, floor, nextafter, trunc, where
 from agnesi.ops.trig import sin
@@ -97,6 +97,7 @@ def sinc(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 # -- exponents ----------------------------------------------------------------------------------
+@with_methods
 @public
 def logaddexp2(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``log2(2**x1 + 2**x2)`` without overflow.
@@ -245,6 +246,7 @@ gcd: Function = binary(
 )
 
 
+@with_methods
 @public
 def lcm(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The least number that both divide; 0 where one of them is 0.

@@ -14,7 +14,7 @@ from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import Op, typed
-from agnesi.core.public import apply_to, public, told
+from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, compare, select
@@ -116,9 +116,8 @@ class Reduce(Op):
 
     def _by_halves(self, x: Tensor) -> Tensor | None:
         """Products of complex numbers by halves: no reduction of real numbers is their like."""
-        if x.dtype.kind != "c":
-            return None
-        if builtins.any(not isinstance(x.shape[axis], int) or not x.shape[axis] for axis in self.axes):
+        sizes = [x.shape[axis] for axis in self.axes]
+        if x.dtype.kind != "c" or not builtins.all(isinstance(n, int) and n for n in sizes):
             return None
         for axis in self.axes:
             x = _halved(x, axis)
@@ -173,11 +172,36 @@ def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None
     return apply(op, x) if out is None else apply_to(out, op, x)
 
 
+_NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
+_BETWEEN = {"add": arith.add, "multiply": arith.multiply, "maximum": select.maximum,
+            "minimum": select.minimum}
+
+
+def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where: Any,
+          out: Tensor | None) -> Tensor:
+    """A reduction of the elements where ``where`` holds, and of ``initial``."""
+    neutral = _NEUTRAL.get(kind, initial)
+    if neutral is None:
+        raise ValueError(
+            f"{_NAMES[kind]} of some elements needs initial= for where there are none")
+    if where is not None:
+        x = select.where(where, x, as_tensor(neutral, x.dtype))
+    axes = shapes.axes_of(axis, x.ndim)
+    if kind in ("maximum", "minimum") and 0 in [x.shape[i] for i in axes]:
+        found = broadcast_to(as_tensor(initial, x.dtype), shapes.reduced(x.shape, axes, keepdims))
+        return found if out is None else into(out, found)
+    found = _reduce(kind, x, axis, keepdims)
+    found = found if initial is None else _BETWEEN[kind](found, initial)
+    return found if out is None else into(out, found)
+
+
 # -- sums and products --------------------------------------------------------------------------
 @told
 def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
-        out: Tensor | None = None) -> Tensor:
+        initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Sum over axes (all by default); integers are summed in 64 bits.
+
+    Elements count where ``where`` holds, and so does ``initial``.
 
     Examples
     --------
@@ -185,13 +209,18 @@ def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fal
     >>> ag.sum(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     tensor([4., 6.])
     """
-    return _reduce("add", accumulator(x, dtype), axis, keepdims, out)
+    x = accumulator(x, dtype)
+    if initial is not None or where is not None:
+        return _some("add", x, axis, keepdims, initial, where, out)
+    return _reduce("add", x, axis, keepdims, out)
 
 
 @told
 def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
-         out: Tensor | None = None) -> Tensor:
+         initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Product over axes (all by default); its gradient is right beside zeros, too.
+
+    Elements count where ``where`` holds, and so does ``initial``.
 
     Examples
     --------
@@ -199,13 +228,18 @@ def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
     >>> ag.prod(ag.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
-    return _reduce("multiply", accumulator(x, dtype), axis, keepdims, out)
+    x = accumulator(x, dtype)
+    if initial is not None or where is not None:
+        return _some("multiply", x, axis, keepdims, initial, where, out)
+    return _reduce("multiply", x, axis, keepdims, out)
 
 
 @public
-def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False, where: Any = None,
          out: Tensor | None = None) -> Tensor:
-    """Arithmetic mean over axes (all by default); integers give the default float.
+    """Arithmetic mean over axes (all by default), of the elements where ``where`` holds.
+
+    Integers give the default float.
 
     Examples
     --------
@@ -214,7 +248,7 @@ def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     tensor(3.)
     """
     x = _floating(x)
-    return _mean(x, shapes.axes_of(axis, len(x.shape)), keepdims)
+    return _mean(x, shapes.axes_of(axis, len(x.shape)), keepdims, 0, where)
 
 
 def _floating(x: Any) -> Tensor:
@@ -222,12 +256,18 @@ def _floating(x: Any) -> Tensor:
     return cast(x, dtypes.floating(x.dtype))
 
 
-def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> Tensor:
+def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0, where: Any = None
+          ) -> Tensor:
     """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
     dtype = x.dtype
     wide = cast(x, dtypes.float32) if dtype in dtypes.HALVES else x
     count: Any = shapes.count(x.shape, axes)
-    if isinstance(count, Dim):
+    if where is not None:
+        wide = select.where(where, wide, 0)
+        counted = broadcast_to(cast(as_tensor(where), dtypes.real_of(wide.dtype)), wide.shape)
+        count = apply(reducer("add", axes, bool(keepdims)), counted)
+        count = select.maximum(count - less, 0) if less else count
+    elif isinstance(count, Dim):
         count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
         if less:
             count = select.maximum(count - less, 0)
@@ -239,7 +279,7 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> 
 
 @public
 def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None, out: Tensor | None = None) -> Tensor:
+        ddof: float | None = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Variance over axes (all by default), over ``n - correction`` (NumPy calls it ``ddof``).
 
     Examples
@@ -250,14 +290,14 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     """
     x = _floating(x)
     axes = shapes.axes_of(axis, x.ndim)
-    off = x - _mean(x, axes, True)
+    off = x - _mean(x, axes, True, 0, where)
     squares = arith.square(off) if x.dtype.kind in "fV" else arith.real(off * arith.conj(off))
-    return _mean(squares, axes, keepdims, correction if ddof is None else ddof)
+    return _mean(squares, axes, keepdims, correction if ddof is None else ddof, where)
 
 
 @public
 def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None, out: Tensor | None = None) -> Tensor:
+        ddof: float | None = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
 
     Examples
@@ -266,7 +306,7 @@ def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
-    return _root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof))
+    return _root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, where=where))
 
 
 def _root(squares: Tensor) -> Tensor:
@@ -287,8 +327,10 @@ def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) 
 
 @told
 def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        out: Tensor | None = None) -> Tensor:
+        initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Greatest element along axes (all by default); NaN wins; equal ones share the gradient.
+
+    Elements count where ``where`` holds, and so does ``initial``.
 
     Examples
     --------
@@ -296,13 +338,17 @@ def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.max(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([5, 7])
     """
+    if initial is not None or where is not None:
+        return _some("maximum", as_tensor(x), axis, keepdims, initial, where, out)
     return _extreme("maximum", x, axis, keepdims, out)
 
 
 @told
 def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        out: Tensor | None = None) -> Tensor:
+        initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Least element along axes (all by default); NaN wins; equal ones share the gradient.
+
+    Elements count where ``where`` holds, and so does ``initial``.
 
     Examples
     --------
@@ -310,6 +356,8 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.min(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([1, 2])
     """
+    if initial is not None or where is not None:
+        return _some("minimum", as_tensor(x), axis, keepdims, initial, where, out)
     return _extreme("minimum", x, axis, keepdims, out)
 
 
@@ -326,7 +374,7 @@ def extreme_over(kind: str, dtype: np.dtype) -> str:
 # -- truth --------------------------------------------------------------------------------------
 @told
 def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        out: Tensor | None = None) -> Tensor:
+        where: Any = None, out: Tensor | None = None) -> Tensor:
     """Whether all elements along axes are true (not 0).
 
     Examples
@@ -335,12 +383,14 @@ def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.all(ag.tensor([[True, False], [True, True]]), axis=1)
     tensor([False,  True])
     """
+    if where is not None:
+        return _some("logical_and", as_tensor(x), axis, keepdims, None, where, out)
     return _reduce("logical_and", as_tensor(x), axis, keepdims, out)
 
 
 @told
 def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        out: Tensor | None = None) -> Tensor:
+        where: Any = None, out: Tensor | None = None) -> Tensor:
     """Whether some element along axes is true (not 0).
 
     Examples
@@ -349,6 +399,8 @@ def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.any(ag.tensor([[True, False], [False, False]]), axis=1)
     tensor([ True, False])
     """
+    if where is not None:
+        return _some("logical_or", as_tensor(x), axis, keepdims, None, where, out)
     return _reduce("logical_or", as_tensor(x), axis, keepdims, out)
 
 

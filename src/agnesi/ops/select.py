@@ -234,7 +234,9 @@ def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 # The step has the size of the last digit, so it moves with the first operand.
-NEXTAFTER = Elementwise("nextafter", _nextafter, (lambda g: g, flat), kinds="f", loop="numpy.nextafter")
+NEXTAFTER = Elementwise(
+    "nextafter", _nextafter, (lambda g: g, flat), kinds="f", loop="numpy.nextafter"
+)
 nextafter: Function = binary(
     NEXTAFTER, "The next number that the dtype can hold, from the first towards the second.",
     "[1.0, 1.0], [2.0, 1.0]", "[1.0000001, 1.       ]",
