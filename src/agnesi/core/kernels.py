@@ -64,11 +64,14 @@ class Buffer:
 
     def place(self, at: Sequence[Affine]) -> Affine:
         """Offset of an element, counted in elements."""
-        total = Affine()
+        const: Size = 0
+        terms: dict[Any, int] = {}
         for i, stride, n in zip(at, self.strides, self.shape, strict=True):
             if n != 1:
-                total = total + i * stride
-        return total
+                const = const + i.const * stride
+                for atom, step in i.terms.items():
+                    terms[atom] = terms.get(atom, 0) + step * stride
+        return Affine(const, terms)
 
     def __repr__(self) -> str:
         return f"{self.name}{self.slot if self.slot >= 0 else ''}"

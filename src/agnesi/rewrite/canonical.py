@@ -48,8 +48,8 @@ def fold(node: Node) -> Node | None:
     size: Any = product(node.shape)
     depth = _KNOWN_DEPTH if size * node.dtype.itemsize <= _FOLDED_BYTES and _is_costly(node) else 0
     try:
-        values = [_known(source, depth) for source in node.inputs]
-        if any(v is None for v in values):
+        values = _all_known(node, depth)
+        if values is None:
             return None
         if size * node.dtype.itemsize > max(_FOLDED_BYTES, sum(v.nbytes for v in values)):
             return None
@@ -74,8 +74,19 @@ def _known(node: Node, depth: int) -> Any:
         return value
     if not is_static(node.shape) or product(node.shape) > _KNOWN_SIZE:  # type: ignore[operator]
         return None
-    inputs = [_known(n, depth - 1) for n in node.inputs]
-    return None if any(v is None for v in inputs) else np.asarray(node.op.perform(*inputs))
+    inputs = _all_known(node, depth - 1)
+    return None if inputs is None else np.asarray(node.op.perform(*inputs))
+
+
+def _all_known(node: Node, depth: int) -> list[Any] | None:
+    """The values of all that a node reads; None if one is not known."""
+    values = []
+    for operand in node.inputs:
+        value = _known(operand, depth)
+        if value is None:
+            return None
+        values.append(value)
+    return values
 
 
 @rewriter("canonicalize", ops=[where], tags=("fold",))

@@ -11,6 +11,8 @@ import numpy as np
 ALIGN = 64
 #: Blocks from which only the order of time is tried: looking at all others would be quadratic.
 _MANY = 3000
+#: Blocks from which another order is not looked for to save less than this share.
+_SEVERAL, _LITTLE = 128, 25
 
 
 class Block(NamedTuple):
@@ -46,6 +48,8 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
     several orders the one with the smallest arena counts.
     """
     goal = most_alive(blocks)
+    if len(blocks) > _SEVERAL:
+        goal += goal // _LITTLE
     best, total = _in_time(blocks)
     if len(blocks) > _MANY:
         return best, total

@@ -22,8 +22,14 @@ _KNOWN = COMPLEX.keys() | REAL.keys() | {"where", "positive", "complex"}
 def is_known(node: Node) -> bool:
     """Whether an operation on complex numbers can be said in real ones."""
     op = node.op
-    if op is None or all(n.dtype.kind != "c" for n in (node, *node.inputs)):
+    if op is None:
         return True
+    if node.dtype.kind != "c":
+        for operand in node.inputs:
+            if operand.dtype.kind == "c":
+                break
+        else:
+            return True
     if op.pointwise and op.name not in ("astype", *_KNOWN):
         return getattr(op, "expand", None) is not None
     return op.name not in ("prod", "max", "min")
