@@ -46,23 +46,15 @@ LEFT_OUT = {
     "numpy.linalg": {},
     "numpy.fft": {},
     "scipy.special": {
-        "lists of zeros, sequences and factorials of integers, for tables": """
-            \\w+_zeros assoc_laguerre bernoulli euler factorial\\w* perm stirling2 \\w+_seq lmbda
-            lpmn lpn lqmn lqn lpm\\w* clpmn riccati_\\w+ diric
+        "lists of zeros, and sequences for tables": """
+            \\w+_zeros bernoulli euler stirling2 \\w+_seq lmbda lqmn lqn riccati_\\w+
+            mathieu_\\w+_coef legendre_p_all assoc_legendre_p_all sph_\\w+_all
         """,
         "polynomials as objects, and their roots for quadrature": """
             legendre chebyt chebyu chebyc chebys jacobi laguerre genlaguerre hermite hermitenorm
             gegenbauer sh_\\w+ roots_\\w+ [pcs]\\w*_roots \\w+_roots
         """,
-        "functions of one branch of physics": """
-            mathieu_\\w+ pro_\\w+ obl_\\w+ pb[dvw]\\w+ ker\\w* kei\\w* ber\\w* bei\\w* kelvin\\w*
-            it\\w+ ellip_harm\\w* ellip_normal modstruve struve wofz modfres\\w+ sph_harm\\w*
-            sph_legendre\\w* wright_bessel wrightomega exp10m1
-        """,
-        "distributions: parameters found from probabilities": """
-            bdtr\\w* btdtr\\w* chdtr\\w* chndtr\\w* fdtr\\w* gdtr\\w* nbdtr\\w* ncfdtr\\w*
-            nctdtr\\w* nrdtr\\w* pdtr\\w* smirnov\\w* kolm\\w* stdtr\\w* tklmbda owens_t
-        """,
+        "ellipsoidal harmonics": "ellip_harm\\w* ellip_normal",
         "settings and information": "errstate geterr seterr test \\w*Error \\w*Warning",
     },
     "scipy.linalg": {
@@ -113,6 +105,13 @@ OPERANDS: dict[str, tuple[Any, ...]] = {
     "cross": (X, Y), "digitize": (X, V), "searchsorted": (V, X), "ldexp": (X, I),
     "solve_triangular": (X, V), "cho_solve": ((X, True), V),
     "lu_solve": ((X, ag.tensor(np.arange(3))), V),
+    **{f"{kind}_cv": (0.0, 1.0, 0.5, 2.0, V) for kind in
+       "pro_ang1 pro_rad1 pro_rad2 obl_ang1 obl_rad1 obl_rad2".split()},
+    **dict.fromkeys(
+        "bdtr bdtrc bdtri fdtr fdtrc fdtri nbdtr nbdtrc nbdtri eval_gegenbauer eval_genlaguerre "
+        "hyp1f1 hyperu wright_bessel log_wright_bessel lpmv nctdtrit mathieu_cem mathieu_sem "
+        "mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2".split(), (1.0, 2.0, V)),
+    "assoc_legendre_p": (2.0, 1.0, V), "sph_legendre_p": (2.0, 1.0, V), "zeta": (2.0, V),
     "tensorsolve": (X, V), "tensorinv": (ag.tensor(np.eye(4).reshape(2, 2, 2, 2)),),
     "multi_dot": ([X, Y, X],), "matrix_power": (X, 3), "polygamma": (1, X), "roots": (V,),
 }
@@ -186,7 +185,8 @@ def traced(f: Callable[..., Any],
 
 
 def compiles(f: Callable[..., Any], operands: tuple[Any, ...]) -> str:
-    """How compiled code runs it: "native", "python", "eager" (only), or "" (nothing to compile)."""
+    """How compiled code runs it: "native", "C" (libraries' functions too), "python" (calls back),
+    "eager" (only), or "" (nothing to compile)."""
     function, xs = traced(f, operands)
     if not xs or not function(*xs):
         return ""
@@ -195,17 +195,28 @@ def compiles(f: Callable[..., Any], operands: tuple[Any, ...]) -> str:
         compiled(*xs)
     except (ag.TraceError, ValueError, TypeError, NotImplementedError):
         return "eager"
-    called = re.search(r"^ *\d+: python", str(compiled.plan()), re.MULTILINE)
-    return "python" if called else "native"
+    plan = str(compiled.plan())
+    for kind, how in (("python", "python"), ("C function", "C")):
+        if re.search(rf"^ *\d+: {kind}", plan, re.MULTILINE):
+            return how
+    return "native"
 
 
 def flows(f: Callable[..., Any], operands: tuple[Any, ...]) -> str:
-    """Whether there are gradients: "yes", "zero", or "" where no float comes of a float."""
+    """Whether there are gradients: "yes", "some" (not to all operands), "none", "zero", or "" where
+    no float comes of a float."""
     function, xs = traced(f, operands)
     free = [i for i, x in enumerate(xs) if x.dtype.kind in "fc"]
     if not free or not any(True for _ in floats(function(*xs))):
         return ""
+    found = slopes(function, xs, free)
+    if found == "none" and len(free) > 1:
+        return "some" if any(slopes(function, xs, [i]) == "yes" for i in free) else "none"
+    return found
 
+
+def slopes(function: Callable[..., Any], xs: list[Any], free: list[int]) -> str:
+    """Whether there are gradients to the operands at the places ``free``."""
     def of_free(*values: Any) -> Any:
         full = list(xs)
         for i, v in zip(free, values, strict=True):
@@ -217,12 +228,11 @@ def flows(f: Callable[..., Any], operands: tuple[Any, ...]) -> str:
 
     try:
         _, back = ag.vjp(of_free, *[xs[i] for i in free])
-        slopes = back(ag.ones((), dtype="float64"))
-    except (ValueError, TypeError):
+        found = back(ag.ones((), dtype="float64"))
+    except (ValueError, TypeError, ag.GradientError):
         return "none"
-    slopes = slopes if isinstance(slopes, (tuple, list)) else (slopes,)
-    some = any(s is not None and bool(ag.any(s != 0)) for s in slopes)
-    return "yes" if some else "zero"
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    return "yes" if any(s is not None and bool(ag.any(s != 0)) for s in found) else "zero"
 
 
 def report(space: str, listed: bool) -> None:
@@ -254,11 +264,12 @@ def report(space: str, listed: bool) -> None:
     print(f"{space}: {counts['there']} of {wanted} functions"
           f" ({100 * counts['there'] / max(wanted, 1):.1f} %), {sum(left.values())} left out")
     tried = {k.removeprefix("compiled "): n for k, n in counts.items() if "compiled" in k}
-    print(f"  native {tried.get('native', 0)}, through Python {tried.get('python', 0)}, "
-          f"eager only {tried.get('eager', 0)}, nothing to compile {tried.get('', 0)}, "
-          f"untried {tried.get('untried', 0)}")
-    print(f"  gradients {counts['gradient yes']}, zero {counts['gradient zero']}, "
-          f"none {counts['gradient none']}, no floats {counts['gradient ']}")
+    print(f"  native {tried.get('native', 0)}, C functions {tried.get('C', 0)}, "
+          f"through Python {tried.get('python', 0)}, eager only {tried.get('eager', 0)}, "
+          f"nothing to compile {tried.get('', 0)}, untried {tried.get('untried', 0)}")
+    print(f"  gradients {counts['gradient yes']}, to some operands {counts['gradient some']}, "
+          f"zero {counts['gradient zero']}, none {counts['gradient none']}, "
+          f"no floats {counts['gradient ']}")
     if missing:
         print("  missing:", " ".join(missing))
     for why, n in left.items():

@@ -178,8 +178,10 @@ def test_every_dtype(name: str) -> None:
         wide = [a.astype({"f": "f8", "c": "c16"}.get(operand.kind, operand)) for a in arrays]
         wide[:row.whole] = [a.astype(np.int64) for a in arrays[:row.whole]]
         reference = row.perform(*wide)
-        if row.loop:  # SciPy's largest numbers stand for infinities
-            reference = np.where(np.abs(reference) >= 1e100, np.sign(reference) * np.inf, reference)
+        if row.loop.startswith("scipy") and expected.kind == "f":
+            # SciPy's largest numbers stand for infinities.
+            largest = np.abs(reference) >= 1e100
+            reference = np.where(largest, np.copysign(np.inf, reference), reference)
         tolerance = {2: 4e-3, 4: 2e-5, 8: 2e-5}[dtypes.real_of(result.dtype).itemsize] \
             if expected.kind in "fc" else 0
         np.testing.assert_allclose(result.numpy(), reference, tolerance, tolerance)
