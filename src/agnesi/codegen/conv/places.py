@@ -7,34 +7,28 @@ are added up at the end.  So few channels and few filters fill the vectors all t
 from __future__ import annotations
 
 from agnesi.codegen.across import horizontal
-from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.builder import Value, i64, vector
+from agnesi.codegen.conv.gradient import Gradient
 from agnesi.codegen.conv.pack import clear, copy_places, copy_run
 from agnesi.codegen.conv.placesplan import PlacesPlan
 from agnesi.codegen.conv.rows import PackedLines
 from agnesi.codegen.conv.source import Box, lead, place_in
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
-from agnesi.codegen.conv.wide import Finish, tiles
+from agnesi.codegen.conv.wide import tiles
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.unit import share
 
 
-class Places:
+class Places(Gradient):
     """Emits the units of one plan."""
 
-    def __init__(self, b: Builder, plan: PlacesPlan, source: Value, cotangent: Value,
-                 finish: Finish, scratch: Value) -> None:
-        self.b, self.plan, self.finish = b, plan, finish
-        self.dense, self.type = plan.dense, plan.type
-        self.source, self.cotangent = source, cotangent
-        self.sums = scratch
-        self.packed_a = b.gep("i8", scratch, i64(plan.c_bytes))
-        self.packed_b = b.gep("i8", scratch, i64(plan.c_bytes + plan.a_bytes))
-        self.lines = PackedLines(b, plan, source, self.packed_a)
+    plan: PlacesPlan
 
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
         b, plan = self.b, self.plan
+        self.lines = PackedLines(b, plan, self.source, self.packed_a)
         if plan.packed_a:
             self.lines.clear()
         with b.loop(begin, end) as loop:

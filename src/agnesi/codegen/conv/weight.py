@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.conv.gradient import Gradient
 from agnesi.codegen.conv.pack import copy_places
 from agnesi.codegen.conv.source import (
     Box,
@@ -22,7 +23,6 @@ from agnesi.codegen.conv.source import (
 )
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.weightplan import WeightPlan
-from agnesi.codegen.conv.wide import Finish
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
@@ -30,17 +30,10 @@ from agnesi.codegen.gemm.unit import share
 from agnesi.core.record import replace
 
 
-class Weight:
+class Weight(Gradient):
     """Emits the units of one plan."""
 
-    def __init__(self, b: Builder, plan: WeightPlan, source: Value, cotangent: Value,
-                 finish: Finish, scratch: Value) -> None:
-        self.b, self.plan, self.finish = b, plan, finish
-        self.dense, self.type = plan.dense, plan.type
-        self.source, self.cotangent = source, cotangent
-        self.sums = scratch
-        self.packed_a = b.gep("i8", scratch, i64(plan.c_bytes))
-        self.packed_b = b.gep("i8", scratch, i64(plan.c_bytes + plan.a_bytes))
+    plan: WeightPlan
 
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""

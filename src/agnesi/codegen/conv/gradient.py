@@ -1,0 +1,23 @@
+"""What the two kinds of gradients to filters share: their operands, and how scratch is cut."""
+
+from __future__ import annotations
+
+from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.conv.placesplan import PlacesPlan
+from agnesi.codegen.conv.weightplan import WeightPlan
+from agnesi.codegen.conv.wide import Finish
+
+
+class Gradient:
+    """Emits the units of one plan: sums come first in scratch, then the packed operands."""
+
+    plan: PlacesPlan | WeightPlan
+
+    def __init__(self, b: Builder, plan: PlacesPlan | WeightPlan, source: Value,
+                 cotangent: Value, finish: Finish, scratch: Value) -> None:
+        self.b, self.plan, self.finish = b, plan, finish
+        self.dense, self.type = plan.dense, plan.type
+        self.source, self.cotangent = source, cotangent
+        self.sums = scratch
+        self.packed_a = b.gep("i8", scratch, i64(plan.c_bytes))
+        self.packed_b = b.gep("i8", scratch, i64(plan.c_bytes + plan.a_bytes))
