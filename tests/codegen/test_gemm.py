@@ -293,7 +293,7 @@ def test_empty_sizes_are_refused() -> None:
         GemmSpec(3, 0, 2)
 
 
-@pytest.mark.parametrize("rows", [1, 3, 9, 25])
+@pytest.mark.parametrize("rows", [1, 3, 9, 25, 50])
 @pytest.mark.parametrize("columns", [128, 203])
 def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
     caches = {"l1": 1024, "l2": 4096, "l3": 4096}
@@ -309,6 +309,14 @@ def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
     _check(GemmSpec(rows, columns, 150, batch=2), "update", cuts=(0.3, 0.6), **caches)
     chosen = plan(GemmSpec(rows, columns, 150), vector_bits=512, **caches)
     assert chosen.form == "stream" or chosen.blocked
+    assert rows > 30 or len(chosen.panels[0].rows.sizes) == chosen.panels[0].rows.tiles == 1
+
+
+def test_lines_of_few_rows_that_clash_are_packed() -> None:
+    spec = GemmSpec(16, 256, 1024)
+    caches = {"l1": 32768, "l2": 65536, "l3": 1 << 20}
+    assert plan(spec, vector_bits=512, **caches).pack_a
+    _check(spec, "update", cuts=(0.3, 0.6), **caches)
 
 
 @pytest.mark.parametrize("transposed", ["", "a", "ab"])

@@ -63,6 +63,14 @@ def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
     return _tile_cut(spec, machine, 1, TALL, True)
 
 
+def tiles_of_runs(spec: GemmSpec, machine: Machine) -> Cut:
+    """The widest tiles of all rows, or high ones, so that B is read once, or seldom."""
+    vectors = min((machine.registers - 1) // (spec.m + 1), 4)
+    if vectors:
+        return _tile_cut(spec, machine, vectors, spec.m, True)
+    return tall_tiles(spec, machine)
+
+
 def _heights(spec: GemmSpec, machine: Machine, vectors: int) -> Iterator[int]:
     """Tile heights to try: the tallest that registers hold, and a tall one that divides m."""
     limit = (machine.registers - 1 - vectors) // vectors

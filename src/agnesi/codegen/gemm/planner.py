@@ -13,6 +13,7 @@ from agnesi.codegen.gemm.costs import (
     lines_apart,
     pack_cost,
     tall_tiles,
+    tiles_of_runs,
 )
 from agnesi.codegen.gemm.gemmplan import WHOLE, GemmPlan
 from agnesi.codegen.gemm.spec import GemmSpec
@@ -32,9 +33,9 @@ from agnesi.core.record import replace
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _CALLS_FROM = 64  # k from which a tile takes longer than memory
 _AHEAD = 12  # lines of B to prefetch
-# Where B comes from memory: bytes of a line in one work unit, and how many lines at a time; no more
-# than the processor sees as streams of their own.
-_RUN, _RUN_LINES, _RUN_AHEAD = 8192, 16, 4
+# Where B comes from memory: bytes of a line in one work unit, how many lines at a time, twice as
+# many where they are read once, and most rows; no more lines than the processor sees as streams.
+_RUN, _RUN_LINES, _RUN_ROWS, _RUN_AHEAD = 8192, 16, 80, 4
 # A block of a large A in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 # Strips: row tiles in one, the shares of the first cache for a tile of A and of the second for B,
@@ -114,16 +115,20 @@ def _tile_plan(
     if fixed and k_block < spec.k and _is_long(spec, machine):
         return _strip_plan(spec, swapped, machine)
     if runs:
-        k_block, pack_b = min(_RUN_LINES, spec.k), _clashes(spec)
+        cut = tiles_of_runs(spec, machine) if static_m else cut
+        once = static_m and _row_tiles(cut) == 1
+        k_block = min(_RUN_LINES * (2 if once else 1), spec.k)
+        pack_b = _clashes(spec) and not once
+        pack_a = static_m and lines_apart(spec, spec.a_strides) < cut.panels[0].rows.largest
     elif large:
         k_block, pack_a, pack_b = -(-spec.k // -(-spec.k // _LARGE_K)), True, True
     if not static_k:
         k_block = _open_block(spec, k_block, machine, width, pack_a or pack_b)
-    if k_block < spec.k:
+    if k_block < spec.k and not (runs and static_m):
         cut = best_tiles(replace(spec, a_direct=not pack_a), machine, same_rows=True)
     chunks, groups = _units(spec, cut, pack_a, pack_b)
     if runs:
-        chunks, groups = 1, min(groups, max(2, min(8, _power(spec.n * spec.itemsize // _RUN))))
+        chunks, groups = 1, max(2, min(8, _power(spec.n * spec.itemsize // _RUN)))
     elif large:
         groups = -(-spec.n // _LARGE_COLUMNS)
         chunks = _chunks(spec, groups, _LARGE_ROWS)
@@ -252,7 +257,8 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
     """
     large = spec.n * spec.k * spec.itemsize > 2 * machine.l2
     plain = spec.b_direct and spec.a_direct and spec.b_strides[1] == 1
-    return large and plain and _row_tiles(cut) <= 8 and spec.n >= 8 * machine.lanes
+    little = spec.m <= _RUN_ROWS if is_static(spec.sizes[1:2]) else _row_tiles(cut) <= 8
+    return large and plain and little and spec.n >= 8 * machine.lanes
 
 
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
