@@ -5,6 +5,7 @@ import ctypes
 import pickle
 from types import SimpleNamespace
 
+import cffi
 import numpy as np
 import pytest
 
@@ -210,11 +211,13 @@ def c_function(factor):
     return f
 
 
-@pytest.mark.parametrize("form", ["ctypes", "address", "object"])
+@pytest.mark.parametrize("form", ["ctypes", "address", "object", "cffi"])
 def test_a_c_function_in_compiled_code(form):
     c = c_function(7.0)
     address = ctypes.cast(c, ctypes.c_void_p).value
-    given = {"ctypes": c, "address": address, "object": SimpleNamespace(address=address)}[form]
+    pointer = cffi.FFI().cast("int32_t (*)(void **, int64_t *)", address)
+    given = {"ctypes": c, "address": address, "object": SimpleNamespace(address=address),
+             "cffi": pointer}[form]
     seven = ag.op(lambda x: CALLS.append(0) or x * 7, like=0, c=given)
     CALLS.clear()
     f = ag.jit(lambda x: seven(x[:, ::2]) + 1)
@@ -222,6 +225,22 @@ def test_a_c_function_in_compiled_code(form):
     assert not CALLS
     with pytest.raises(RuntimeError, match="the C function of <lambda> failed"):
         f(ag.ones((40, 6), dtype="float64"))
+
+
+def test_a_function_of_cffi():
+    ffi = cffi.FFI()
+
+    @ffi.callback("int32_t(double **, int64_t *)")
+    def cube(places, sizes):
+        for i in range(sizes[0]):
+            places[1][i] = places[0][i] ** 3
+        return 0
+
+    own = ag.op(lambda x: x ** 3, like=0, c=cube)
+    x = ag.tensor(np.array([1.0, 2.0, -3.0]))
+    f = ag.jit(lambda x: own(x) * 2)
+    assert f(x).tolist() == [2.0, 16.0, -54.0]
+    assert ": C function" in str(f.plan())
 
 
 def test_c_functions_of_one_name_are_told_apart():

@@ -28,7 +28,7 @@ def _scipy(name: str) -> Any:
         special = importlib.import_module("scipy.special")
     except ImportError:
         return None
-    return getattr(special, name, None) or getattr(special._ufuncs, name)
+    return getattr(special, name, None) or getattr(special._ufuncs, name, None)
 
 
 def or_scipy(name: str, fallback: Numeric) -> Numeric:
@@ -49,7 +49,8 @@ def only_scipy(name: str, function: Numeric | None = None) -> Numeric:
         found = _scipy(name)
         if found is None:
             raise ImportError(
-                f"{name} is computed by SciPy, which is not installed: pip install 'agnesi[scipy]'"
+                f"{name} is computed by SciPy, which is not installed or too old: "
+                "pip install -U 'agnesi[scipy]'"
             )
         result = found(*xs) if function is None else function(found, *xs)
         return np.asarray(result).astype(xs[-1].dtype, copy=False)
