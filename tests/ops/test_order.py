@@ -129,6 +129,18 @@ def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
     same(found.numpy(), np.take_along_axis(x, expected, axis))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool", "float16", "uint32"])
+@pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 3), ((200, 1000), 7), ((128,), 1)])
+@pytest.mark.parametrize("different", [5, 30_000])
+def test_the_first_few_without_the_rest(dtype, shape, k, different):
+    x = numbers(dtype, shape, min(different, 100) if np.dtype(dtype).itemsize == 1 else different)
+    for largest in (False, True):
+        function = ag.jit(lambda x, down=largest: ag.topk(x, k, -1, largest=down).indices)
+        expected = expected_order(x, -1, largest)[..., :k]
+        np.testing.assert_array_equal(function(ag.tensor(x)), expected)
+        assert "C function" in str(function.plan()) and "python" not in str(function.plan())
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_share_rows(threads):
     x = numbers("float32", (300, 500), 30_000)

@@ -15,6 +15,7 @@ from agnesi.runtime import machine
 _MAKERS = {
     "sort": ("sorting.module", "sort_module"),
     "extreme": ("rowwise.extremes", "extremes_module"),
+    "first": ("sorting.first", "first_module"),
     "running": ("rowwise.running", "running_module"),
     "take": ("rowwise.places", "take_module"),
     "add at": ("rowwise.places", "add_module"),

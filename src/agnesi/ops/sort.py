@@ -16,7 +16,7 @@ from agnesi.core.foreign import Call
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
-from agnesi.core.sorting import sorting
+from agnesi.core.sorting import first_few, sorting
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.index import Index, IndexSum, along, take, take_along_axis
@@ -111,7 +111,12 @@ class TopIndices(Op):
             raise ShapeError(f"k = {self.k} of {n} elements on axis {self.axis}")
         return (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1:]), dtypes.int64
 
-    def decompose(self, x: Tensor) -> Tensor:
+    def foreign(self, x: Any) -> Call | None:
+        return first_few(x, self.axis, self.k, self.largest)
+
+    def decompose(self, x: Tensor) -> Tensor | None:
+        if self.foreign(x) is not None:
+            return None
         order = apply(ArgSort(self.axis, self.largest), x)
         first = tuple((0, self.k, 1) if a == self.axis else FULL for a in range(x.ndim))
         return apply(Slice(first), order)
