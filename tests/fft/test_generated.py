@@ -100,3 +100,29 @@ def test_roots_are_exact(n: int) -> None:
         for place, root in zip(places.tolist(), roots(n, places), strict=True):
             exact = mpmath.expjpi(mpmath.mpf(-2 * (place % n)) / n)
             assert abs(mpmath.mpc(complex(root)) - exact) < 2e-16
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", EXACT)
+def test_large_arrays_are_shared_by_threads(dtype: str, threads: int) -> None:
+    before = ag.get_num_threads()
+    ag.set_num_threads(threads)
+    try:
+        rows, square = _complex((1003, 66), dtype), _complex((250, 261), dtype)
+        _compare(lambda x: ag.fft.fft(x), np.fft.fft, rows, EXACT[dtype])
+        _compare(lambda x: ag.fft.rfft(x), np.fft.rfft, rows.real.copy(), EXACT[dtype])
+        _compare(lambda x: ag.fft.irfft(x), np.fft.irfft, rows, EXACT[dtype])
+        _compare(lambda x: ag.fft.ifft2(x), np.fft.ifft2, square, EXACT[dtype])
+        _compare(lambda x: ag.fft.fft(x, axis=1), lambda x: np.fft.fft(x, axis=1),
+                 square.reshape(2, 125, 261), EXACT[dtype])
+    finally:
+        ag.set_num_threads(before)
+
+
+def test_shared_functions_are_evaluated_without_compiled_code() -> None:
+    from agnesi.ops.transforms import Columns, Lines
+
+    x = _complex((1003, 64), "float64")
+    np.testing.assert_allclose(Lines((1, 64), False, 1.0).perform(x), np.fft.fft(x), 1e-10, 1e-10)
+    found = Columns(16, True, 1.0).perform(x[:1000])
+    np.testing.assert_allclose(found, np.fft.ifft(x[:1000], axis=0) * 1000, 1e-10, 1e-10)

@@ -186,3 +186,23 @@ def test_numbers_of_small_systems_that_change() -> None:
     for many in (5, 8, 31, 2, 1):
         x = RNG.standard_normal((many, 4, 4)) + 4 * np.eye(4)
         np.testing.assert_allclose(compiled(ag.asarray(x)).numpy(), np.linalg.inv(x), 1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_very_many_small_systems_are_shared_by_threads(threads: int) -> None:
+    before = ag.get_num_threads()
+    ag.set_num_threads(threads)
+    try:
+        a = RNG.standard_normal((1501, 7, 7)) + 3 * np.eye(7)
+        b = RNG.standard_normal((1501, 7, 3))
+        spd = a @ a.swapaxes(1, 2)
+        x = ag.jit(L.solve)(ag.asarray(a), ag.asarray(b)).numpy()
+        np.testing.assert_allclose(a @ x, b, 1e-9, 1e-9)
+        for name, given in (("inv", a), ("det", a), ("cholesky", spd)):
+            found = ag.jit(getattr(L, name))(ag.asarray(given)).numpy()
+            np.testing.assert_allclose(found, getattr(np.linalg, name)(given), 1e-8, 1e-8)
+        lower = ag.jit(lambda a, b: L.solve_triangular(a, b, lower=True))
+        y = lower(ag.asarray(a), ag.asarray(b)).numpy()
+        np.testing.assert_allclose(np.tril(a) @ y, b, 1e-8, 1e-8)
+    finally:
+        ag.set_num_threads(before)

@@ -17,19 +17,20 @@ _tables: list[np.ndarray] = []
 
 @functools.cache
 def _code(name: str) -> machine.Code:
-    kind, dtype, n, columns, options = name.split(" ")
-    bits = machine.target().vector_bits
+    kind, dtype, n, columns, options, units, room = name.split(" ")
+    sizes, bits = (int(n), int(columns)), machine.target().vector_bits
     if kind in ("fft", "rfft", "columns"):
-        text, table = fourier_module(kind, dtype, int(n), int(columns), options == "i", bits)
+        text, table = fourier_module(
+            kind, dtype, *sizes, options == "i", int(units), int(room), bits)
         code = machine.load(text)
         ctypes.c_void_p.from_address(code.address("table")).value = table.ctypes.data
         _tables.append(table)
         return code
     if kind == "factored":
         return machine.load(factored_module(dtype, int(n), options, bits))
-    return machine.load(systems_module(kind, dtype, int(n), int(columns), options, bits))
+    return machine.load(systems_module(kind, dtype, *sizes, options, int(units), bits))
 
 
 def address(name: str) -> int:
     """Where a function is, which is compiled when it is wanted first."""
-    return _code(name).address("main")
+    return _code(name).address("main" if name.split(" ")[-2] == "0" else "shared")

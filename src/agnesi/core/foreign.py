@@ -99,6 +99,8 @@ class Walk:
 
 #: Elements from which work is worth several threads, and the units that it is cut into at most.
 _SEVERAL, _UNITS = 50_000, 64
+#: The same for functions that do blocks of rows.
+_BLOCKS = 16
 
 
 def units_for(elements: Size, rows: Size) -> int:
@@ -106,6 +108,15 @@ def units_for(elements: Size, rows: Size) -> int:
     if not (isinstance(elements, int) and isinstance(rows, int)) or elements < _SEVERAL:
         return 1
     return min(rows, _UNITS)
+
+
+def shared_units(elements: Size, rows: Size) -> int:
+    """As :func:`units_for`, but 0 where it is not worth while, for functions that do whole blocks.
+
+    They take rows side by side, so that there are fewer, larger units.
+    """
+    units = units_for(elements, rows)
+    return 0 if units == 1 else min(_BLOCKS, units)
 
 
 def operand(i: int) -> Argument:

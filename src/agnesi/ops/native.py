@@ -29,10 +29,22 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
         raise ValueError(f"{call.symbol} cannot be called")
     spare = [np.empty(n + _ALIGNED, np.uint8) for n in call.scratch]
     batch: Any = call.batch
+    if call.units:
+        given = [_argument(a, 0, 1, arrays, results, spare) for a in call.arguments]
+        table = np.array([_bits(x) for x in given], np.uint64)
+        units = map(ctypes.c_int64, (0, call.units, 0))
+        ctypes.CFUNCTYPE(None)(place)(ctypes.c_void_p(table.ctypes.data), *units)
+        return tuple(results)
     for turn in range(batch):
         given = [_argument(a, turn, batch, arrays, results, spare) for a in call.arguments]
         ctypes.CFUNCTYPE(None)(place)(*given)
     return tuple(results)
+
+
+def _bits(x: Any) -> int:
+    """A pointer or a number as it stands in a table of 64 bits."""
+    whole = x if isinstance(x, ctypes.c_void_p) else type(x)(x.value)
+    return ctypes.cast(ctypes.byref(whole), ctypes.POINTER(ctypes.c_uint64)).contents.value
 
 
 def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],

@@ -31,6 +31,8 @@ _TOGETHER, _ALONE = 256, 64
 _ROWS, _LANES = 8, 4
 #: The longest columns that are transformed in one go, whatever lies between their numbers.
 _COLUMNS = 4096
+#: Columns that a unit of work has at least.
+_WIDE = 16
 
 
 @functools.cache
@@ -63,12 +65,19 @@ def _call(kind: str, x: Any, cut: tuple[int, int], inverse: bool, *numbers: floa
     n, size = cut[0] * cut[1], dtypes.real_of(x.dtype).itemsize
     name = "float32" if size == 4 else "float64"
     room = 512 * n if cut[0] == 1 else 384 * max(cut) + 4 * n * size
+    rows = product(x.shape[:-1])
+    given = foreign.number(rows), *(foreign.number(v, "double") for v in numbers)
+    return _shared(f"{kind} {name} {cut[0]} {cut[1]} {'i' * inverse}", given, room,
+                   foreign.shared_units(product(x.shape), rows))
+
+
+def _shared(name: str, numbers: Any, room: int, units: int) -> foreign.Call:
+    """A call whose units have room of their own, a multiple of a cache line."""
+    room = (room + 319) // 64 * 64
     return foreign.Call(
-        f"generated:{kind} {name} {cut[0]} {cut[1]} {'i' * inverse}",
-        (foreign.operand(0), foreign.result(), foreign.scratch(),
-         foreign.number(product(x.shape[:-1])),
-         *(foreign.number(v, "double") for v in numbers)),
-        scratch=(room + 256,),
+        f"generated:{name} {units} {room}",
+        (foreign.operand(0), foreign.result(), foreign.scratch(), *numbers),
+        scratch=(room * max(units, 1),), units=units,
     )
 
 
@@ -102,11 +111,14 @@ class Columns(Native):
 
     def foreign(self, x: Any) -> Any:
         *_, n, columns = x.shape
-        call = _call("columns", x, (self.lanes, n), self.inverse)
-        numbers = product(x.shape[:-2]), columns
-        given = *call.arguments[:3], *map(foreign.number, numbers), foreign.number(
-            self.factor, "double")
-        return foreign.Call(call.symbol, given, scratch=(256 * n + 256,))
+        name = "float32" if dtypes.real_of(x.dtype).itemsize == 4 else "float64"
+        numbers = product(x.shape[:-2]), columns, columns
+        given = *map(foreign.number, numbers), foreign.number(self.factor, "double")
+        units = 0
+        if surely(lambda: columns >= 2 * _WIDE):
+            units = min(columns // _WIDE, foreign.shared_units(product(x.shape), columns))
+        return _shared(f"columns {name} {self.lanes} {n} {'i' * self.inverse}", given, 256 * n,
+                       units)
 
 
 @record

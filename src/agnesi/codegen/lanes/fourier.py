@@ -10,13 +10,14 @@ Roots of unity come from a table whose address is put into the variable ``table`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from agnesi.codegen.builder import Builder, Module, Value, const, i64
 from agnesi.codegen.lanes.butterflies import Complex, butterfly, minus, plus, scaled, times, turned
+from agnesi.codegen.lanes.shared import COUNT, ROOM, Step, write_shared
 from agnesi.codegen.lanes.tables import Table, pairs, radices
 from agnesi.codegen.lanes.tiles import TYPES, Tiles, transposed
 from agnesi.core.roots import roots
@@ -130,18 +131,18 @@ class _Fourier(Tiles):
             self.write(room, 2 * n, self.rows(result, 2 * n, turn.index, rows))
 
     def of_lines(self, n: int, given: Value, result: Value, tiles: tuple[Value, Value],
-                 sizes: tuple[Value, Value], factor: Value) -> None:
-        """Columns of matrices in the lanes; ``sizes`` tells how many matrices and columns."""
+                 sizes: Sequence[Value], factor: Value) -> None:
+        """Columns in the lanes; ``sizes``: matrices, how far rows are apart, and columns."""
         b = self.b
-        matrices, columns = sizes
+        matrices, step, columns = sizes
         with b.loop(i64(0), matrices) as matrix:
-            begin = b.mul(b.mul(matrix.index, i64(n)), columns)
+            begin = b.mul(b.mul(matrix.index, i64(n)), step)
             with b.loop(i64(0), columns, self.lanes) as group:
                 last = b.sub(columns, i64(self.lanes))
                 first = b.add(begin, b.intrinsic("smin", group.index, last))
 
                 def place(at: Value, base: Value, first: Value = first) -> Value:
-                    where = b.add(b.mul(at, columns), first)
+                    where = b.add(b.mul(at, step), first)
                     return self.number(base, b.mul(where, i64(2)))
 
                 self.transform(
@@ -330,21 +331,40 @@ class _Plan:
 
 
     def write_columns(self, inverse: bool) -> None:
-        """``main(x, y, room, matrices, columns, factor)`` for columns of ``n2`` complex numbers."""
-        kinds = ("ptr", "ptr", "ptr", "i64", "i64", "double")
-        names = ("x", "y", "room", "matrices", "columns", "factor")
+        """``main(x, y, room, matrices, step, columns, factor)``: columns of ``n2`` complex numbers.
+
+        ``step`` is how far those of a column are apart.
+        """
+        kinds = ("ptr", "ptr", "ptr", "i64", "i64", "i64", "double")
+        names = ("x", "y", "room", "matrices", "step", "columns", "factor")
         b = Builder(self.module, "main", list(zip(kinds, names, strict=True)), internal=False)
-        given, result, room, matrices, columns, number = b.parameters
+        given, result, room, *sizes, number = b.parameters
         f = _Fourier(b, self.dtype, min(self.full, self.n1), self.table, inverse)
         tiles = room, f.number(room, i64(2 * self.n2 * f.lanes))
-        f.of_lines(self.n2, given, result, tiles, (matrices, columns), f.everywhere(number))
+        f.of_lines(self.n2, given, result, tiles, sizes, f.everywhere(number))
         b.ret()
         b.finish()
 
 
-def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, vector_bits: int
-                   ) -> tuple[str, np.ndarray]:
-    """The text of ``main(x, y, room, rows, factor)`` and its table.
+    def share(self, kind: str, inverse: bool, units: int, room: int) -> None:
+        """The function that threads share, for what was written."""
+        size, n = TYPES[self.dtype][1], self.n1 * self.n2
+        row = 2 * n * size
+        steps: list[Step] = [row, row, ROOM, COUNT, 0]
+        types = ["ptr", "ptr", "ptr", "i64", "double"]
+        if kind == "rfft":
+            spectrum = row + 2 * size
+            steps[:2] = (spectrum, row) if inverse else (row, spectrum)
+            steps, types = [*steps, 0], [*types, "double"]
+        elif kind == "columns":
+            steps = [2 * size, 2 * size, ROOM, 0, 0, COUNT, 0]
+            types = ["ptr", "ptr", "ptr", "i64", "i64", "i64", "double"]
+        write_shared(self.module, types, steps, units, room)
+
+
+def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, units: int, room: int,
+                   vector_bits: int) -> tuple[str, np.ndarray]:
+    """The text of ``main(x, y, room, rows, factor)``, and of ``shared``, if any, and its table.
 
     ``kind`` is "fft", for rows of ``n1 * n2`` complex numbers; "rfft", for twice as many real
     numbers and half of their spectrum; or "columns" of ``n2`` complex numbers, where there are at
@@ -357,4 +377,6 @@ def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, vecto
         plan.write_columns(inverse)
     else:
         plan.write_real(inverse)
+    if units:
+        plan.share(kind, inverse, units, room)
     return "@table = global ptr null\n" + str(plan.module), plan.table.array()

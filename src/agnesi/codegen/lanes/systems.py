@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agnesi.codegen.builder import Builder, Module, Value, const, i64, vector
+from agnesi.codegen.lanes.shared import COUNT, Step, write_shared
 from agnesi.codegen.lanes.tiles import TYPES, Tiles
 
 Place = Value | int
@@ -145,9 +146,9 @@ class _Systems(Tiles):
         return positive
 
 
-def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, vector_bits: int
-                   ) -> str:
-    """The text of the function ``main`` for matrices of ``n`` rows.
+def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, units: int,
+                   vector_bits: int) -> str:
+    """The text of the function ``main`` for matrices of ``n`` rows, and of ``shared``, if any.
 
     ========== ================================================================= ==============
     kind       arguments, then how many matrices                                 options
@@ -177,6 +178,13 @@ def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, ve
         _one(s, kind, columns, options, (a, x), given, (first, count))
     b.ret()
     b.finish()
+    if units:
+        side = n * columns * s.align
+        sizes: dict[str, Step] = {"a": n * n * s.align, "b": side, "x": side, "f": 1}
+        if kind in ("cholesky", "diagonal"):
+            sizes |= {"x": sizes["a"]} if kind == "cholesky" else {"x": n * s.align, "f": s.align}
+        types = [*("ptr" for _ in names), "i64"]
+        write_shared(module, types, [*(sizes[name] for name in names), COUNT], units, 0)
     return str(module)
 
 

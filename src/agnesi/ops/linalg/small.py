@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core import dtypes, foreign
 from agnesi.core.config import LENT
+from agnesi.core.dims import product
 from agnesi.core.extents import Extent, surely
 from agnesi.core.record import record
 from agnesi.ops.linalg import library
@@ -36,9 +37,11 @@ def many_small(a: Any, columns: Any = 1) -> bool:
 def _call(kind: str, a: Any, columns: int, options: str, results: int, operands: int = 1
           ) -> foreign.Call:
     given = [*map(foreign.operand, range(operands)), *map(foreign.result, range(results))]
+    number = count(a.shape)
+    units = foreign.shared_units(product(a.shape), number)
     return foreign.Call(
-        f"generated:{kind} {a.dtype.name} {a.shape[-1]} {columns} {options}",
-        (*given, foreign.number(count(a.shape))),
+        f"generated:{kind} {a.dtype.name} {a.shape[-1]} {columns} {options} {units} 0",
+        (*given, foreign.number(number)), units=units,
     )
 
 
@@ -56,7 +59,7 @@ def factored_call(factors: Any, b: Any, transposed: bool) -> foreign.Call:
     k, n = b.shape[-2:]
     given = *map(foreign.operand, range(3)), foreign.result(0)
     return foreign.Call(
-        f"generated:factored {b.dtype.name} {n} 1 {options}",
+        f"generated:factored {b.dtype.name} {n} 1 {options} 0 0",
         (*given, foreign.number(count(b.shape)), foreign.number(k)),
     )
 
