@@ -114,10 +114,11 @@ def test_training_is_the_same_compiled_without_python(name, n):
     assert "python" not in compiled.ir()
 
 
+@pytest.mark.parametrize("preset", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("name", NETS)
-def test_single_precision(name):
+def test_single_precision(name, preset):
     _, (eager, plain) = twins(NETS[name])
-    compiled = ag.jit(plain)
+    compiled = ag.jit(plain, optimizer=preset)
     for _ in range(2):
         x, y = batch(3)
         np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-4, atol=1e-5)

@@ -198,3 +198,12 @@ def test_quick_code_keeps_values_of_loops_in_registers():
     total = kind(code.address("total"))
     x = np.arange(10.0)
     assert total(x.ctypes.data, 10) == 45
+
+
+def test_hot_functions_get_better_code_at_the_quickest_level():
+    hot = _SUM.replace("nounwind {", 'nounwind "hot" {')
+    quick, marked, good = (
+        machine.compile_objects([text], optimize) for text, optimize in
+        [(_SUM, 0), (hot, 0), (hot, 1)]
+    )
+    assert marked == good != quick

@@ -38,6 +38,8 @@ from agnesi.core.kernels import (
 from agnesi.core.record import record, replace
 
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
+#: Asks for better code in haste too: in the tiles of a convolution it halves the time to run.
+_HOT = 'nounwind "hot"'
 #: Multiply-adds from which a product is worth several threads.
 _PARALLEL_WORK = 600_000
 
@@ -125,13 +127,16 @@ class _Program:
         return replace(self._known[key], places=_places(kernel))
 
     def _task(self, kernel: Kernel) -> Step:
-        b = Builder(self.module, f"k{len(self._texts)}", _TASK)
+        hot = self.machine.hasty and isinstance(kernel, Convolution)
+        b = Builder(self.module, f"k{len(self._texts)}", _TASK,
+                    attributes=_HOT if hot else "nounwind")
         places, begin, end, _ = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
         pointer = _given(b, places, buffers)
         machine = self.machine
         spare: Any = 0
+        units: Size
         if isinstance(kernel, Product) and (call := plan_call(kernel)) is not None:
             units, parallel = 1, False
             emit_call(b, kernel, call, pointer)

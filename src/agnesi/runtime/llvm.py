@@ -70,21 +70,29 @@ _OPTIONS = _Options()
 def compile_objects(
     texts: Sequence[str], cpu: str, features: str, optimize: int, threads: int = 1
 ) -> list[bytes]:
-    """The relocatable objects of modules; code generation runs on several threads."""
+    """The relocatable objects of modules; code generation runs on several threads.
+
+    Level 0 is level 1 for modules with a function that is marked as ``"hot"``.
+    """
     binding()
     objects: list[bytes] = [b""] * len(texts)
     errors: list[BaseException] = []
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
 
     def work() -> None:
-        machine = _machine(cpu, features, optimize)
+        machines: dict[int, Any] = {}
         while not errors:
             try:
                 index = order.pop()  # the longest that is left
             except IndexError:
                 return
             try:
-                objects[index] = _object(optimized(texts[index], machine, optimize), machine)
+                text = texts[index]
+                level = optimize or int(' "hot" {' in text)
+                if level not in machines:
+                    machines[level] = _machine(cpu, features, level)
+                machine = machines[level]
+                objects[index] = _object(optimized(text, machine, level), machine)
             except BaseException as error:
                 errors.append(error.with_traceback(None))
 
