@@ -33,7 +33,7 @@ from agnesi.ops.einsum import einsum
 from agnesi.ops.elementwise import TABLE, Elementwise, call
 from agnesi.ops.select import where
 from agnesi.ops.sort import searchsorted, sort
-from agnesi.testing import matrices
+from agnesi.testing import arrangements, matrices
 from agnesi.testing.domains import DOMAINS, ORDERED, VALUES
 
 Operands = tuple[np.ndarray, ...]
@@ -297,6 +297,8 @@ def _arrangements() -> Iterator[tuple[str, Case]]:
     yield "diff", Case(
         lambda x, y: composite.diff(x, 2, axis=1, prepend=y, append=0.5), ((a, a[:, :2]),)
     )
+    for name, function, xs, smooth in arrangements.samples():
+        yield name, Case(function, (xs,), smooth)
     yield "diff of masks", Case(composite.diff, ((a > 0,),))
     yield "meshgrid", Case(lambda x, y: multiply(*replicate.meshgrid(x, y)), ((v, a[:, 0]),))
     yield "isin", Case(sets.isin, ((a, v), (np.arange(6) % 4, np.array([3, 1]))), grads=False)
