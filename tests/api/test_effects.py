@@ -188,3 +188,28 @@ def test_a_callback_that_raises_stops_what_follows(capsys):
     with pytest.raises(ValueError, match="negative"):
         f(ag.tensor(-1.0))
     assert capsys.readouterr().out == "before 1.0\nbehind 1.0\nbefore -1.0\n"
+
+
+def test_checks_come_behind_the_prints_above_them(capsys):
+    def plain(x):
+        ag.print("x {}", x.sum())
+        return ag.sqrt(ag.ensure(x, x >= 0, "roots"))
+
+    def branch(x):
+        ag.print("x {}", x.sum())
+        return ag.cond(x.sum() > -9, lambda x: ag.ensure(x, x >= 0, "roots") * 1, lambda x: x, x)
+
+    def loop(x):
+        def step(total, row):
+            ag.print("x {}", row)
+            return total + ag.ensure(row, row >= 0, "roots"), ()
+
+        return ag.scan(step, ag.zeros(()), x)[0]
+
+    for function, lines in ((plain, ["x 0.0"]), (branch, ["x 0.0"]), (loop, ["x 1.0", "x -1.0"])):
+        compiled = ag.jit(function)
+        compiled(ag.ones(2))
+        capsys.readouterr()
+        with pytest.raises(ValueError, match="roots"):
+            compiled(ag.tensor([1.0, -1.0]))
+        assert capsys.readouterr().out.splitlines() == lines

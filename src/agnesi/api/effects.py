@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.recompute import After
 from agnesi.core import tree
-from agnesi.core.config import STATE
+from agnesi.core.config import LENT, STATE
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.op import Op
 from agnesi.core.public import told
@@ -20,6 +22,9 @@ from agnesi.ops.loop import applied
 
 #: What every effect reads and writes: it keeps them in order, and each of them alive.
 _ORDER = wrap(np.zeros((), np.int8))
+
+#: Traces in which there were effects.
+_WITH_EFFECTS: weakref.WeakSet[Any] = weakref.WeakSet()
 
 Types = tuple[tuple[tuple[Any, ...], np.dtype], ...]
 
@@ -119,7 +124,19 @@ def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) ->
         )
     token, *results = applied(op, _ORDER, *xs)
     assign(_ORDER, token)
+    _WITH_EFFECTS.add(STATE.trace)
     return results
+
+
+def _behind_effects(condition: Tensor) -> Tensor:
+    trace = STATE.trace
+    while trace is not None and trace not in _WITH_EFFECTS:
+        trace = getattr(trace, "around", None)  # of a loop's body or a branch
+    found: Tensor = condition if trace is None else apply(After(), condition, _ORDER)
+    return found
+
+
+LENT.behind_effects = _behind_effects
 
 
 @told

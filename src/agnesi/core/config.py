@@ -205,6 +205,8 @@ class Lent:
     compiles: Callable[[], bool] = staticmethod(lambda: False)
     #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``.
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda x, axis, descending, places: None)
+    #: A condition that is looked at once the effects before it in the trace are done.
+    behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
     #: Bytes of memory that this process may use.
     memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import STATE
+from agnesi.core.config import LENT, STATE
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import Op, typed
@@ -72,4 +72,4 @@ def ensure(x: Any, condition: Any, message: str = "the condition does not hold",
         if not condition.data.all():
             raise ValueError(message)
         return x
-    return apply(op, x, condition)
+    return apply(op, x, LENT.behind_effects(condition))
