@@ -124,8 +124,9 @@ def load(text: str, *, optimize: int = 1) -> Code:
         LLVM IR.  No address may be baked in.
     optimize : int
         0: LLVM's quickest code generation, but with its best allocation of registers: half the
-        time for loops that are 10 to 30 % slower, except for functions marked as ``"hot"``; 1: a short clean-up, then code that is
-        scheduled and cleared of what is done twice; 2: LLVM's O2 without its vectorisers.
+        time for loops that are 10 to 30 % slower; functions marked as ``"hot"`` get level 1; 1: a
+        short clean-up, then code that is scheduled and cleared of what is done twice; 2: LLVM's O2
+        without its vectorisers.
 
     Examples
     --------
