@@ -209,6 +209,14 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     "hamming": (lambda xp: xp.hamming(7), ()),
     "hanning": (lambda xp: xp.hanning(1), ()),
     "kaiser": (lambda xp: xp.kaiser(7, 5.0), ()),
+    "cross": (lambda xp, x, y: xp.cross(x[:, :3], y[:, 1:]), (A, B)),
+    "partition": (lambda xp, x: xp.sort(xp.partition(x, 2, axis=1)[:, :3], axis=1), (A,)),
+    "argpartition": (lambda xp, x: xp.argpartition(x, 0, axis=1)[:, 0], (A,)),
+    "unstack": (lambda xp, x: xp.unstack(x, axis=1), (A,)),
+    "flipud": (lambda xp, x: xp.flipud(x), (A,)),
+    "eye": (lambda xp: xp.eye(3, 4, k=1), ()),
+    "linspace": (lambda xp: xp.linspace(0.0, 2.0, 5, endpoint=False), ()),
+    "logspace": (lambda xp: xp.logspace(0.0, 2.0, 5), ()),
     "std": (lambda xp, x: xp.std(x, axis=1, ddof=1), (A,)),
     "var": (lambda xp, x: xp.var(x, ddof=2), (A,)),
 }
@@ -255,6 +263,23 @@ def test_eager_is_numpy(name):
 def test_compiled_is_numpy(name):
     f, operands = CASES[name]
     agree(ag.jit(lambda *xs: f(ag, *xs))(*map(ag.tensor, operands)), f(np, *operands))
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in EAGER and CASES[n][1]])
+@pytest.mark.filterwarnings("ignore")
+def test_batched_is_a_loop(name):
+    """Over two examples of the first operand."""
+    f, (first, *rest) = CASES[name]
+    others = [ag.tensor(x) for x in rest]
+    examples = np.stack([first, (first * 0.875).astype(first.dtype)])
+
+    def function(x: Any) -> Any:
+        return leaves(f(ag, x, *others))
+
+    each = [function(ag.tensor(x)) for x in examples]
+    for found, *expected in zip(ag.vmap(function)(ag.tensor(examples)), *each, strict=True):
+        expected = np.stack([e.numpy() for e in expected])
+        np.testing.assert_allclose(found.numpy(), expected, 1e-12, 1e-12)
 
 
 DIFFERENTIABLE = [
