@@ -71,6 +71,8 @@ class Memory:
 
 
 def whole(buffer: Buffer) -> np.ndarray:
+    if 0 in buffer.shape:
+        return np.zeros(0, int)
     return elements_at(buffer.place(_axes(buffer.shape)))
 
 
