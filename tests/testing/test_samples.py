@@ -1,0 +1,77 @@
+"""Every public array function has sample operands, or a reason why it has none."""
+
+import importlib.util
+import inspect
+import pathlib
+import re
+
+import pytest
+
+import agnesi as ag
+from agnesi.api import functions, late
+from agnesi.testing.samples import cases
+
+#: Reasons, and the functions that they are for.
+WITHOUT = {
+    "makes a tensor out of none, or of an array": """
+        alloc arange array asanyarray asarray empty empty_like frombuffer from_numpy fromiter full
+        identity_like ones tensor zeros
+    """,
+    "tells of types, shapes and memory": """
+        broadcast_shapes can_cast finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype
+        iterable may_share_memory ndim promote_types result_type shape shares_memory size
+    """,
+    "values decide the shape; tests/ops/test_numpy_names.py compares them with a size": """
+        nonzero unique_all unique_counts unique_inverse unique_values
+    """,
+    "cuts by sizes that must be known; tests/ops/test_movement.py": "chunk",
+    "takes functions": "vectorize",
+    "stops a program; tests/compiler": "ensure",
+}
+#: Special functions put together of others, which have samples; compared with SciPy's.
+MADE_OF_OTHERS = """
+    sici sinc zeta comb diric factorial2 factorialk perm h1vp h2vp hankel1 hankel1e hankel2 hankel2e
+    ivp jvp kelvin kvp yvp modfresnelm modfresnelp assoc_laguerre assoc_legendre_p legendre_p
+    sph_harm_y sph_legendre_p
+"""
+#: Those with several results, whose rows have names of their own.
+ROWS = {"airy": "airy_ai", "airye": "airye_ai", "fresnel": "fresnel_s", "shichi": "shi"}
+
+
+def sampled():
+    """The first words of all names of samples, and of the tests against NumPy's functions."""
+    place = pathlib.Path(__file__).parents[1] / "ops" / "test_numpy_names.py"
+    spec = importlib.util.spec_from_file_location("numpy_names", place)
+    names = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(names)
+    told = [*cases(), *names.CASES, *names.WRITERS]
+    return {re.split(r"[ ,]", name)[0].removeprefix("special.") for name in told}
+
+
+@pytest.fixture(scope="module")
+def known():
+    return sampled()
+
+
+def lacking(place, names, known):
+    found = []
+    for name in sorted(names):
+        function = getattr(place, name)
+        if callable(function) and not isinstance(function, type):
+            own = {name, getattr(function, "__name__", name), ROWS.get(name), f"{name}_0"}
+            if not own & known:
+                found.append(name)
+    return found
+
+
+def test_array_functions_have_samples(known):
+    own = [n for n, f in vars(functions).items() if n[0] != "_" and inspect.isfunction(f)]
+    reasons = " ".join(WITHOUT.values()).split()
+    found = lacking(ag, {*own, *late.NAMES}, known)
+    assert sorted(set(found) - set(reasons)) == [], "give them samples, or say why not"
+    assert sorted(set(reasons) - set(found)) == [], "these have samples"
+
+
+def test_special_functions_have_samples(known):
+    found = lacking(ag.special, ag.special.__all__, known)
+    assert found == sorted(set(MADE_OF_OTHERS.split()) & set(found))
