@@ -96,6 +96,64 @@ def test_several_calls(program: Program) -> None:
         same(now, called(compiled, now), called(now, now), not program.smooth)
 
 
+CHANGE = st.tuples(st.just("change"), st.integers(0, 30), st.integers(0, 63), st.integers(0, 11))
+KINDS = st.lists(st.sampled_from(["same", "backwards", "turned", "later", "first", "other"]),
+                 min_size=2, max_size=2)
+
+
+def overlapping(program: Program, kinds: list[str]) -> list[ag.Tensor]:
+    """Inputs that may be one tensor, or look into each other's memory."""
+    first, *others = map(ag.tensor, program.arrays())
+    views = {"same": lambda: first, "backwards": lambda: first[::-1], "turned": lambda: first.mT,
+             "later": lambda: first[1:], "first": lambda: first[:1]}
+    axes = {"backwards": 1, "later": 1, "first": 1, "turned": 2}
+    found = [views[k]() if k in views and first.ndim >= axes.get(k, 0) else x
+             for k, x in zip(kinds, others, strict=False)]
+    return [first, *found, *others[len(found):]]
+
+
+@fuzz
+@given(programs(DTYPES), st.lists(CHANGE, max_size=4), KINDS)
+def test_arguments_that_overlap(program: Program, changes: list[Any], kinds: list[str]) -> None:
+    """What is changed through one is seen through the others."""
+    program = replace(program, steps=[*program.steps[:3], *changes, *program.steps[3:]],
+                      inputs=(program.inputs * 3)[:3])
+    compiled = ag.jit(program.__call__)
+    for _ in range(2):
+        found, expected = (overlapping(program, kinds) for _ in range(2))
+        results = compiled(*found), program(*expected)
+        same(program, [t.data for t in (*results[0], *found)],
+             [t.data for t in (*results[1], *expected)], True)
+
+
+@fuzz
+@given(programs(DTYPES) | programs(["float64"], smooth=True))
+def test_state(program: Program) -> None:
+    """Tensors that a function finds outside and changes in place, call after call."""
+    def made() -> Any:
+        state = [ag.tensor(a) for a in program.arrays()[1:]]
+        count = ag.zeros((), dtype="int64")
+
+        def step(x: Any) -> Any:
+            results = program(x, *state)
+            count.add_(1)
+            for t in state:
+                fit = [y for y in results if (y.shape, y.dtype) == (t.shape, t.dtype)]
+                if fit:
+                    t[...] = fit[-1]
+            return results
+
+        return step, [*state, count]
+
+    (step, state), (plain, expected) = made(), made()
+    compiled = ag.jit(step)
+    for seed in range(3):
+        x = replace(program, seed=seed).arrays()[0]
+        results = compiled(ag.tensor(x)), plain(ag.tensor(x))
+        same(program, [t.data for t in (*results[0], *state)],
+             [t.data for t in (*results[1], *expected)], not program.smooth)
+
+
 def leading(program: Program, n: int) -> Program:
     return replace(program, inputs=[((n, *s[1:]) if s else s, d) for s, d in program.inputs])
 
