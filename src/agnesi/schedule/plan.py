@@ -55,13 +55,13 @@ def _weight(node: Node) -> int:
 
 def lowerable(node: Node) -> bool:
     """Whether the loop language can say what an element of this node is."""
-    return (
-        node.op is not None
-        and node.op.lower is not None
-        and node.op.outputs == 1
-        and all(i.outputs is None for i in node.inputs)
-        and is_known(node)
-    )
+    op = node.op
+    if op is None or op.lower is None or op.outputs != 1:
+        return False
+    for operand in node.inputs:
+        if operand.outputs is not None:
+            return False
+    return is_known(node)
 
 
 def is_empty(node: Node) -> bool:
@@ -71,7 +71,7 @@ def is_empty(node: Node) -> bool:
 
 def is_product(node: Node) -> bool:
     """Whether the compiler has a kernel with an epilogue for this node."""
-    return lowerable(node) and (is_convolution(node) or _is_matmul(node))
+    return (is_convolution(node) or _is_matmul(node)) and lowerable(node)
 
 
 def _is_matmul(node: Node) -> bool:
