@@ -21,10 +21,8 @@ from agnesi.core.kernels import (
     Product,
     Program,
     Store,
-    buffers_of,
-    walk,
 )
-from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
+from agnesi.core.loops import Affine, At, Axis, Expr, Read
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.calls import called, loaded
@@ -37,7 +35,8 @@ from agnesi.schedule.library import in_library
 from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
-from agnesi.schedule.points import axes_of, in_turns, point, point_in
+from agnesi.schedule.points import axes_of, point, point_in
+from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.sparse import sparse
 from agnesi.schedule.together import together
 
@@ -53,10 +52,6 @@ def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
     functions evaluate matrix products, by dtype.
     """
     return _Fuser(outputs, leaves, prefers, replaced or {}, library or {}).program
-
-
-#: Parts of one value that a nest fills together, at most.
-_TOGETHER = 8
 
 
 class _Fuser:
@@ -244,6 +239,8 @@ class _Fuser:
                 self._control(root)
             elif root.op.name != "item":
                 self._callback(root)
+        elif cluster.regions:
+            self._regions(cluster)
         elif cluster.product is not None:
             (self._convolution if is_convolution(cluster.product) else self._product)(cluster)
         else:
@@ -273,28 +270,28 @@ class _Fuser:
         self.program.kernels.append(Nest(list(cluster.roots), by_memory(axes, body), body))
 
     def _parts(self, root: Node) -> None:
-        buffer = self._buffer(root)
-        reads = [self._read(i, frozenset()) for i in root.inputs]
-        together: dict[Any, Nest] = {}
-        for part in root.op.parts(*reads):
-            if 0 in part.shape:
-                continue
-            if isinstance(part, Turns):
-                self.program.kernels.append(in_turns(root, buffer, part))
-                continue
-            axes = axes_of(part.shape)
-            at = point(axes)
-            target = tuple(
-                i * step + start for i, start, step in zip(at, part.start, part.step, strict=True)
-            )
-            store = Store(buffer, buffer.place(target), part.function(at))
-            if store.value.op == "load" and store.value.param == (buffer, store.offset):
-                continue
-            nest = together.get(part.shape)
-            if nest is None or root.op.changes or len(nest.body) == _TOGETHER:
-                nest = together[part.shape] = Nest([root], by_memory(axes, [store]))
-                self.program.kernels.append(nest)
-            nest.body.append(store)
+        parts = root.op.parts(*[self._read(i, frozenset()) for i in root.inputs])
+        self.program.kernels += filled(root, self._buffer(root), parts)
+
+    def _regions(self, cluster: Cluster) -> None:
+        """A value made of regions, and what is computed from its elements."""
+        node = cluster.product
+        assert node is not None
+        inside = frozenset(id(r) for r in cluster.roots)
+        total = Buffer(node.shape, node.dtype, "sum", node=node)
+
+        def stores(at: At) -> list[Store]:
+            return [Store(buffer, buffer.place(at), self._read(root, inside, (node, total))(*at))
+                    for root in cluster.roots for buffer in [self._buffer(root)]]
+
+        parts = list(node.op.parts(*[self._read(i, frozenset()) for i in node.inputs]))
+        nests = finished(cluster.roots, parts, total, stores)
+        if nests is None:
+            self._separate(node, cluster)
+            self._parts(node)
+            self._nest(cluster)
+        else:
+            self.program.kernels += nests
 
     def _callback(self, root: Node) -> None:
         inputs = [self._whole(i) for i in root.inputs]
@@ -391,7 +388,7 @@ class _Fuser:
         a, b = (self._strided(i, False) for i in node.inputs)
         axes, at, total, body = self._finished(cluster)
         nodes = [*dict.fromkeys([node, *cluster.roots])]
-        whole = _identity(body, total, at)
+        whole = only_at(body, total, at)
         if not whole:
             buffer = self._separate(node, cluster)
             value = loops.load(total, node.dtype.name, total.place(at))
@@ -412,7 +409,7 @@ class _Fuser:
         a, b = (self._matrix(node, i, axes) for i in (0, 1))
         strides = [m.strides[:-2] for m in (a, b)]
         symbol = in_library(node, self.library)
-        finishes = _identity(body, total, at) and (not symbol or summed(body, total) is not None)
+        finishes = only_at(body, total, at) and (not symbol or summed(body, total) is not None)
         cut = cut_batch(axes[:-2], strides, body) if finishes else None
         whole = cut is not None
         nodes = [*dict.fromkeys([node, *cluster.roots])]
@@ -487,14 +484,3 @@ def _uniform(node: Node) -> Any:
     if node.op is not None or node.value is None or node.handle is not None:
         return None
     return node.value.reshape(-1)[0].item() if node.value.size == 1 else None
-
-
-def _identity(body: list[Store], total: Buffer, at: At) -> bool:
-    """Whether the epilogue reads the sum only at the point where it is finished."""
-    place = total.place(at)
-    for value in walk([s.value for s in body]):
-        if value.op == "load" and value.param[0] is total and value.param[1] != place:
-            return False
-        if value.op == "reduce" and total in buffers_of([value]):
-            return False
-    return True

@@ -27,6 +27,8 @@ _CHEAP = frozenset(
 )
 #: Operations that hold graphs; they read what they are given in place, however it is strided.
 CONTROL = frozenset(("scan", "while_loop", "cond"))
+#: Roots and instructions that are written out for each region of a value, at most.
+_FINISHED, _FINISHING = 2, 100
 #: Longest chain in one kernel; costly operations count for several, to keep functions small.
 _DEPTH, _HEAVY_STEP = 48, 6
 #: Sizes from which a reduction to one number is worth a kernel of its own.
@@ -155,6 +157,11 @@ class Cluster:
     def foreign(self) -> bool:
         """Whether it is no loop nest: filled by Python, from parts, or a bare product."""
         return not lowerable(self.roots[0]) or self.product is self.roots[0]
+
+    @property
+    def regions(self) -> bool:
+        """Whether its value is computed from one that is made of regions."""
+        return self.product is not None and not is_product(self.product)
 
     @property
     def widest(self) -> Node:
@@ -294,8 +301,10 @@ class Plan:
             self._must.update(id(source(i)) for i in node.inputs if _is_dear(source(i), node))
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
-        if id(node) in self._must or not lowerable(node) or depth > _DEPTH:
+        if id(node) in self._must or depth > _DEPTH:
             return True
+        if not lowerable(node):
+            return not self._claim_regions(node, users)
         if any(c.price > _PRICE for c in users):
             return not is_movement(node)
         if any(not lowerable(c.roots[0]) and not c.roots[0].op.inlines for c in users):
@@ -306,7 +315,7 @@ class Plan:
             return True
         if node.op.reduction(*node.inputs) and not self._fits(node, users):
             return True
-        if any(c.reduces or c.foreign for c in users) and self._finishes(node):
+        if any(c.reduces or c.foreign or c.regions for c in users) and self._finishes(node):
             return True
         if len(users) < 2 or is_movement(node) or self._is_cheap(node):
             return False
@@ -350,6 +359,18 @@ class Plan:
         if not lowerable(node):
             return True
         return self._uses[id(node)] > 1 and (is_product(node) or id(node) in self._summed)
+
+    def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:
+        """Let the one kernel that uses a sum of values in regions compute it region by region."""
+        if node.op.name != "overlay" or any(
+            len(c.roots) > _FINISHED or c.price > _FINISHING for c in users
+        ):
+            return False
+        if not self._claim(node, users):
+            return False
+        for cluster in users:
+            cluster.rereads = True
+        return True
 
     def _claim(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""

@@ -1,0 +1,98 @@
+"""Values that are made of regions: a nest for each, and what is computed from all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from agnesi.core import loops
+from agnesi.core.kernels import Buffer, Nest, Store, buffers_of, walk
+from agnesi.core.loops import At, Expr, Part, Turns
+from agnesi.core.node import Node
+from agnesi.schedule.layout import by_memory
+from agnesi.schedule.points import axes_of, in_turns, point
+
+#: Parts of one value that a nest fills together, at most.
+_TOGETHER = 8
+
+
+def filled(root: Node, buffer: Buffer, parts: Iterable[Any]) -> list[Nest]:
+    """The nests that write a value part by part."""
+    result: list[Nest] = []
+    together: dict[Any, Nest] = {}
+    for part in parts:
+        if 0 in part.shape:
+            continue
+        if isinstance(part, Turns):
+            result.append(in_turns(root, buffer, part))
+            continue
+        axes = axes_of(part.shape)
+        at = point(axes)
+        store = Store(buffer, buffer.place(_target(part, at)), part.function(at))
+        if store.value.op == "load" and store.value.param == (buffer, store.offset):
+            continue
+        nest = together.get(part.shape)
+        if nest is None or root.op.changes or len(nest.body) == _TOGETHER:
+            nest = together[part.shape] = Nest([root], by_memory(axes, [store]))
+            result.append(nest)
+        nest.body.append(store)
+    return result
+
+
+def finished(roots: Sequence[Node], parts: Iterable[Any], total: Buffer,
+             stores: Callable[[At], list[Store]]) -> list[Nest] | None:
+    """The nests that write roots computed from a value whose regions lie side by side.
+
+    ``stores(at)`` are those of an element, whose value they load from ``total``.  None where they
+    need other elements too.
+    """
+    result: list[Nest] = []
+    together: dict[Any, Nest] = {}
+    shapes = [part.shape for part in parts if isinstance(part, Part)]
+    if sum(map(math.prod, shapes)) != total.size:
+        return None
+    for part in parts:
+        if 0 in part.shape:
+            continue
+        axes = axes_of(part.shape)
+        at = point(axes)
+        target = _target(part, at)
+        body = stores(target)
+        if not only_at(body, total, target):
+            return None
+        element = loops.load(total, total.dtype.name, total.place(target))
+        value = part.function(at)
+        body = [Store(s.buffer, s.offset, _with(s.value, element, value)) for s in body]
+        nest = together.get(part.shape)
+        if nest is None or len(nest.body) + len(body) > _TOGETHER:
+            nest = together[part.shape] = Nest(list(roots), by_memory(axes, body))
+            result.append(nest)
+        nest.body += body
+    return result
+
+
+def _target(part: Part, at: At) -> At:
+    """Where an element of a part lies in the result."""
+    return tuple(i * step + start for i, start, step in zip(at, part.start, part.step, strict=True))
+
+
+def only_at(body: Sequence[Store], total: Buffer, at: At) -> bool:
+    """Whether stores read a sum only at the point where it is finished."""
+    place = total.place(at)
+    for value in walk([s.value for s in body]):
+        if value.op == "load" and value.param[0] is total and value.param[1] != place:
+            return False
+        if value.op == "reduce" and total in buffers_of([value]):
+            return False
+    return True
+
+
+def _with(value: Expr, old: Expr, new: Expr) -> Expr:
+    """An expression with another one in place of ``old``."""
+    done = {old: new}
+    for v in walk([value]):
+        if v not in done:
+            args = tuple([done[a] for a in v.args])
+            done[v] = v if args == v.args else loops.make(v.op, args, v.dtype, v.param)
+    return done[value]
