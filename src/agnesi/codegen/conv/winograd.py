@@ -199,11 +199,11 @@ class Winograd(Squares):
                            b.mul(self.group, i64(view.group)))
                 source = b.gep(self.type, self.filters, b.add(at, i64(view.offset)))
                 pack_filters(b, self.type, source, view.strides, (channels, 1, 3, 3),
-                             panel.columns, self.packed, (channels * panel.width, panel.width),
+                             panel.columns, self.v, (channels * panel.width, panel.width),
                              plan.lanes)
                 own = self._at(self.u, (b.sub(loop.index, self.first), plan.panel_elements))
                 with b.loop(i64(0), i64(channels), nonempty=True) as channel:
-                    here = self._at(self.packed, (channel.index, panel.width))
+                    here = self._at(self.v, (channel.index, panel.width))
                     there = self._at(own, (channel.index, panel.width))
                     for piece in panel.pieces:
                         step = channels * panel.width

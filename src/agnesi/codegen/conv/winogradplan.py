@@ -93,10 +93,9 @@ class WinogradPlan(Paneled):
         """Bytes of scratch: filters, source and sums in the other basis, and packed lines."""
         panels = -(-self.panel_count // self.panel_groups)
         squares = ALPHA * ALPHA * self.tiles
-        packed = max(self.layout.plane, 9 * self.dense.channels * self.width,
-                     SIDE * SIDE * self.width)
-        sizes = (panels * self.panel_elements, squares * self.channel_pitch,
-                 squares * self.width, packed)
+        taps = 9 * self.dense.channels * self.width  # of a panel, before there is a source
+        sizes = (panels * self.panel_elements, max(taps, squares * self.channel_pitch),
+                 squares * self.width, max(self.layout.plane, SIDE * SIDE * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
 
@@ -232,7 +231,7 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
     most = min(14, (machine.registers - 1 - vectors) // vectors)
     plan = kind(dense, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1)
-    plan = min(_cuts(plan, most), key=lambda p: (p.scratch > ROOM, p.cycles(machine.l2)))
+    plan = min(_cuts(plan, most), key=lambda p: (-(-p.scratch // ROOM), p.cycles(machine.l2)))
     if plan.scratch > 2 * ROOM:
         return None
     if kind is WinogradWeightPlan:
