@@ -146,7 +146,7 @@ def _span(node: Node) -> tuple[int, int] | None:
     if op.name == "arange":
         ends = int(op.start), int(op.start + op.step * (op.size - 1))
         return min(ends), max(ends)
-    if op.name in ("argsort", "topk"):
+    if op.name in ("argsort", "topk", "argmax", "argmin"):
         return 0, node.inputs[0].shape[op.axis] - 1
     if op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max"):
         return span(node.inputs[0])
