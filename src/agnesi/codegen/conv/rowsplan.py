@@ -14,6 +14,7 @@ from agnesi.core.record import record, replace
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
 _LINE = 8.0  # cycles for each of several lines that a tile stores far away at a time
+_NEAR, _FAR = 32, 5  # bytes of filters a cycle from the second cache, and from beyond
 _MANY = 12  # sums from which they go through scratch to the epilogue
 
 
@@ -171,4 +172,8 @@ def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
                 cycles = dense.depth * cycles + 2 * sums + 2 + far * _LINE * wide * (tall - 1)
                 total += panel.count * downs * times * cycles
                 code += sums
+    filters = dense.depth * dense.outputs * machine.itemsize
+    if filters > machine.l1:
+        sweeps = lines.tiles * sum(p.count for p in xs)
+        total += sweeps * filters / (_NEAR if filters <= machine.l2 else _FAR)
     return total * (1 + _CODE * code)
