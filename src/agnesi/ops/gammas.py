@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core import dtypes
+from agnesi.core import dtypes, ufuncs
 from agnesi.core.errors import GradientError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import safe_multiply
+from agnesi.ops.arith import remainder, safe_multiply
 from agnesi.ops.compare import less
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.elementwise import Elementwise, Function
 from agnesi.ops.formula import binary, called, horner, or_scipy, row, unary, value_of
 from agnesi.ops.select import round as nearest
 from agnesi.ops.select import where
-from agnesi.ops.special import digamma, lgamma
+from agnesi.ops.special import POLYGAMMA, digamma, lgamma
 from agnesi.ops.trig import cos
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
@@ -139,6 +139,18 @@ ZETA = called(
     __name__, own="hurwitz_zeta",
 )
 
+
+
+def _by_zeta(n: Tensor, x: Tensor) -> Tensor | None:
+    """Polygamma in compiled code (DLMF 25.11.12), where SciPy's function is there to be called."""
+    if ufuncs.types(ZETA.loop, "float64", "float64") is None:
+        return None
+    order = n + 1
+    sign = where(remainder(order, 2) == 0, 1.0, -1.0)
+    return where(n == 0, digamma(x), sign * gamma(order) * _hurwitz(order, x))
+
+
+POLYGAMMA.decompose = _by_zeta
 gamma = unary(GAMMA, "The gamma function.", "[1.0, 5.0]", "[ 1., 24.]")
 rgamma = unary(RGAMMA, "``1 / gamma(x)``, 0 at its poles.", "[0.0, 3.0]", "[0. , 0.5]")
 betaln: Function = binary(BETALN, "Logarithm of ``abs(beta(x1, x2))``.", "[1.0], [1.0]", "[0.]")
