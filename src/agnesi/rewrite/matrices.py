@@ -10,6 +10,7 @@ from agnesi.ops.arith import imag, real
 from agnesi.ops.complexes import complex as join
 from agnesi.ops.conv import Conv, ConvGradW, ConvGradX
 from agnesi.ops.convert import cast
+from agnesi.ops.halves import half_product
 from agnesi.ops.matmul import MatMul, product_of
 from agnesi.rewrite.rules import Book
 
@@ -31,6 +32,9 @@ def product_of_halves(node: Node) -> Tensor | None:
     """Numbers of 16 bits are widened, so that sums are float32, and rounded once."""
     if node.dtype not in dtypes.HALVES:
         return None
+    found = half_product(node)
+    if found is not None:
+        return cast(found, node.dtype)
     a, b = (cast(symbol(x), dtypes.float32) for x in node.inputs)
     product = product_of(a, b) if type(node.op) is MatMul else apply(node.op, a, b)
     return cast(product, node.dtype)
