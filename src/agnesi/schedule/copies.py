@@ -16,9 +16,12 @@ from agnesi.core.kernels import Buffer, Kernel, Nest, Store, buffers_of, walk
 from agnesi.core.loops import Affine, Axis, Substitution
 from agnesi.schedule.points import axes_of, point
 
-#: Copies of the places; bytes of one of them, at most; terms in all and for each place, at least.
+#: How places are kept.
 _PLACE = np.dtype(np.int64)
+#: Copies of the places; bytes of one of them, at most; terms in all and for each place, at least.
 _COPIES, _BYTES, _LEAST, _OFTEN = 4, 8 << 10, 64, 4
+#: Kernels to look through for one that computes the same places.
+_NEAR = 100
 
 
 def with_copies(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
@@ -99,7 +102,7 @@ def _is_taken_in(nest: Nest, kernels: Sequence[Kernel]) -> bool:
     """Let an earlier nest over the same points store what it computes anyway, if there is one."""
     (s,) = nest.body
     wanted, reads = {*s.value.args}, {*nest.reads()}
-    for kernel in reversed(kernels):
+    for kernel in reversed(kernels[-_NEAR:]):
         if not reads.isdisjoint(kernel.writes()):
             return False
         if isinstance(kernel, Nest) and kernel.axes == nest.axes and not kernel.ordered and (
