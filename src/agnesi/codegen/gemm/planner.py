@@ -277,7 +277,7 @@ def _is_long(spec: GemmSpec, machine: Machine) -> bool:
 def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:
     """Whether A in memory takes so many second caches, so that panels would read it from beyond."""
     least = 4 * machine.lanes
-    large = spec.m * spec.k * spec.itemsize > caches * machine.l2
+    large = spec.m * spec.k * spec.itemsize >= caches * machine.l2
     return large and spec.a_direct and spec.m >= least and spec.n >= least
 
 
