@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes
 from agnesi.core.extents import Extent
-from agnesi.core.foreign import Argument
+from agnesi.core.foreign import Argument, Call
 from agnesi.core.kernels import Buffer, Foreign
 
 #: The entry of the runtime's table that holds the address of the table of functions.
@@ -19,13 +19,14 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
     functions = b.load("ptr", b.gep("ptr", rt, i64(FUNCTIONS)))
     function = b.load("ptr", b.gep("ptr", functions, i64(symbol)))
     call = kernel.call
+    assert isinstance(call, Call)
     for i, j in call.copies:
         target, source = kernel.results[i], kernel.inputs[j]
         b.call("void", "llvm.memcpy.p0.p0.i64", place(target), place(source),
                b.size(target.nbytes), const("i1", False))
-    maker = _Arguments(b, kernel, place)
+    maker = _Arguments(b, kernel, call, place)
     if call.units:
-        _shared(b, kernel, maker, rt, function)
+        _shared(b, call, maker, rt, function)
         return
     before = [maker.fixed(a) for a in call.arguments]
     with b.loop(i64(0), b.size(call.batch)) as turn:
@@ -41,9 +42,8 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
     b.ret(Value("0", "i32"))
 
 
-def _shared(b: Builder, kernel: Foreign, maker: _Arguments, rt: Value, function: Value) -> None:
+def _shared(b: Builder, call: Call, maker: _Arguments, rt: Value, function: Value) -> None:
     """A call as kernels are called, on all threads where there is more than one unit."""
-    call = kernel.call
     table = b.alloca("i64", len(call.arguments))
     for i, a in enumerate(call.arguments):
         fixed = maker.fixed(a)
@@ -60,9 +60,11 @@ def _shared(b: Builder, kernel: Foreign, maker: _Arguments, rt: Value, function:
 class _Arguments:
     """The values of a call's arguments."""
 
-    def __init__(self, b: Builder, kernel: Foreign, place: Callable[[Buffer], Value]) -> None:
+    def __init__(self, b: Builder, kernel: Foreign, call: Call,
+                 place: Callable[[Buffer], Value]) -> None:
         self.b = b
         self.kernel = kernel
+        self.batch = call.batch
         self.place = place
 
     def fixed(self, a: Argument) -> Value | None:
@@ -109,7 +111,7 @@ class _Arguments:
         return room
 
     def _part(self, buffer: Buffer, turn: Value) -> Value:
-        b, batch = self.b, self.kernel.call.batch
+        b, batch = self.b, self.batch
         start = self.place(buffer)
         if batch == 1:
             return start

@@ -13,7 +13,7 @@ from agnesi.core.dims import Dim
 from agnesi.core.public import into, public, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.elementwise import Elementwise, Function, binary, call, flat, unary, with_methods
+from agnesi.ops.elementwise import Binary, Elementwise, binary, call, flat, unary, with_methods
 from agnesi.ops.expand import broadcast_to
 
 
@@ -49,8 +49,8 @@ SAFE_DIVIDE = Elementwise(
     (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
     kinds="fc", expand=_guarded("divide"),
 )
-safe_multiply: Function = binary(SAFE_MULTIPLY)
-safe_divide: Function = binary(SAFE_DIVIDE)
+safe_multiply: Binary = binary(SAFE_MULTIPLY)
+safe_divide: Binary = binary(SAFE_DIVIDE)
 
 #: Elements from which a sum in full precision takes as long as a product.
 _FEW = 1 << 12
@@ -159,7 +159,7 @@ def _of_sizes(a: Any, b: Any) -> Tensor:
 
 
 Dim._quotient = staticmethod(_of_sizes)  # type: ignore[method-assign]
-floor_divide: Function = binary(
+floor_divide: Binary = binary(
     FLOOR_DIVIDE, "Quotient rounded down to a whole number, of infinities too.",
     "[7, -7], 2", "[ 3, -4]"
 )

@@ -26,7 +26,7 @@ from agnesi.ops.compare import (
     not_equal,
 )
 from agnesi.ops.convert import as_tensor, cast, pair
-from agnesi.ops.elementwise import Elementwise, Function, binary, with_methods
+from agnesi.ops.elementwise import Binary, Elementwise, binary, with_methods
 from agnesi.ops.explog import exp2, log2, logaddexp
 from agnesi.ops.select import copysign, floor, nextafter, trunc, where
 from agnesi.ops.trig import sin
@@ -241,7 +241,7 @@ def heaviside(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 # -- integers -----------------------------------------------------------------------------------
 GCD = Elementwise("gcd", np.gcd, (None, None), kinds="iu", loop="numpy.gcd")
-gcd: Function = binary(
+gcd: Binary = binary(
     GCD, "The greatest number that divides both; 0 of two zeros.", "[12, 7], [18, 14]", "[6, 7]"
 )
 

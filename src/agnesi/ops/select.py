@@ -17,7 +17,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.compare import isnan
 from agnesi.ops.convert import as_tensor, cast, common, constant
-from agnesi.ops.elementwise import Elementwise, Function, Rule, binary, call, flat, unary
+from agnesi.ops.elementwise import Binary, Elementwise, Rule, binary, call, flat, unary
 from agnesi.ops.keys import is_fixed
 
 # -- where --------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def round(x: Any, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
 COPYSIGN = Elementwise(
     "copysign", np.copysign, (lambda g, a, b: g * (sign(a) * copysign(1.0, b)), flat), kinds="f"
 )
-copysign: Function = binary(
+copysign: Binary = binary(
     COPYSIGN, "The first with the sign of the second.", "[1.0, 2.0], [-0.0, 3.0]", "[-1., 2.]"
 )
 
@@ -237,7 +237,7 @@ def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 NEXTAFTER = Elementwise(
     "nextafter", _nextafter, (lambda g: g, flat), kinds="f", loop="numpy.nextafter"
 )
-nextafter: Function = binary(
+nextafter: Binary = binary(
     NEXTAFTER, "The next number that the dtype can hold, from the first towards the second.",
     "[1.0, 1.0], [2.0, 1.0]", "[1.0000001, 1.       ]",
 )

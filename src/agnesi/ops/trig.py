@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.ops.arith import safe_divide, sqrt
-from agnesi.ops.elementwise import Elementwise, Function, binary, unary
+from agnesi.ops.elementwise import Binary, Elementwise, Function, binary, unary
 
 SIN = Elementwise("sin", np.sin, (lambda g, x: g * cos(x),), kinds="fc")
 COS = Elementwise("cos", np.cos, (lambda g, x: -g * sin(x),), kinds="fc")
@@ -36,6 +36,6 @@ atan2 = binary(
     ATAN2, "Angle of the point (``x2``, ``x1``) from the first axis, in [-pi, pi].",
     "[0.0, 0.0], [1.0, 2.0]", "[0., 0.]",
 )
-hypot: Function = binary(
+hypot: Binary = binary(
     HYPOT, "``sqrt(x1**2 + x2**2)``, without overflow.", "[3.0, 5.0], [4.0, 12.0]", "[ 5., 13.]"
 )

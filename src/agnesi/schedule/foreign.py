@@ -29,6 +29,7 @@ def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
                  for n, b in zip(root.inputs, inputs, strict=True)]
         if not all(b.contiguous for b in (*given, *results)):
             return None
-        spare = [Buffer((n,), np.dtype("uint8"), "temporary") for n in call.scratch]
+        spare = [Buffer((n,), np.dtype("uint8"), "temporary")  # type: ignore[arg-type]
+                 for n in call.scratch]
     return Foreign([root], call=call, inputs=given, results=results, scratch=spare,
                    text=f"the C function of {root.op.name} failed")
