@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes  # noqa: F401 - lets NumPy know bfloat16
 import numpy as np
 
 import agnesi as ag
@@ -417,7 +418,7 @@ _SMOOTH = [
     lambda lib, x: lib.log1p(x * x),
 ]
 DTYPES = ["float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16",
-          "uint32", "uint64", "bool"]
+          "uint32", "uint64", "bool", "bfloat16"]
 STEPS = [name[1:] for name in (*vars(Run), *vars(More)) if name[0] == "_" and name[1] != "_"
          and name not in ("_small", "_other", "_fitting", "_key", "_over", "_alike", "_places")]
 
