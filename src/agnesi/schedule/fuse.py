@@ -408,7 +408,7 @@ class _Fuser:
         axes, at, total, body = self._finished(cluster)
         a, b = (self._matrix(node, i, axes) for i in (0, 1))
         strides = [m.strides[:-2] for m in (a, b)]
-        symbol = in_library(node, self.library)
+        symbol = in_library(node, self.library, a, b)
         finishes = only_at(body, total, at) and (not symbol or summed(body, total) is not None)
         cut = cut_batch(axes[:-2], strides, body) if finishes else None
         whole = cut is not None

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agnesi.core.dims import is_static
+from agnesi.core.kernels import Matrix
 from agnesi.core.node import Node
 
 #: Multiply-adds from which a product is worth a call, and from which a library copies its operands
-#: first, which pays off from so many rows and columns.
+#: first, which pays off from so many rows and columns, or where it need not turn the larger one.
 _LITTLE, _BIG, _SLIM = 1 << 12, 1 << 20, 64
 
 
-def in_library(node: Node, library: Mapping[str, str]) -> str:
-    """The function for a product, of those by dtype; empty where code is generated."""
+def in_library(node: Node, library: Mapping[str, str], a: Matrix, b: Matrix) -> str:
+    """The function for a product of ``a`` and ``b``, by dtype; empty where code is generated."""
     m, n, k = (*node.shape[-2:], node.inputs[0].shape[-1])
     if not is_static((m, n, k)) or m * n * k < _LITTLE:
         return ""
-    low = _SLIM if m * n * k > _BIG else 2
+    turned = (b.strides[-1] if m < n else a.strides[-2]) != 1
+    low = _SLIM if turned and m * n * k > _BIG else 2
     return library.get(node.dtype.name, "") if min(m, n) >= low else ""
