@@ -7,6 +7,12 @@ import pytest
 from agnesi.core.config import config
 
 
+def pytest_report_header():
+    from agnesi.api.linalg import backend
+
+    return f"linear algebra: {backend()}"
+
+
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
     with config(cache=True, cache_dir=str(tmp_path_factory.mktemp("cache") / "agnesi")):

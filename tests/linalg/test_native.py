@@ -13,6 +13,7 @@ from agnesi.core import tree
 
 L: Any = ag.linalg
 DTYPES = ("float32", "float64", "complex64", "complex128")
+WITHOUT = "generated code and NumPy"
 RNG = np.random.default_rng(5)
 #: Functions of matrices, and what they are tried on: square, positive, or of any shape.
 FUNCTIONS: dict[str, tuple[str, Any]] = {
@@ -51,6 +52,9 @@ def _leaves(nest: Any) -> list[Any]:
 
 
 def _calls_python(compiled: Any) -> bool:
+    """Whether compiled code does, though there is a library."""
+    if L.backend() == WITHOUT:
+        return False
     return re.search(r"^ *\d+: python", str(compiled.plan()), re.MULTILINE) is not None
 
 
@@ -107,7 +111,7 @@ def test_without_a_library(name: str, n: int) -> None:
     x = ag.asarray(_samples("positive", "float64", n)[0])
     expected = _leaves(FIXED[name](x))
     with ag.config(lapack="none"):
-        assert L.backend() == "generated code and NumPy"
+        assert L.backend() == WITHOUT
         for function in (FIXED[name], ag.jit(FIXED[name])):
             for y, z in zip(_leaves(function(x)), expected, strict=True):
                 np.testing.assert_allclose(y.numpy(), z.numpy(), 1e-8, 1e-8)
@@ -121,7 +125,8 @@ def test_without_a_library_singular_matrices_are_errors() -> None:
 
 
 def test_name_of_the_library() -> None:
-    assert re.fullmatch(r".+, (32|64)-bit integers", L.backend())
+    with ag.config(lapack=""):
+        assert re.fullmatch(r".+, (32|64)-bit integers", L.backend())
     with ag.config(lapack="libno-such-library.so"), pytest.raises(ValueError, match="no library"):
         L.backend()
 

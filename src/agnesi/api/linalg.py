@@ -1,7 +1,8 @@
 """``agnesi.linalg``: linear algebra, under the names of NumPy, SciPy and the array API.
 
 All functions take stacks of matrices, differentiate in both modes, and work in compiled functions,
-where systems and triangular factors are LAPACK's without Python in between.
+where systems and decompositions are LAPACK's without Python in between, and many small systems
+generated code's.  ``backend()`` names the library.
 """
 
 from numpy.linalg import LinAlgError as LinAlgError

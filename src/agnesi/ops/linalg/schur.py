@@ -121,7 +121,10 @@ class Sylvester(MatrixOp):
         system = np.einsum("...ij,kl->...ikjl", r, np.eye(n)) + np.einsum(
             "ij,...lk->...ikjl", np.eye(m), s)
         system = system.reshape(*system.shape[:-4], m * n, m * n)
-        return np.linalg.solve(system, q.reshape(*q.shape[:-2], m * n, 1)).reshape(q.shape)
+        try:
+            return np.linalg.solve(system, q.reshape(*q.shape[:-2], m * n, 1)).reshape(q.shape)
+        except np.linalg.LinAlgError:
+            raise np.linalg.LinAlgError(_COMMON) from None
 
     def decompose(self, a: Tensor, b: Tensor, q: Tensor) -> Any:
         if not callable_for("trsyl", a, b, q):
