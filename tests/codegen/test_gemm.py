@@ -336,7 +336,7 @@ def test_large_matrices(transposed: str) -> None:
 def test_strips(size: tuple[int, int, int], transposed: str, vector_bits: int) -> None:
     """Large operands: lying along m they are packed in strips, along a long k read in place."""
     spec = _layout(*size, "a" in transposed, "b" in transposed)
-    caches = {"l1": 8192, "l2": 32768, "l3": 1 << 26}
+    caches = {"l1": 8192, "l2": 16384, "l3": 1 << 26}
     chosen = plan(spec, vector_bits=vector_bits, **caches)
     if "a" in transposed or size[2] > 1000:
         assert chosen.form == "strip" and chosen.pack_a == ("a" in transposed)

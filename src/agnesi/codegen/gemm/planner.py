@@ -39,8 +39,8 @@ _RUN, _RUN_LINES, _RUN_ROWS, _RUN_AHEAD = 8192, 16, 80, 4
 # A block of a large A in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 # Strips: row tiles in one, the shares of the first cache for a tile of A and of the second for B,
-# and rows of a work unit:
-_STRIP, _NEAREST, _NEAR, _STRIP_ROWS = 2, 0.8125, 0.5, 512
+# rows of a work unit, and second caches that a turned A takes at least:
+_STRIP, _NEAREST, _NEAR, _STRIP_ROWS, _STRIP_CACHES = 2, 0.8125, 0.5, 512, 12
 _LOW = 8  # rows of tiles so low that there is code for every height
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _FEWEST = 4  # work units of a large product
@@ -105,7 +105,7 @@ def _tile_plan(
     pack_a = not spec.a_direct
     static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
     fixed = static_m and static_k
-    if fixed and _is_large(spec, machine):
+    if fixed and _is_larger(spec, machine):
         return _strip_plan(spec, swapped, machine)
     cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
     pack_b = _packs_b(spec, machine, cut)
@@ -264,8 +264,18 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     """Whether A is large and lies along m: then every step along k is another line, or page, and
     it is rather laid out anew, block by block, than read again for every panel."""
-    clashing = spec.a_strides[1] * spec.itemsize % 1024 == 0
-    return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if clashing else 4)
+    return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if _clashes_turned(spec) else 4)
+
+
+def _is_larger(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether such an A would rather come from memory tile by tile, or has clashing lines."""
+    large = _is_large(spec, machine)
+    return large and (_clashes_turned(spec) or _is_far(spec, machine, _STRIP_CACHES))
+
+
+def _clashes_turned(spec: GemmSpec) -> bool:
+    """Whether lines of a turned A would fall into the same few sets of the first cache."""
+    return spec.a_strides[1] * spec.itemsize % 1024 == 0
 
 
 def _is_long(spec: GemmSpec, machine: Machine) -> bool:
