@@ -135,7 +135,7 @@ class Function(Direct, Inspectable):
         arrays = [self._checked(i, a) for i, a in enumerate(args)]
         if self._sizes:
             arrays += self._carriers(arrays)
-        key = tuple(a.shape for a in arrays), tuple(t.shape for t in self._live)
+        key = tuple(a.shape for a in arrays), tuple(t.shape for t in self._state())
         found = self._made.get(key) or self._grown(key, arrays)
         if found is None:
             found = self._made[key] = self._compile(arrays, _rest(key), sizes_of(key[0]))
@@ -211,6 +211,13 @@ class Function(Direct, Inspectable):
         graph = self.source.specialise(shapes)
         if graph.extents:
             check(graph)
+        for target, i in self._updates:
+            if graph.outputs[i].shape != target.shape:
+                raise ShapeError(at(
+                    f"the update of {target.name or typed(target)} has shape "
+                    f"{graph.outputs[i].shape}, the variable {target.shape}: updates keep sizes; "
+                    "return the value and give it to set_value"
+                ))
         known = self._known.get((rest, sizes))
         made = Compiled(
             [Arg("array", *t) for t in types], graph, self._returned, self._updates,

@@ -39,6 +39,8 @@ def sum_to_shape(node: Node) -> Node | Tensor | None:
         return None
     axes = node.op.axes(source.shape)
     extra = len(source.shape) - len(node.shape)
+    if any(m == 1 != n for m, n in zip(source.shape[extra:], node.shape, strict=True)):
+        return None  # it is repeated there
     if axes == tuple(range(extra)):
         return _sum(symbol(source), axes, False)
     return reshape(_sum(symbol(source), axes, True), node.shape)
