@@ -126,3 +126,15 @@ def test_sums_over_far_lines(columns: int, dtype: str) -> None:
     peak = ag.jit(step)(ag.tensor(values))
     np.testing.assert_allclose(bias.numpy(), 1 - values.sum(0), rtol=1e-4, atol=1e-3)
     np.testing.assert_array_equal(peak.numpy(), values.max(0))
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_means_in_another_dtype_as_numpy_asks_for_them(name):
+    x = np.arange(6.0).reshape(2, 3)
+    for dtype in (None, "float32", "float64"):
+        found = getattr(np, name)(ag.tensor(x), axis=1, dtype=dtype)
+        expected = getattr(np, name)(x, axis=1, dtype=dtype)
+        assert isinstance(found, ag.Tensor) and found.dtype == expected.dtype
+        np.testing.assert_allclose(found.numpy(), expected, 1e-6)
+    with pytest.raises(ag.DTypeError, match=r"\(float64\(2, 3\)\): .*not int64"):
+        getattr(ag, name)(ag.tensor(x), dtype="int64")

@@ -235,11 +235,11 @@ def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
 
 
 @public
-def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False, where: Any = None,
-         out: Tensor | None = None) -> Tensor:
+def mean(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+         where: Any = None, out: Tensor | None = None) -> Tensor:
     """Arithmetic mean over axes (all by default), of the elements where ``where`` holds.
 
-    Integers give the default float.
+    Integers give the default float; ``dtype`` says which type to compute in and to give.
 
     Examples
     --------
@@ -247,13 +247,16 @@ def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False, where: Any = N
     >>> ag.mean(ag.tensor([1.0, 2.0, 6.0]))
     tensor(3.)
     """
-    x = _floating(x)
+    x = _floating(x, dtype)
     return _mean(x, shapes.axes_of(axis, len(x.shape)), keepdims, 0, where)
 
 
-def _floating(x: Any) -> Tensor:
+def _floating(x: Any, dtype: Any = None) -> Tensor:
     x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
+    kind = dtypes.floating(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    if kind.kind not in "fVc":
+        raise DTypeError(f"the result is a float or complex number, not {kind}")
+    return cast(x, kind)
 
 
 def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0, where: Any = None
@@ -279,7 +282,8 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0, whe
 
 @public
 def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+        ddof: float | None = None, dtype: Any = None, where: Any = None,
+        out: Tensor | None = None) -> Tensor:
     """Variance over axes (all by default), over ``n - correction`` (NumPy calls it ``ddof``).
 
     Examples
@@ -288,7 +292,7 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> ag.var(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
-    x = _floating(x)
+    x = _floating(x, dtype)
     axes = shapes.axes_of(axis, x.ndim)
     off = x - _mean(x, axes, True, 0, where)
     squares = arith.square(off) if x.dtype.kind in "fV" else arith.real(off * arith.conj(off))
@@ -297,7 +301,8 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
 
 @public
 def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+        ddof: float | None = None, dtype: Any = None, where: Any = None,
+        out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
 
     Examples
@@ -306,7 +311,8 @@ def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
-    return _root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, where=where))
+    return _root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, dtype=dtype,
+                     where=where))
 
 
 def _root(squares: Tensor) -> Tensor:
