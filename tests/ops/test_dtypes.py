@@ -282,3 +282,20 @@ def test_bfloat16_survives_pickles_and_a_second_compilation():
     f = ag.function([t], t * c + 1)
     for g in (f, pickle.loads(pickle.dumps(f))):
         np.testing.assert_array_equal(g(y).astype("float64"), wide(x * c + 1))
+
+
+@pytest.mark.parametrize("n", [33, 1000, 35_937])
+def test_copies_of_bfloat16_of_any_length(n):
+    """LLVM does not compile masked copies of all widths in this type."""
+    x = ag.arange(n, dtype="float32").astype("bfloat16")
+    for f in (ag.copy, lambda x: x.clone(), lambda x: ag.concatenate([x, x]), lambda x: x * 1.5):
+        np.testing.assert_array_equal(ag.jit(f)(x).numpy(), f(x).numpy())
+
+
+def test_copies_keep_signs_of_zeros_and_infinities():
+    for x in ([-0.0, np.inf], [complex(-0.0, np.inf), complex(np.inf, -0.0)], [True, False]):
+        t = ag.tensor(np.array(x))
+        for f in (ag.Tensor.clone, ag.Tensor.copy, ag.copy):
+            for g in (f, ag.jit(f)):
+                assert g(t).numpy().tobytes() == t.numpy().tobytes()
+                assert not np.shares_memory(g(t).numpy(), t.numpy())

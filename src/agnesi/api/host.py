@@ -15,6 +15,7 @@ from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import TraceError, at, location
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.ops.replicate import copy
 
 _INSTEAD = (
     "To choose between values use ag.where(condition, a, b), between computations "
@@ -215,8 +216,7 @@ def contiguous(self: Tensor) -> Tensor:
 
 def clone(self: Tensor) -> Tensor:
     """A copy in memory of its own; gradients flow through it."""
-    result: Any = self
-    return result + 0 if self.dtype.kind in "iufc" else result | False
+    return copy(self)
 
 
 def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:

@@ -467,10 +467,18 @@ class Builder:
         self, type_: str, pointer: Value, mask: Value, align: int, other: Value
     ) -> Value:
         """Load the lanes where ``mask`` is set; the rest take ``other``."""
+        bits = type_.replace("bfloat", "i16")  # LLVM does not mask all widths of bfloat
+        if bits != type_:
+            other = self.cast("bitcast", other, bits)
+            found = self.masked_load(bits, pointer, mask, align, other)
+            return self.cast("bitcast", found, type_)
         name = f"llvm.masked.load.{suffix(type_)}.p0"
         return self.call(type_, name, pointer, Value(str(align), "i32"), mask, other)
 
     def masked_store(self, value: Value, pointer: Value, mask: Value, align: int) -> None:
+        bits = value.type.replace("bfloat", "i16")
+        if bits != value.type:
+            value = self.cast("bitcast", value, bits)
         name = f"llvm.masked.store.{suffix(value.type)}.p0"
         self.call("void", name, value, pointer, Value(str(align), "i32"), mask)
 
