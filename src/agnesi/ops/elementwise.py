@@ -357,8 +357,10 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             if data is not None and data.dtype.kind in kinds:
                 try:
                     data = _LOCAL.run(compute if data.size < _LARGE else op.in_pool, data)
-                except (RuntimeError, MemoryError):
+                except RuntimeError:
                     return call(op, (x,), out)
+                except MemoryError as error:
+                    raise explain(error, op.name, (x,)) from None
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
                 if x.requires_grad and flows and STATE.recording:
                     record(t, op, (x,))
@@ -387,8 +389,10 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 try:
                     small = left.size < _LARGE and right.size < _LARGE
                     data = _LOCAL.run(compute if small else op.in_pool, left, right)
-                except (ValueError, RuntimeError, MemoryError):
+                except (ValueError, RuntimeError):
                     return call(op, (x1, x2), out)
+                except MemoryError as error:
+                    raise explain(error, op.name, (x1, x2)) from None
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
                 if (a.requires_grad or b.requires_grad) and flows and STATE.recording:
                     record(t, op, (a, b))
