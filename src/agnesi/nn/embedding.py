@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from agnesi.core.errors import ShapeError, at
@@ -106,7 +107,8 @@ class EmbeddingBag(Module):
                     at(f"EmbeddingBag: per_sample_weights need mode='sum', not {self.mode!r}")
                 )
             found = found * expand_dims(as_tensor(per_sample_weights, found.dtype), -1)
-        return {"mean": mean, "sum": sum, "max": max_of}[self.mode](found, 1)
+        ways: dict[str, Callable[..., Tensor]] = {"mean": mean, "sum": sum, "max": max_of}
+        return ways[self.mode](found, 1)
 
     def extra_repr(self) -> str:
         return ", ".join(map(str, self.weight.shape)) + f", mode={self.mode!r}"
