@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.runtime import machine
 
 RNG = np.random.default_rng(0)
 LONG = RNG.normal(size=1_000_003).astype("float32")
@@ -48,6 +49,29 @@ def test_equal_for_any_number_of_threads(name):
             found = found if isinstance(found, tuple) else (found,)
             results.append([r.numpy().tobytes() for r in found])
     assert all(r == results[0] for r in results)
+
+
+def test_the_setting_counts_from_the_next_call_on():
+    function, x = KERNELS["product"]
+    compiled = ag.jit(function)
+    results, cores = [], machine.cores()
+    for most, count in [(0, cores), (1, 1), (2, min(2, cores)), (999, cores), (1, 1)]:
+        with ag.config(threads=most):
+            assert ag.get_num_threads() == count
+            results.append(compiled(ag.asarray(x)).numpy().tobytes())
+            np.testing.assert_allclose(function(ag.asarray(x)), compiled(ag.asarray(x)), rtol=1e-4)
+    assert all(r == results[0] for r in results)
+
+
+def test_asking_for_threads_and_the_setting_agree():
+    before = ag.get_num_threads()
+    try:
+        ag.set_num_threads(1)
+        assert ag.config.threads == ag.get_num_threads() == 1
+        ag.config.threads = 0
+        assert ag.get_num_threads() == machine.cores()
+    finally:
+        ag.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", ["elementwise", "double", "sums of rows", "softmax", "layer norm",

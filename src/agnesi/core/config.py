@@ -120,8 +120,8 @@ class Config:
         Where the default generator of random numbers begins, if it is set before the first draw;
         None takes the system's entropy.
     threads : int
-        The most threads that compiled functions start with; 0 means as many as there are cores.
-        ``ag.set_num_threads`` changes their number later.
+        The most threads that compiled code uses, from the next call on; 0 means as many as there
+        are cores, which is the most it can name.  ``ag.set_num_threads`` may ask for more.
 
     Examples
     --------
@@ -156,6 +156,8 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__["_values"][name] = _checked(name, value)
         self._tell()
+        if name == "threads":
+            LENT.threads(value)
 
     def _tell(self) -> None:
         object.__setattr__(self, "compiles", bool(self.compile))
@@ -207,6 +209,8 @@ class Lent:
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda x, axis, descending, places: None)
     #: A condition that is looked at once the effects before it in the trace are done.
     behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
+    #: Told the most threads that compiled code may use from now on, 0 for all cores.
+    threads: Callable[[int], None] = staticmethod(lambda most: None)
     #: Bytes of memory that this process may use.
     memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import config
+from agnesi.core.config import LENT, config
 from agnesi.runtime import machine
 
 SUPPORTED = (
@@ -96,8 +96,8 @@ def native() -> machine.Code:
     for index, address in enumerate(_api(code)):
         ctypes.c_void_p.from_address(code.address("api") + 8 * index).value = address
     _call(code, "platform_reset")
-    cores = machine.cores(config.threads)
-    ctypes.c_int64.from_address(code.address("thread_count")).value = cores
+    LENT.threads = functools.partial(_use_threads, code)
+    LENT.threads(config.threads)
     ctypes.c_int64.from_address(code.address("pool") + 16).value = machine.memory() // _KEPT_SHARE
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
@@ -208,6 +208,10 @@ def call(name: str) -> None:
 
 def _call(code: machine.Code, name: str) -> None:
     ctypes.CFUNCTYPE(None)(code.address(name))()
+
+
+def _use_threads(code: machine.Code, most: int) -> None:
+    ctypes.c_int64.from_address(code.address("thread_count")).value = machine.cores(most)
 
 
 def _after_fork(code: machine.Code) -> None:

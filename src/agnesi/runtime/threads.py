@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agnesi.core.config import config
 from agnesi.runtime import support
 from agnesi.runtime.machine import MAX_THREADS
 
@@ -20,7 +21,8 @@ def set_num_threads(count: int) -> None:
     """
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(f"set_num_threads: need 1 to {MAX_THREADS} threads, not {count}")
-    support.variable("thread_count").value = count
+    config.threads = count
+    support.variable("thread_count").value = count  # more than there are cores, if asked so
 
 
 def get_num_threads() -> int:
