@@ -57,6 +57,44 @@ def test_singular_matrices_are_numpys_error(name: str, compiled: bool) -> None:
     assert function(ag.eye(2)) is not None  # the next call is none the worse
 
 
+NANS = ag.full((3, 3), float("nan"), dtype="float64")
+#: What compiled code tells when it runs: the operation and all of its operands.
+RUNNING = [
+    (L.solve, (ag.zeros((4, 3, 3)), ag.ones((4, 3, 1))),
+     "solve(float32(4, 3, 3), float32(4, 3, 1)): Singular matrix"),
+    (L.solve, (ag.zeros((40, 40)), ag.ones((40, 2))),
+     "solve(float32(40, 40), float32(40, 2)): Singular matrix"),
+    (L.inv, (ag.zeros((40, 40)),), "inv(float32(40, 40)): Singular matrix"),
+    (L.solve_triangular, (ag.zeros((3, 3)), ag.ones((2, 3, 1))),
+     "solve_triangular(float32(3, 3), float32(2, 3, 1)): Singular matrix"),
+    (L.cholesky, (ag.zeros((5, 2, 2)),), "cholesky(float32(5, 2, 2)): Matrix is not positive "
+     "definite"),
+    (L.svd, (NANS,), "svd(float64(3, 3)): SVD did not converge"),
+    (L.eig, (NANS,), "eig(float64(3, 3)): Array must not contain infs or NaNs"),
+    (L.solve_sylvester, (ag.zeros((3, 3)), ag.zeros((2, 2)), ag.ones((3, 2))),
+     "solve_sylvester(float32(3, 3), float32(2, 2), float32(3, 2)): the matrices a and -b have an "
+     "eigenvalue in common"),
+    (lambda x, i: x[i] * 2, (ag.ones((3, 4)), ag.tensor([1, 7])),
+     "getitem(float32(3, 4), int64(2)): an index is out of range: it must be at least -3 and less "
+     "than 3"),
+    (lambda x, c: ag.ensure(x, c, "not so"), (ag.ones(3), ag.tensor([True, False])),
+     "ensure(float32(3), bool(2)): not so"),
+    (lambda i, w: ag.nn.functional.embedding(i, w), (ag.tensor([3]), ag.ones((3, 2))),
+     "embedding(float32(3, 2), int64(1)): an id is out of range: it must be at least 0 and less "
+     "than 3"),
+]
+
+
+@pytest.mark.parametrize(("function", "operands", "text"), RUNNING)
+def test_compiled_code_tells_all_operands(function: Any, operands: Any, text: str) -> None:
+    compiled = ag.jit(lambda *xs: function(*xs))
+    with pytest.raises((ValueError, IndexError)) as caught:
+        compiled(*operands)
+    told, _, place = str(caught.value).partition("\n")
+    assert told == text
+    assert "test_errors.py" in place
+
+
 @pytest.mark.parametrize(("call", "text"), MESSAGES)
 def test_messages(call: Any, text: str) -> None:
     with pytest.raises((ValueError, TypeError)) as caught:

@@ -110,6 +110,11 @@ def typed(x: Any) -> str:
     return text if len(text) < 40 else text[:37] + "..."
 
 
+def called(name: str, args: Any) -> str:
+    """``add(float32(3), float32(4))``: an operation with its operands' types."""
+    return f"{name}({', '.join(map(typed, args))})"
+
+
 def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = None) -> Exception:
     """The error with the operation, its operands' types and the user's line in its text.
 
@@ -121,7 +126,7 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
         return error
     if not isinstance(error, EXPLAINED):
         place = location(where if where is not None else user_where(2))
-        error.add_note(f"in {name}({', '.join(map(typed, args))})\n  at {place}")
+        error.add_note(f"in {called(name, args)}\n  at {place}")
         return error
     telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
     return _told(error, error.args[0] if telling else str(error), name, args, where)
@@ -142,13 +147,12 @@ def _in_user_code(error: Exception) -> bool:
 
 
 def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where: Any) -> Exception:
-    operands = ", ".join(typed(a) for a in args)
     place = location(where if where is not None else user_where(3))
     kind = type(error)
     if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
         # its constructor may want more
         kind = next(k for k in kind.__mro__ if k.__module__ == "builtins")
-    told: Any = kind(f"{name}({operands}): {reason}\n  at {place}")
+    told: Any = kind(f"{called(name, args)}: {reason}\n  at {place}")
     told.located = True
     told.reason = reason
     found: Exception = told

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -49,7 +49,8 @@ class Lookup(Op):
         return where(expand_dims(ids, -1) == self.padding, 0, g)
 
     def decompose(self, weight: Tensor, ids: Tensor) -> Tensor:
-        known = within(ids, weight.shape[0], least=0, what="an id", subject=self.name)
+        known = within(ids, weight.shape[0], called(self.name, (weight, ids)), least=0,
+                       what="an id")
         return apply(Gather((0,), 0), weight, known)
 
 

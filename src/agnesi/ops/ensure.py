@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.config import LENT, STATE
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -41,7 +41,7 @@ class Ensure(Op):
     def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
         axes = tuple(range(len(condition.shape)))
         holds = apply(reducer("logical_and", axes, False), condition) if axes else condition
-        return apply(Ensured(self.message), x, holds)
+        return apply(Ensured(self.message, called(self.name, (x, condition))), x, holds)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
         return g, None

@@ -12,6 +12,7 @@ import numpy as np
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.errors import ShapeError
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import power
@@ -155,7 +156,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
     (tensor([0, 1]), tensor([1, 2]))
     """
     sizes = tuple(shape) if np.ndim(shape) else (shape,)
-    flat = _inside(as_tensor(indices), int(np.prod(sizes, dtype=np.int64)), "the position")
+    size = int(np.prod(sizes, dtype=np.int64))
+    flat = _inside(as_tensor(indices), size, "the position", "unravel_index")
     found: list[Tensor] = []
     for n in reversed(sizes) if order == "C" else sizes:
         found.append(flat % n)
@@ -163,14 +165,14 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
     return tuple(reversed(found) if order == "C" else found)
 
 
-def _inside(x: Tensor, size: int, what: str) -> Tensor:
+def _inside(x: Tensor, size: int, what: str, name: str) -> Tensor:
     """Positions, checked."""
     if STATE.trace is None and x.data is not None:
         data = x.data
         if data.size and not (data.min() >= 0 and data.max() < size):
             raise IndexError(f"{what} is out of range: it must be at least 0 and less than {size}")
         return x
-    return within(x, size, least=0, what=what)
+    return within(x, size, called(name, (x,)), least=0, what=what)
 
 
 @public
@@ -212,7 +214,7 @@ def _limited(x: Tensor, size: int, mode: str) -> Tensor:
         return x.clip(0, size - 1)
     if mode != "raise":
         raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
-    return _inside(x, size, "an index")
+    return _inside(x, size, "an index", "ravel_multi_index")
 
 
 @public

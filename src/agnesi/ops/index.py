@@ -12,7 +12,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.dims import Shape
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
@@ -57,7 +57,7 @@ class Index(Op):
         return apply(self, ts[0], *indices)
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
-        return gathered(x, self.axes, self.at, indices)
+        return gathered(x, self.axes, self.at, indices, self.name)
 
 
 @record
@@ -89,7 +89,7 @@ class IndexSum(Op):
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
         nothing = spread_constant(self.shape, 0, x.dtype)
-        return spread(ScatterAdd, nothing, x, self.axes, self.at, indices)
+        return spread(ScatterAdd, nothing, x, self.axes, self.at, indices, self.name)
 
     def resolve(self, known: Any) -> Op:
         return type(self)(self.axes, self.at, tuple(map(known, self.shape)))
@@ -175,7 +175,8 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
             every.append(index)
             continue
         n = index.shape[a] if index.shape[a] != 1 else x.shape[a]
-        counted = made(Arange(0, 1, n, _INT64), n)
+        op = Arange(0, 1, n, _INT64)
+        counted = symbolic(op, ()) if index.data is None else made(op, n)
         every.append(reshape(counted, tuple(n if b == a else 1 for b in range(x.ndim))))
     return tuple(every)
 

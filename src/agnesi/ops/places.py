@@ -20,7 +20,7 @@ from agnesi.core.errors import error_named
 from agnesi.core.foreign import Call, number, operand, result, scratch, units_for
 from agnesi.core.graph import constant_value
 from agnesi.core.node import Node
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op, called
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import greater_equal, less, logical_and
@@ -96,11 +96,14 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
 # -- checks -----------------------------------------------------------------------------------
 @record
 class Ensured(Op):
-    """The first operand, where the one bool of the second holds; else an error."""
+    """The first operand, where the one bool of the second holds; else an error.
+
+    ``subject`` is the operation that is told, with its operands' types.
+    """
 
     message: str
+    subject: str
     error: str = "ValueError"
-    subject: str = "ensure"
     name = "ensure"
     keep_inputs = ()
     condition = 1
@@ -115,7 +118,7 @@ class Ensured(Op):
 
     def failure(self, x: Any, condition: Any) -> tuple[str, str]:
         """The error and its text."""
-        return self.error, f"{self.subject}({typed(x)}): {self.message}"
+        return self.error, f"{self.subject}: {self.message}"
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
         return g, None
@@ -167,11 +170,11 @@ def _around(a: Any, b: Any) -> tuple[int, int] | None:
     return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
 
 
-def within(indices: Tensor, size: Any, *, least: Any = None, what: str = "an index",
-           subject: str = "index") -> Tensor:
+def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
+           what: str = "an index") -> Tensor:
     """Integers that are known, or checked when the code runs, to be in [least, size).
 
-    ``least`` is ``-size`` by default, as for indices.
+    ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error tells.
     """
     least = -size if least is None else least
     known = span(graph_node(indices)) if isinstance(size, int) else None
@@ -184,15 +187,16 @@ def within(indices: Tensor, size: Any, *, least: Any = None, what: str = "an ind
     if fits.shape:
         fits = apply(reducer("logical_and", tuple(range(len(fits.shape))), False), fits)
     message = f"{what} is out of range: it must be at least {least} and less than {size}"
-    return apply(Ensured(message, "IndexError", subject), indices, fits)
+    return apply(Ensured(message, subject, "IndexError"), indices, fits)
 
 
 def _bound(size: Any, dtype: np.dtype) -> Tensor:
     return constant(size, dtype) if isinstance(size, int) else cast(as_tensor(size), dtype)
 
 
-def _checked(indices: Sequence[Tensor], shape: Any, axes: Sequence[int]) -> list[Tensor]:
-    return [within(i, shape[a]) for i, a in zip(indices, axes, strict=True)]
+def _checked(indices: Sequence[Tensor], shape: Any, axes: Sequence[int],
+             subject: str) -> list[Tensor]:
+    return [within(i, shape[a], subject) for i, a in zip(indices, axes, strict=True)]
 
 
 # -- places in loops --------------------------------------------------------------------------
@@ -334,12 +338,15 @@ class ScatterAdd(Spread):
 
 
 # -- from what is recorded --------------------------------------------------------------------
-def gathered(x: Tensor, axes: tuple[int, ...], at: int, indices: Sequence[Tensor]) -> Tensor:
-    """``Gather`` at checked indices."""
-    return apply(Gather(axes, at), x, *_checked(indices, x.shape, axes))
+def gathered(x: Tensor, axes: tuple[int, ...], at: int, indices: Sequence[Tensor],
+             name: str) -> Tensor:
+    """``Gather`` at checked indices, for the operation ``name``."""
+    subject = called(name, (x, *indices))
+    return apply(Gather(axes, at), x, *_checked(indices, x.shape, axes, subject))
 
 
 def spread(kind: type[Spread], base: Tensor, new: Tensor, axes: tuple[int, ...], at: int,
-           indices: Sequence[Tensor]) -> Tensor:
-    """``ScatterPut`` or ``ScatterAdd`` at checked indices."""
-    return apply(kind(axes, at), base, new, *_checked(indices, base.shape, axes))
+           indices: Sequence[Tensor], name: str) -> Tensor:
+    """``ScatterPut`` or ``ScatterAdd`` at checked indices, for the operation ``name``."""
+    subject = called(name, (base, *indices, new))
+    return apply(kind(axes, at), base, new, *_checked(indices, base.shape, axes, subject))

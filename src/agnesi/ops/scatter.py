@@ -51,7 +51,7 @@ class IndexPut(Op):
         return replaced(base, self.axes, self.at, new, indices)
 
     def decompose(self, base: Tensor, new: Tensor, *indices: Tensor) -> Tensor:
-        return spread(ScatterPut, base, new, self.axes, self.at, indices)
+        return spread(ScatterPut, base, new, self.axes, self.at, indices, self.name)
 
     def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
             *indices: Tensor) -> tuple[Any, ...]:

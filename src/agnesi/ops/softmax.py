@@ -10,7 +10,7 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -252,7 +252,8 @@ class Pick(Op):
         )
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
-        known = within(labels, x.shape[-1], least=0, what="a label", subject=self.name)
+        known = within(labels, x.shape[-1], called(self.name, (x, labels)), least=0,
+                       what="a label")
         return apply(Chosen(), x, known)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:

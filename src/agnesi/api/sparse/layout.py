@@ -16,6 +16,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.op import called
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import cast, pair
 from agnesi.ops.creation import made
@@ -72,8 +73,9 @@ def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
 def guarded(indices: Tensor, indptr: Tensor, columns: Any) -> tuple[Tensor, Tensor]:
     """Indices that compiled code checks before it reads what they point at."""
     beyond = indices.shape[0] + 1
-    return (within(indices, columns, least=0, what="an index", subject="sparse"),
-            within(indptr, beyond, least=0, what="an entry of indptr", subject="sparse"))
+    subject = called("sparse", (indices, indptr))
+    return (within(indices, columns, subject, least=0),
+            within(indptr, beyond, subject, least=0, what="an entry of indptr"))
 
 
 def _kept(x: Tensor, array: np.ndarray) -> Tensor:

@@ -36,8 +36,8 @@ class MatrixOp(Op):
 def floating(x: Any) -> Tensor:
     """A tensor of a dtype that linear algebra computes in; whole numbers become floats."""
     x = as_tensor(x)
-    if x.dtype == dtypes.float16:
-        raise DTypeError("linear algebra does not compute in float16: cast to float32")
+    if x.dtype in dtypes.HALVES:
+        raise DTypeError(f"linear algebra does not compute in {x.dtype}: cast to float32")
     return cast(x, dtypes.floating(x.dtype))
 
 
@@ -134,10 +134,13 @@ def identity(x: Tensor) -> Tensor:
 
 
 def ensured(x: Tensor, holds: Tensor, message: str, subject: str) -> Tensor:
-    """``x``, if all of ``holds`` is true; else NumPy's LinAlgError, when compiled code runs."""
+    """``x``, if all of ``holds`` is true; else NumPy's LinAlgError, when compiled code runs.
+
+    ``subject`` is the operation that fails, with its operands' types (``core.op.called``).
+    """
     axes = tuple(range(len(holds.shape)))
     one = apply(reducer("logical_and", axes, False), holds) if axes else holds
-    return apply(Ensured(message, "LinAlgError", subject), x, one)
+    return apply(Ensured(message, subject, "LinAlgError"), x, one)
 
 
 def smaller(m: Any, n: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core import foreign
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -65,13 +66,12 @@ class Cholesky(MatrixOp):
         return np.linalg.cholesky(a)
 
     def decompose(self, a: Tensor) -> Tensor:
+        subject = called(self.name, (a,))
         if many_small(a):
             factor, found = apply_many(SmallCholesky(), a)
-            return ensured(factor, found, NOT_POSITIVE, self.name)
+            return ensured(factor, found, NOT_POSITIVE, subject)
         factor, info = apply_many(POTRF, a)
-        return apply(
-            Triangle(0, False), ensured(factor, equal(info, 0), NOT_POSITIVE, self.name)
-        )
+        return apply(Triangle(0, False), ensured(factor, equal(info, 0), NOT_POSITIVE, subject))
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         inner = _half(times(adjoint(y), g))

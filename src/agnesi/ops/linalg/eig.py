@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -50,10 +51,11 @@ def _as(x: Tensor, like: Tensor) -> Tensor:
     return arith.real(x) if like.dtype.kind == "f" else x
 
 
-def _found(a: Tensor, vectors: bool, subject: str) -> Any:
+def _found(a: Tensor, vectors: bool, name: str) -> Any:
     """LAPACK's eigenvalues, which are complex, and vectors, or its error."""
     if not callable_for("geev", a):
         return None
+    subject = called(name, (a,))
     a = ensured(a, isfinite(a), "Array must not contain infs or NaNs", subject)
     _, w, turn, v, info = apply_many(Geev(vectors), matrix_transpose(doubled(a)))
     w = ensured(w, equal(info, 0), "Eigenvalues did not converge", subject)

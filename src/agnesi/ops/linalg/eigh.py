@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -39,13 +40,13 @@ class EighResult(NamedTuple):
     eigenvectors: Tensor
 
 
-def _found(a: Tensor, vectors: bool, side: Side, subject: str) -> Any:
+def _found(a: Tensor, vectors: bool, side: Side, name: str) -> Any:
     """LAPACK's eigenvalues and eigenvectors, or its error."""
     if not callable_for("heevd" if a.dtype.kind == "c" else "syevd", a):
         return None
     wide = doubled(a)
     v, w, info = apply_many(Syevd(vectors, side == "L"), matrix_transpose(wide))
-    w = ensured(w, equal(info, 0), "Eigenvalues did not converge", subject)
+    w = ensured(w, equal(info, 0), "Eigenvalues did not converge", called(name, (a,)))
     return cast(w, dtypes.real_of(a.dtype)), cast(matrix_transpose(v), a.dtype)
 
 

@@ -11,6 +11,7 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -82,7 +83,7 @@ class Schur(MatrixOp):
         if not callable_for("gees", a):
             return None
         t, z, info = apply_many(GEES, matrix_transpose(doubled(a)))
-        t = ensured(t, equal(info, 0), _FAILED, self.name)
+        t = ensured(t, equal(info, 0), _FAILED, called(self.name, (a,)))
         return cast(matrix_transpose(t), a.dtype), cast(matrix_transpose(z), a.dtype)
 
 
@@ -135,7 +136,7 @@ class Sylvester(MatrixOp):
         given = [matrix_transpose(broadcast_to(x, (*shape[:-2], *x.shape[-2:])))
                  for x in (r, s, inner)]
         y, scale, info = apply_many(TRSYL, *given)
-        y = ensured(y, equal(info, 0), _COMMON, self.name)
+        y = ensured(y, equal(info, 0), _COMMON, called(self.name, (a, b, q)))
         y = arith.divide(matrix_transpose(y), reshape(cast(scale, y.dtype), (*scale.shape, 1, 1)))
         return cast(times(u, y, adjoint(v)), dtype)
 

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core import dims
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -63,7 +64,7 @@ class Solve(MatrixOp):
         return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
-        return _solved(*stacked(a, b), self.transposed, self.name)
+        return _solved(*stacked(a, b), self.transposed, called(self.name, (a, b)))
 
     def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
         """The solution of the adjoint system."""
@@ -117,9 +118,10 @@ class Inv(MatrixOp):
 
     def decompose(self, a: Tensor) -> Tensor:
         if not many_small(a, a.shape[-1]):
-            return _solved(a, broadcast_to(identity(a), a.shape), False, self.name)
+            unit = broadcast_to(identity(a), a.shape)
+            return _solved(a, unit, False, called(self.name, (a,)))
         inverse, regular = apply_many(SmallInv(), a)
-        return ensured(inverse, regular, SINGULAR, self.name)
+        return ensured(inverse, regular, SINGULAR, called(self.name, (a,)))
 
     def before(self, a: Tensor, b: Tensor) -> Tensor:
         """``inv(a) @ b``."""

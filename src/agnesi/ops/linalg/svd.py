@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core import dtypes
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import GradientError
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
@@ -37,12 +38,12 @@ def _turns(x: Tensor, inverse: Tensor) -> Tensor:
     return arith.multiply(apply(DiagonalMatrix(0, n, n), cast(phase, x.dtype)), 1j)
 
 
-def _found(wanted: str, a: Tensor, subject: str) -> Any:
+def _found(wanted: str, a: Tensor) -> Any:
     """LAPACK's singular values and transposed vectors, or its error."""
     if not callable_for("gesdd", a):
         return None
     _, s, info, u, vh = apply_many(Gesdd(wanted), matrix_transpose(doubled(a)))
-    s = ensured(s, equal(info, 0), "SVD did not converge", subject)
+    s = ensured(s, equal(info, 0), "SVD did not converge", called("svd", (a,)))
     return cast(s, dtypes.real_of(a.dtype)), cast(u, a.dtype), cast(vh, a.dtype)
 
 
@@ -71,7 +72,7 @@ class SVD(MatrixOp):
         return tuple(np.linalg.svd(a, self.full))
 
     def decompose(self, a: Tensor) -> Any:
-        found = _found("A" if self.full else "S", a, self.name)
+        found = _found("A" if self.full else "S", a)
         if found is None:
             return None
         s, u, vh = found
@@ -167,7 +168,7 @@ class SingularValues(MatrixOp):
         return np.linalg.svd(a, compute_uv=False)
 
     def decompose(self, a: Tensor) -> Any:
-        found = _found("N", a, "svd")
+        found = _found("N", a)
         return None if found is None else found[0]
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core import foreign
 from agnesi.core.dispatch import apply
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
@@ -62,9 +63,10 @@ class SolveTriangular(MatrixOp):
         return lapack.trsm(a, b, self.low, self.transposed, self.unit)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
+        subject = called(self.name, (a, b))
         a, b = stacked(a, b)
         if not (self.unit or self.sure):
-            b = ensured(b, not_equal(apply(Diagonal(0), a), 0), SINGULAR, self.name)
+            b = ensured(b, not_equal(apply(Diagonal(0), a), 0), SINGULAR, subject)
         kind = SmallTriangle if many_small(a, b.shape[-1]) else Trsm
         return apply(kind(self.low, self.transposed, self.unit), a, b)
 
