@@ -201,6 +201,9 @@ class Scope:
         if value.op == "cast":
             (x,) = value.args
             return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
+        if value.op == "bits":
+            given = self.value(value.args[0])
+            return self.b.cast("bitcast", given, scalars.register(value.dtype, width(given.type)))
         if self.varies(value):
             period = period_of(value, self.along, self.unit)
             if period is not None:
@@ -212,7 +215,8 @@ class Scope:
                 return divisor.into(self.b, args[0])
         if any(width(a.type) > 1 for a in args):
             args = [self.wide(a) for a in value.args]
-        return scalars.emit(self.b, value.op, tuple(a.dtype for a in value.args), tuple(args))
+        emit = scalars.emit if self.along is not None else scalars.emit_alone
+        return emit(self.b, value.op, tuple(a.dtype for a in value.args), tuple(args))
 
     def varies(self, value: Expr | Affine) -> bool:
         """Whether it differs from lane to lane."""

@@ -290,6 +290,11 @@ def cast(value: Expr, dtype: str) -> Expr:
     return make("cast", (value,), dtype)
 
 
+def bits(value: Expr, dtype: str = "") -> Expr:
+    """The bits of a float as a signed integer, or those of an integer as a float of ``dtype``."""
+    return make("bits", (value,), dtype or value.dtype.removeprefix("b").replace("float", "int"))
+
+
 def load(buffer: Any, dtype: str, offset: Affine) -> Expr:
     """An element of a buffer, at an offset counted in elements."""
     return make("load", offset.atoms, dtype, (buffer, offset), offset.free)

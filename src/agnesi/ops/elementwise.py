@@ -29,6 +29,8 @@ from agnesi.ops.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.expand import broadcast_to, sum_to
 
 _OPERANDS = ("a", "b", "c", "d", "e")
+#: Rows that are not computed in float32 for 16-bit floats: their results hang on the digits.
+_OF_DIGITS = ("where", "negative", "abs", "nextafter")
 _DOC = """{summary}
 
 Parameters
@@ -221,8 +223,6 @@ class Elementwise(Op):
         return self.name
 
     def _foreign(self, *xs: Any) -> Walk | None:
-        if xs[-1].dtype in dtypes.HALVES and self.loop.startswith("numpy"):
-            return None  # results hang on the dtype's digits, and NumPy's are not all right
         wide = [dtypes.float32 if x.dtype.kind == "V" else x.dtype for x in xs]
         types = self.types or ufuncs.types(self.loop, *(d.name for d in wide))
         return Walk(self.loop, types, self._output) if types else None
@@ -245,9 +245,9 @@ class Elementwise(Op):
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         kind = xs[-1].dtype.kind
-        if kind == "V":
+        if kind == "V" and self.name not in _OF_DIGITS:
             return self._widened(*xs)
-        return silently(self.function if kind in self.direct else self.of_complex, *xs)
+        return silently(self.function if kind in self.direct + "V" else self.of_complex, *xs)
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
         """Of bfloat16 numbers: in float32, rounded once."""
@@ -317,7 +317,7 @@ class Elementwise(Op):
     def lower(self, at: Any, *reads: Any) -> Any:
         values = [r.broadcast(at) for r in reads]
         half = values[-1].dtype
-        if half in ("float16", "bfloat16") and self.name not in ("where", "negative", "abs"):
+        if half in ("float16", "bfloat16") and self.name not in _OF_DIGITS:
             wide = [loops.cast(v, "float32") if v.dtype == half else v for v in values]
             result = self._scalar(wide)
             return loops.cast(result, half) if result.dtype == "float32" else result

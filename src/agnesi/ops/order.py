@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from agnesi.ops.ordering import stable_order_of
+
 
 def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
     """The elements of the last axis in order; NaN comes last, in descending order too.
@@ -17,7 +19,7 @@ def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
     """
     if descending:
         return np.take_along_axis(x, stable_order(x, True), -1)
-    if x.dtype.kind in "fV":  # zeros keep their order
+    if x.dtype.kind in "fVc":  # zeros keep their order
         return np.sort(x, axis=-1, kind="stable")
     return np.sort(x, axis=-1)
 
@@ -33,8 +35,7 @@ def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
     array([0, 3, 2, 1])
     """
     if x.dtype.kind == "c" and descending:
-        back = np.argsort(x[..., ::-1], axis=-1, kind="stable")
-        return np.asarray(x.shape[-1] - 1 - back[..., ::-1])
+        return stable_order_of(x, True)
     return np.argsort(_reversed(x) if descending else x, axis=-1, kind="stable")
 
 

@@ -20,6 +20,7 @@ from agnesi.ops import compare, select
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import constant
 from agnesi.ops.movement import reshape
+from agnesi.ops.ordering import keys
 from agnesi.ops.places import Gather
 from agnesi.ops.ranges import Arange
 from agnesi.ops.reduce import extreme_over, reducer
@@ -74,6 +75,8 @@ class ArgReduce(Op):
                 and self.foreign(x) is not None)
 
     def decompose(self, x: Tensor) -> Tensor | None:
+        if x.dtype.kind == "c":
+            return self._by_keys(x)
         n = x.shape[self.axis]
         block = _block(x.shape, self.axis)
         if block:
@@ -90,6 +93,16 @@ class ArgReduce(Op):
         places = symbolic(Arange(0, 1, n, narrow), ()).reshape(shape)
         chosen = select.where(found, places, last)
         return cast(apply(reducer("minimum", (self.axis,), self.keepdims), chosen), dtypes.int64)
+
+    def _by_keys(self, x: Tensor) -> Tensor:
+        """Among complex numbers with the extreme first key that with the extreme second one."""
+        way: Any = self.kind
+        *firsts, last = keys(x, way)
+        for first in firsts:
+            best = apply(reducer(self.kind, (self.axis,), True), first)
+            beyond = np.iinfo(np.int64).min if self.kind == "maximum" else np.iinfo(np.int64).max
+            last = select.where(first == best, last, int(beyond))
+        return apply(self, last)
 
     def _by_blocks(self, x: Tensor, size: int) -> Tensor:
         """The first block with the extreme, then its place there: elements are read once."""

@@ -11,6 +11,7 @@ from agnesi.core import dtypes, loops
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
+from agnesi.core.loops import Expr
 from agnesi.core.op import explain, typed
 from agnesi.core.public import apply_to, into
 from agnesi.core.tensor import Tensor, wrap
@@ -233,10 +234,22 @@ def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(a == b, b, result) if result.dtype in dtypes.HALVES else result
 
 
+def _next(a: Expr, b: Expr) -> Expr:
+    """The number whose bits, counted from zero, are one more or one less."""
+    zero = loops.const(0.0, a.dtype)
+    up = loops.call("equal", loops.call("less", a, b), loops.call("less", zero, a))
+    here = loops.bits(a)
+    one, less = (loops.const(k, here.dtype) for k in (1, -1))
+    beside = loops.bits(loops.call("add", here, loops.where(up, one, less)), a.dtype)
+    least = loops.call("copysign", loops.bits(one, a.dtype), b)
+    found = loops.where(loops.call("equal", a, zero), least, beside)
+    found = loops.where(loops.call("equal", a, b), b, found)
+    strange = loops.call("logical_or", loops.call("isnan", a), loops.call("isnan", b))
+    return loops.where(strange, loops.call("add", a, b), found)
+
+
 # The step has the size of the last digit, so it moves with the first operand.
-NEXTAFTER = Elementwise(
-    "nextafter", _nextafter, (lambda g: g, flat), kinds="f", loop="numpy.nextafter"
-)
+NEXTAFTER = Elementwise("nextafter", _nextafter, (lambda g: g, flat), kinds="f", expand=_next)
 nextafter: Binary = binary(
     NEXTAFTER, "The next number that the dtype can hold, from the first towards the second.",
     "[1.0, 1.0], [2.0, 1.0]", "[1.0000001, 1.       ]",

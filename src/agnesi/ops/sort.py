@@ -22,6 +22,8 @@ from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.index import Index, IndexSum, along, take, take_along_axis
 from agnesi.ops.movement import reshape
 from agnesi.ops.order import first_places, sorted_rows, stable_order
+from agnesi.ops.ordering import key_expressions, keys
+from agnesi.ops.places import Gather
 from agnesi.ops.slices import FULL, Slice
 
 
@@ -37,6 +39,11 @@ def _along(x: np.ndarray, axis: int, function: Callable[[np.ndarray], np.ndarray
     if axis in (-1, x.ndim - 1):
         return function(x)
     return np.moveaxis(function(np.moveaxis(x, axis, -1)), -1, axis)
+
+
+def _at(x: Tensor, places: Tensor, axis: int) -> Tensor:
+    """Elements at places along an axis that are known to be there."""
+    return apply(Gather(tuple(range(x.ndim)), 0), x, *along(x, places, axis))
 
 
 # -- operations -------------------------------------------------------------------------------
@@ -61,6 +68,17 @@ class ArgSort(Op):
     def foreign(self, x: Any) -> Call | None:
         return sorting(x, self.axis, self.descending, True)
 
+    def decompose(self, x: Tensor) -> Tensor | None:
+        """Complex numbers are ordered by whole numbers, the last key first."""
+        if x.dtype.kind != "c":
+            return None
+        order = ArgSort(self.axis, False)
+        *firsts, last = keys(x, "down" if self.descending else "up")
+        found = apply(order, last)
+        for key in firsts:
+            found = _at(found, apply(order, _at(key, found, self.axis)), self.axis)
+        return found
+
 
 @record
 class Sort(Op):
@@ -82,6 +100,11 @@ class Sort(Op):
 
     def foreign(self, x: Any) -> Call | None:
         return sorting(x, self.axis, self.descending, False)
+
+    def decompose(self, x: Tensor) -> Tensor | None:
+        if x.dtype.kind != "c":
+            return None
+        return _at(x, apply(ArgSort(self.axis, self.descending), x), self.axis)
 
     def places(self, x: Tensor) -> tuple[Tensor, ...]:
         """Where each element of the result was."""
@@ -157,12 +180,13 @@ class SearchSorted(Op):
         """Halving: the place is found bit by bit, from the highest."""
         n = row.shape[0]
         value = values(*at)
+        before = self._complex_before if value.dtype.startswith("c") else self._before
         found = loops.const(0, "int64")
         for bit in reversed(range(int(n).bit_length())):
             step = loops.call("add", found, loops.const(1 << bit, "int64"))
             inside = loops.call("less_equal", step, loops.const(n, "int64"))
             last = loops.call("minimum", step, loops.const(n, "int64"))
-            below = self._before(row(loops.atom_of(last) + -1), value)
+            below = before(row(loops.atom_of(last) + -1), value)
             fits = loops.call("logical_and", inside, below)
             found = loops.where(fits, step, found)
         return found
@@ -178,6 +202,15 @@ class SearchSorted(Op):
                 )
             order = loops.call("logical_or", order, missing)
         return order
+
+    def _complex_before(self, element: Any, value: Any) -> Any:
+        """The same for complex numbers, by their keys."""
+        (*firsts, last) = zip(key_expressions(element), key_expressions(value), strict=True)
+        found = loops.call("less_equal" if self.right else "less", *last)
+        for pair_ in firsts:
+            tied = loops.call("logical_and", loops.call("equal", *pair_), found)
+            found = loops.call("logical_or", loops.call("less", *pair_), tied)
+        return found
 
 
 # -- functions --------------------------------------------------------------------------------

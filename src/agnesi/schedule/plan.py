@@ -68,7 +68,9 @@ def lowerable(node: Node) -> bool:
 
 def is_empty(node: Node) -> bool:
     """Whether there is nothing to compute: no elements, and no Python to run."""
-    return 0 in node.shape and (lowerable(node) or (node.op is not None and bool(node.op.parts)))
+    op = node.op
+    ours = lowerable(node) or (op is not None and bool(op.parts or op.foreign))
+    return ours and (op is None or op.outputs == 1) and 0 in node.shape
 
 
 def is_product(node: Node) -> bool:
