@@ -320,6 +320,53 @@ def test_what_is_too_large(call, text):
     assert found.endswith(f"\n  at {__file__}:{call.__code__.co_firstlineno}")
 
 
+def twice_the_tangent(x):
+    y = ag.tanh(x)
+    return y * 2
+
+
+def sum_of_products(x):
+    y = ag.tanh(x)
+    return (y @ x.T @ y).sum()
+
+
+@pytest.mark.parametrize(("function", "needs", "line"), [
+    (twice_the_tangent, "4 MB, its result float32(1000, 1000) of multiply(float32(1000, 1000), "
+     "float32())", 2),
+    (sum_of_products, "12 MB, temporaries, the largest of them float32(1000, 1000) of "
+     "tanh(float32(1000, 1000))", 1),
+])
+def test_memory_that_compiled_code_cannot_have(function, needs, line):
+    x = ag.ones((1000, 1000)) * 1
+    compiled = ag.jit(function)
+    line += function.__code__.co_firstlineno
+    ag.limit_memory(ag.memory_stats()["live"] + 3_000_000)
+    try:
+        found = [message(lambda: compiled(x)) for _ in range(2)]
+    finally:
+        ag.limit_memory(None)
+    assert found == [(
+        MemoryError,
+        f"{function.__name__}: no memory is left for {needs}, and no other call is running that "
+        f"would free some; see agnesi.limit_memory\n  at {__file__}:{line}",
+    )] * 2
+    assert np.isfinite(compiled(x)).all()
+
+
+def test_memory_for_sizes_that_vary():
+    compiled = ag.jit(twice_the_tangent)
+    for n in (3, 4, 5):
+        compiled(ag.ones((2, n)))
+    x = ag.ones((2, 300_000))
+    ag.limit_memory(ag.memory_stats()["live"] + 100_000)
+    try:
+        error, text = message(lambda: compiled(x))
+    finally:
+        ag.limit_memory(None)
+    assert error is MemoryError
+    assert text.startswith("twice_the_tangent: no memory is left for 2.4 MB, its result float32(2, ")
+
+
 INSTEAD = (
     "but the graph is only being written here and has no values yet. To choose between values use "
     "ag.where(condition, a, b), between computations ag.cond(condition, then, otherwise); to "

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.failures import failures
+from agnesi.compiler.failures import failures, widest
 from agnesi.compiler.fingerprint import fingerprint, source_stamp
 from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
@@ -168,6 +168,8 @@ class Compiled:
                    next((n.where for n in self.graph.outputs if n.where), None))
             ) from None
         made.recipe.failures = failures(made.checks, self.graph)
+        if made.largest is not None:
+            made.recipe.widest = widest(made.largest, self.graph)
         return made
 
     def _kept_recipe(self) -> Recipe:

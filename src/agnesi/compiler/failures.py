@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from agnesi.compiler.limits import told
+from agnesi.compiler.recipe import Recipe
 from agnesi.core.errors import at, error_named
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.kernels import FIRST_FAILURE, Check, Foreign
+from agnesi.core.kernels import FIRST_FAILURE, Buffer, Check, Foreign
 from agnesi.core.node import Node
+from agnesi.core.op import called, typed
 
 #: The error's type, its text, and the node of the user's graph whose line it is told with (or -1).
 Failure = tuple[str, str, int]
@@ -17,10 +20,28 @@ Failure = tuple[str, str, int]
 
 def failures(checks: Sequence[Check | Foreign], graph: FunctionGraph) -> list[Failure]:
     """What the checks of a program say; ``graph`` is the user's, before it was rewritten."""
+    places = _places(graph)
+    return [(c.error, c.text, places.get(c.nodes[0].where, -1)) for c in checks]
+
+
+def widest(buffer: Buffer, graph: FunctionGraph) -> Failure:
+    """What is told of the largest temporary where there is no memory for all of them."""
+    node: Any = buffer.node
+    text = f"temporaries, the largest of them {_made(node)}"
+    return "MemoryError", text, _places(graph).get(node.where, -1)
+
+
+def _made(node: Node) -> str:
+    """A value and what makes it."""
+    by = "" if node.op is None else f" of {called(node.op.name, node.inputs)}"
+    return f"{typed(node)}{by}"
+
+
+def _places(graph: FunctionGraph) -> dict[Any, int]:
     places: dict[Any, int] = {}
     for i, node in enumerate(_every(graph)):
         places.setdefault(node.where, i)
-    return [(c.error, c.text, places.get(c.nodes[0].where, -1)) for c in checks]
+    return places
 
 
 def _every(graph: FunctionGraph) -> Iterator[Node]:
@@ -31,15 +52,30 @@ def _every(graph: FunctionGraph) -> Iterator[Node]:
             yield from _every(getattr(node.op, name).graph)
 
 
-def raiser(known: Sequence[Failure], graph: FunctionGraph,
+def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
            otherwise: Callable[[int], Any]) -> Callable[[int], Any]:
     """A function that raises the error for the code that a compiled function returned."""
+    from agnesi.runtime.support import refused
+
+    def where_of(place: int) -> Any:
+        return next(islice(_every(graph), place, None)).where if place >= 0 else None
 
     def failed(code: int) -> Any:
+        if code < 0:
+            raise MemoryError(lacking(-1 - code))
         if code < FIRST_FAILURE:
             return otherwise(code)
-        kind, text, place = known[code - FIRST_FAILURE]
-        where = next(islice(_every(graph), place, None)).where if place >= 0 else None
-        raise error_named(kind)(at(text, where))
+        kind, text, place = recipe.failures[code - FIRST_FAILURE]
+        raise error_named(kind)(at(text, where_of(place)))
+
+    def lacking(i: int) -> str:
+        if i < len(recipe.results):
+            node = graph.outputs[recipe.results[i]]
+            what, where = f"its result {_made(node)}", node.where
+        else:
+            _, what, place = recipe.widest or ("", "temporaries", -1)
+            where = where_of(place)
+        return at(f"{name}: no memory is left for {told(refused())}, {what}, and no other call is "
+                  "running that would free some; see agnesi.limit_memory", where)
 
     return failed

@@ -92,6 +92,10 @@ class Scheduled:
         places = {id(t): i for i, t in enumerate(live)}
         kernels = list(nested(self.layout.kernels))
         self.checks = [k for k in kernels if isinstance(k, Check | Foreign)]
+        self.largest = max(
+            (b for b in program.buffers if b.role == "temporary" and b.node is not None),
+            key=lambda b: guess(b.nbytes), default=None,
+        )
         self.recipe = Recipe(
             text,
             [places[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
@@ -252,7 +256,7 @@ class Bound:
             sizes=graph.extents,
         )
         common: dict[str, Any] = {
-            "failed": raiser(recipe.failures, graph, back.failed if back else _unexpected),
+            "failed": raiser(recipe, graph, name, back.failed if back else _unexpected),
             "states": self.states,
             "constants": recipe.constants, "wrapper": _wrapper(entry), "callback": back,
             "foreign": recipe.foreign, "name": name,

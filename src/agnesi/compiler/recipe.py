@@ -35,6 +35,8 @@ class Recipe:
         Whether a call is worth releasing the interpreter lock.
     failures : list of tuple
         What the code's checks say (see ``failures.Failure``).
+    widest : tuple or None
+        The largest temporary, told as a failure.
     optimize : int
         Level of the text's compilation (see ``runtime.machine.load``).
     foreign : list of str
@@ -51,6 +53,7 @@ class Recipe:
     arena_bytes: int
     long: bool
     failures: list[Any] = field(default_factory=list)
+    widest: Any = None
     optimize: int = 1
     foreign: list[str] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)

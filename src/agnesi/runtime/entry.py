@@ -228,7 +228,8 @@ def bind(
     slow : callable
         Called with the same arguments when they, a state, a guard or a pair do not match.
     failed : callable
-        Called with the body's code when that is not 0; its result or exception is the call's.
+        Called with the body's code when that is not 0, or with -1 - i where there is no memory for
+        output i, or, behind the last, for scratch; its result or exception is the call's.
     apart : sequence of (int, int, int, int)
         Pairs of buffers, each by its number and bytes, that must not overlap; -1-i stands for the
         bytes of argument i.

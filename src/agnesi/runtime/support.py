@@ -201,6 +201,11 @@ def variable(name: str, index: int = 0) -> ctypes.c_int64:
     return ctypes.c_int64.from_address(native().address(name) + 8 * index)
 
 
+def refused() -> int:
+    """Bytes of memory that the last call to fail for want of memory asked for."""
+    return variable("refused").value
+
+
 def call(name: str) -> None:
     """Run a native function without arguments."""
     _call(native(), name)

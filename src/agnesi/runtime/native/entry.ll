@@ -64,7 +64,8 @@ define internal ptr @field(ptr %object, i64 %offset) nounwind alwaysinline {
   ret ptr %value
 }
 
-@no_memory_text = private constant [137 x i8] c"no memory is left for a compiled function or a large result, and no other call is running that would free some (see agnesi.limit_memory)\00"
+@refused = global i64 0                       ; bytes that could not be had last
+@no_memory_text = private constant [114 x i8] c"no memory is left for a large result, and no other call is running that would free some (see agnesi.limit_memory)\00"
 
 ; Memory of the pool; where there is none now, but other calls run that will give some back, it waits
 ; for them, without the GIL.  Null, with an error set, where waiting does not help.
@@ -93,6 +94,7 @@ rest:
   call void %restore(ptr %state)
   br label %try
 fail:
+  store i64 %size, ptr @refused
   %type = call ptr @api_get(i64 24)
   %set = call ptr @api_get(i64 4)
   call void %set(ptr %type, ptr @no_memory_text)
@@ -718,7 +720,8 @@ done:
   ret void
 }
 
-; Scratch memory, body, and the result or what the failure handler makes of a failure.
+; Scratch memory, body, and the result or what the failure handler makes of a failure: the body's
+; code, or -1 - i where there is no memory for output i, or, behind the last, for scratch.
 define internal ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %room) nounwind {
 entry:
   %fixed.at = getelementptr %Context, ptr %context, i64 0, i32 11
@@ -768,10 +771,19 @@ finish:
   %result = call ptr @result(ptr %context, ptr %made, i64 %count)
   ret ptr %result
 failed:
-  call void @release(ptr %made, i64 %count)
-  %box = call ptr @api_get(i64 20)
   %wide = sext i32 %code to i64
-  %boxed = call ptr %box(i64 %wide)
+  br label %tell
+undo:
+  %clear = call ptr @api_get(i64 12)
+  call void %clear()
+  %lack = xor i64 %got, -1
+  br label %tell
+tell:
+  %number = phi i64 [%wide, %failed], [%lack, %undo]
+  %held = phi i64 [%count, %failed], [%got, %undo]
+  call void @release(ptr %made, i64 %held)
+  %box = call ptr @api_get(i64 20)
+  %boxed = call ptr %box(i64 %number)
   %boxless = icmp eq ptr %boxed, null
   br i1 %boxless, label %no, label %report
 report:
@@ -781,9 +793,6 @@ report:
   %answer = call ptr %call(ptr %handler, ptr %boxed)
   call void @decref(ptr %boxed)
   ret ptr %answer
-undo:
-  call void @release(ptr %made, i64 %got)
-  br label %no
 no:
   ret ptr null
 }
