@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.conv import plan_convolution, preferred
 from agnesi.codegen.conv.placesplan import PlacesPlan
-from agnesi.codegen.conv.winogradplan import WinogradPlan
+from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.program import Machine
 from agnesi.core.kernels import ConvSizes
 from agnesi.core.loops import call, const
@@ -283,6 +283,43 @@ def test_long_lines(kind: str) -> None:
             plan = plan_convolution(run.kernel, vector_bits=here.vector_bits, l1=here.l1,
                                     l2=here.l2, l3=here.l3)
             assert all(p.scratch <= 6 << 20 for p in plan.parts if not isinstance(p, tuple))
+
+
+SQUARES = {
+    "even": conv_sizes(2, 1, 17, 40, (12, 9), (4, 4), (1, 1), (1, 1), ((1, 2), (0, 1))),
+    "two": conv_sizes(3, 1, 16, 21, (9, 8), (2, 2), (1, 1), (1, 1), ((0, 0), (1, 0))),
+    "five": conv_sizes(2, 2, 16, 33, (13, 11), (5, 5), (1, 1), (1, 1), ((2, 2), (2, 2))),
+    "uneven": conv_sizes(2, 1, 18, 16, (11, 14), (7, 3), (1, 1), (1, 1), ((3, 3), (0, 1))),
+    "uneven too": conv_sizes(1, 1, 16, 16, (9, 15), (2, 6), (1, 1), (1, 1), ((1, 1), (4, 2))),
+    "dilated": conv_sizes(2, 1, 16, 24, (17, 13), (3, 3), (1, 1), (2, 3), ((2, 1), (3, 3))),
+    "dilated five": conv_sizes(1, 1, 20, 16, (14, 15), (5, 4), (1, 1), (3, 2), ((6, 6), (3, 3))),
+    "volume": conv_sizes(2, 1, 16, 35, (5, 8, 9), (3, 3, 3), (1, 1, 1), (1, 1, 1), ((1, 1),) * 3),
+    "volume strided": conv_sizes(2, 1, 17, 16, (9, 6, 7), (3, 3, 5), (2, 1, 1), (2, 1, 1),
+                                 ((3, 2), (1, 1), (2, 2))),
+    "planes": conv_sizes(2, 1, 16, 16, (4, 7, 8), (1, 3, 3), (1, 1, 1), (1, 1, 1),
+                         ((0, 0), (1, 1), (1, 1))),
+    "far border": conv_sizes(2, 1, 16, 16, (2, 4, 5), (3, 3, 3), (1, 1, 1), (1, 1, 1),
+                             ((5, 1), (3, 4), (0, 2))),
+}
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("case", SQUARES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_squares(kind: str, case: str, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the taps, and in one block or in as many as there may be."""
+    found = []
+
+    def cycles(plan: WinogradPlan, l2: int) -> float:
+        found.append(plan)
+        blocks = plan.passes * plan.panel_groups
+        return -1e12 * (blocks if many else 1 / blocks)
+
+    for way in (WinogradPlan, WinogradWeightPlan):
+        monkeypatch.setattr(way, "cycles", cycles)
+    layout, dtype, vector_bits = ("first", "float64", 256) if many else ("last", "float32", 512)
+    _check(kind, SQUARES[case], layout, dtype, host(vector_bits))
+    assert found
 
 
 def test_ways() -> None:

@@ -9,7 +9,7 @@ from agnesi.core.kernels import ConvSizes
 from agnesi.core.record import record
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
-_SQUARES = 0.6  # time of 3 x 3 taps in another basis
+_SQUARES = 1.35  # time of a multiplication in another basis
 _SCATTERED = 1.5  # cycles to store one element away from its neighbours
 
 
@@ -70,12 +70,15 @@ def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
     if sizes.channels == sizes.filters == 1:
         return 1.5 * work(sizes) / lanes
     cycles = work(sizes) / (lanes * _filled(kind, sizes, lanes))
-    squares = len(sizes.kernel) == 2 and set(sizes.kernel) == {3} and (
-        {*sizes.stride, *sizes.dilation} == {1}
-    )
+    squares = len(sizes.kernel) > 1 and set(sizes.stride[-2:]) == {1}
     if squares and min(sizes.channels, sizes.filters) >= lanes:
-        cycles *= _SQUARES
+        cycles *= min(1.0, _SQUARES * math.prod(_in_squares(taps) for taps in sizes.kernel[-2:]))
     return cycles
+
+
+def _in_squares(taps: int) -> float:
+    """The share of multiplications that is left of so many taps (see squares.Grid)."""
+    return (1 + 3 * (taps // 2) - (taps % 2 == 0)) / (2 * taps) if taps > 1 else 1.0
 
 
 def _by_rows(kind: str, sizes: ConvSizes, lanes: int) -> float | None:

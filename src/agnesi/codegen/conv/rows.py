@@ -13,7 +13,7 @@ from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.pack import clear, copy_places, copy_run, copy_spread, pack_filters
 from agnesi.codegen.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.conv.source import Box, inside, taps_inside
-from agnesi.codegen.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.conv.tiles import Column, Tile, Turn, number
 from agnesi.codegen.conv.wide import Finish, tiles
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
@@ -179,8 +179,8 @@ class RowLanes:
         at = b.add(b.mul(b.sub(top, box.y), i64(down)), x)
         first, count = self._tap_lines(top, tall)
         nest = self._nest(count)
-        row = b.add(o, b.mul(first, i64(nest[-1].row_step)))
-        at = b.add(at, b.mul(first, i64(nest[-1].column_step)))
+        row = b.add(o, b.mul(first, number(nest[-1].row_step)))
+        at = b.add(at, b.mul(first, number(nest[-1].column_step)))
         sums = tile.run(b, b.gep(self.type, self.packed_b, row),
                         b.gep(self.type, self.packed_a, at), nest, tile.zeros(),
                         lambda row, column, sums: self._taps(tile, row, column, sums))

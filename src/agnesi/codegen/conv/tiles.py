@@ -19,9 +19,14 @@ class Turn(NamedTuple):
     """A loop of the nest: how often, and how far both operands move from one turn to the next."""
 
     times: int | Value
-    row_step: int
-    column_step: int
+    row_step: int | Value
+    column_step: int | Value
     maybe: bool = False  # it may not turn at all
+
+
+def number(n: int | Value) -> Value:
+    """A number that may be known only at run time."""
+    return i64(n) if isinstance(n, int) else n
 
 
 class Column(NamedTuple):
@@ -66,17 +71,16 @@ class Tile:
         turn, *rest = nest
         if isinstance(turn.times, int) and turn.times == 1:
             return self.run(b, row, column, rest, sums, inner)
-        times = i64(turn.times) if isinstance(turn.times, int) else turn.times
         start = [row, column, *sums]
-        with b.loop(i64(0), times, 1, start, nonempty=not turn.maybe) as loop:
+        with b.loop(i64(0), number(turn.times), 1, start, nonempty=not turn.maybe) as loop:
             at, beside, *totals = loop.carried
             totals = self.run(b, at, beside, rest, totals, inner)
             loop.carry(self._moved(b, at, turn.row_step),
                        self._moved(b, beside, turn.column_step), *totals)
         return loop.results[2:]
 
-    def _moved(self, b: Builder, pointer: Value, step: int) -> Value:
-        return b.gep(self.type, pointer, i64(step)) if step else pointer
+    def _moved(self, b: Builder, pointer: Value, step: int | Value) -> Value:
+        return pointer if step == 0 else b.gep(self.type, pointer, number(step))
 
     def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
         return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)

@@ -1,9 +1,14 @@
-"""Convolutions of 3 x 3 taps with fewer multiplications (Winograd 1980; Lavin and Gray 2016).
+"""Convolutions with fewer multiplications (Winograd 1980; Lavin and Gray 2016).
 
 A square of the result comes from a slightly larger square of the source.  Both and the filters are
 carried to another basis, where the convolution of squares is a product of elements: for squares of
-2 x 2 that takes 16 multiplications and not 36.  Summed over channels it is 16 matrix products.  The
-constants are 0, 1 and 1/2, so that rounding stays as it is in plain sums.
+2 x 2 and 3 x 3 taps that takes 16 multiplications and not 36.  Summed over channels it is 16 matrix
+products.  The constants are 0, 1 and 1/2, so that rounding stays as it is in plain sums.
+
+More taps are sums of such convolutions, of squares further on, and those are taken in the other
+basis too: taps of depth, and runs of three taps along lines and columns.  Runs overlap by a tap,
+which the second lacks, so that it lies on the same squares; what becomes zero is left out: 49
+multiplications for 5 x 5 taps and not 100.  Squares of dilated taps have places as far apart.
 """
 
 from __future__ import annotations
@@ -12,11 +17,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.conv.dense import Span
 from agnesi.codegen.conv.pack import pack_filters
-from agnesi.codegen.conv.source import Box, block_images, pack_source
+from agnesi.codegen.conv.source import (
+    Box,
+    block_images,
+    clamp,
+    extent,
+    pack_source,
+    taps_inside,
+)
+from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import Finish
-from agnesi.codegen.conv.winogradplan import ALPHA, SIDE, WinogradPlan
+from agnesi.codegen.conv.winogradplan import WinogradPlan
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes
@@ -61,24 +75,46 @@ def _combined(b: Builder, factors: Sequence[float], values: Sequence[Value]) -> 
 
 
 class Block:
-    """Images [n, n_end) and lines of squares [y, y_end) of a block, ``across`` squares a line."""
+    """Images [n, n_end), planes of results [z, z_end) and bands of lines [y, y_end) of a block.
 
-    def __init__(self, b: Builder, n: Value, n_end: Value, y: Value, y_end: Value,
-                 across: int) -> None:
-        self.b, self.n, self.n_end, self.y, self.y_end = b, n, n_end, y, y_end
-        self.across = across
-        self.lines = b.sub(y_end, y)
+    Squares of results lie as [image][plane][line][across], those of the source too, where there
+    may be more planes, from ``first`` on, and more lines and squares in them.
+    """
 
-    def first(self, image: Value) -> Value:
-        """How many squares of the block lie before those of an image."""
+    def __init__(self, b: Builder, plan: WinogradPlan, images: tuple[Value, Value],
+                 planes: tuple[Value, Value], bands: tuple[Value, Value]) -> None:
+        self.b, self.plan = b, plan
+        self.n, self.n_end = images
+        self.z, self.z_end = planes
+        self.y, self.y_end = bands
+        count, high, d = b.sub(self.y_end, self.y), plan.high, plan.dense.spans[0]
+        self.lines = b.mul(count, i64(high.step))
+        self.read_lines = b.mul(b.add(count, i64(high.parts - 1)), i64(high.step))
+        self.sheet = b.mul(self.lines, i64(plan.wide.squares))
+        self.read_across = plan.wide.read(plan.wide.bands)
+        self.read_sheet = b.mul(self.read_lines, i64(self.read_across))
+        first, planes_read = extent(b, d, self.z, self.z_end)
+        self.first = clamp(b, first, i64(d.size))
+        self.planes = b.sub(clamp(b, b.add(first, planes_read), i64(d.size)), self.first)
+
+    def read_first(self, image: Value, plane: Value) -> Value:
+        """How many squares of the source lie before those of a plane of an image."""
         b = self.b
-        return b.mul(b.mul(b.sub(image, self.n), self.lines), i64(self.across))
+        planes = b.add(b.mul(b.sub(image, self.n), self.planes), b.sub(plane, self.first))
+        return b.mul(planes, self.read_sheet)
 
-    def box(self, image: Value, group: Value) -> Box:
-        """The places of an image that belong to the block."""
+    def result_first(self, image: Value, plane: Value) -> Value:
+        """The same of the result."""
         b = self.b
-        return Box(image, group, i64(0), b.mul(self.y, i64(SIDE)), b.mul(self.y_end, i64(SIDE)),
-                   i64(0), i64(self.across * SIDE))
+        planes = b.mul(b.sub(image, self.n), b.sub(self.z_end, self.z))
+        return b.mul(b.add(planes, b.sub(plane, self.z)), self.sheet)
+
+    def box(self, image: Value, group: Value, plane: Value) -> Box:
+        """The places of a plane that belong to the block."""
+        b, across = self.b, self.plan.wide.squares * SIDE
+        lines = i64(SIDE * self.plan.high.step)
+        return Box(image, group, plane, b.mul(self.y, lines), b.mul(self.y_end, lines), i64(0),
+                   i64(across))
 
 
 class Squares:
@@ -106,16 +142,20 @@ class Squares:
     def _open(self, index: Value) -> Block:
         """What a block of squares covers."""
         b, plan = self.b, self.plan
-        images, down = divide(b, index, plan.line_blocks)
-        n, n_end = block_images(b, self.dense, plan.image_blocks, images)
-        y, y_end = share(b, plan.down, plan.line_blocks, down)
-        return Block(b, n, n_end, y, y_end, plan.across)
+        rest, down = divide(b, index, plan.line_blocks)
+        rest, deep = divide(b, rest, plan.plane_blocks)
+        images = block_images(b, self.dense, plan.image_blocks, rest)
+        planes = share(b, self.dense.spans[0].count, plan.plane_blocks, deep)
+        return Block(b, plan, images, planes, share(b, plan.high.bands, plan.line_blocks, down))
 
     def _pack_source(self, block: Block, image: Value) -> None:
-        """Pack one image of a block, and transform its squares."""
-        pack_source(self.b, self.plan.padded, self.plan.layout, self.type, self.source,
-                    self.packed, block.box(image, self.group), self.plan.lanes)
-        self._transform_source(block.lines, block.first(image))
+        """Pack the planes of an image of a block one by one, and transform their squares."""
+        b, plan = self.b, self.plan
+        with b.loop(i64(0), block.planes) as loop:
+            plane = b.add(block.first, loop.index)
+            pack_source(b, plan.squared.plane, plan.layout, self.type, self.source, self.packed,
+                        block.box(image, self.group, plane), plan.lanes)
+            self._transform_source(block, block.read_first(image, plane))
 
     def _at(self, base: Value, *terms: tuple[Value, int]) -> Value:
         """``base[sum of index * step]``."""
@@ -134,23 +174,39 @@ class Squares:
             at = self.b.gep(self.type, base, i64(n * pitch))
             self.b.store(value, at, element_bytes(self.type))
 
-    def _transform_source(self, lines: Value, first: Value) -> None:
+    def _corner(self, grid: Grid, square: Value) -> Value:
+        """The first place of a square of an axis."""
+        b = self.b
+        band, phase = divide(b, square, grid.step)
+        return b.add(b.mul(band, i64(SIDE * grid.step)), phase)
+
+    def _turns(self, grid: Grid, element: Value) -> int | Value:
+        """How many parts are not zero in a line or column of a square."""
+        first, most, _, last = grid.turns
+        if first == most == last:
+            return first
+        b = self.b
+        rest = b.select(b.icmp("eq", element, i64(ALPHA - 1)), i64(last), i64(most))
+        return b.select(b.icmp("eq", element, i64(0)), i64(first), rest)
+
+    def _transform_source(self, block: Block, first: Value) -> None:
         """The squares of packed lines: [square][tile][channel], from tile ``first`` on."""
         b, plan, layout = self.b, self.plan, self.plan.layout
-        pitch = plan.tiles * plan.channel_pitch
+        pitch = plan.source_tiles * plan.channel_pitch
+        line, pixel = plan.high.step * layout.line, plan.wide.step * layout.pixel
         with (
-            b.loop(i64(0), lines) as down,
-            b.loop(i64(0), i64(plan.across), nonempty=True) as across,
+            b.loop(i64(0), block.read_lines) as down,
+            b.loop(i64(0), i64(block.read_across), nonempty=True) as across,
         ):
-            here = self._at(self.packed, (down.index, SIDE * layout.line),
-                            (across.index, SIDE * layout.pixel))
-            tile = b.add(b.mul(down.index, i64(plan.across)), across.index)
+            here = self._at(self.packed, (self._corner(plan.high, down.index), layout.line),
+                            (self._corner(plan.wide, across.index), layout.pixel))
+            tile = b.add(b.mul(down.index, i64(block.read_across)), across.index)
             there = self._at(self.v, (b.add(first, tile), plan.channel_pitch))
             for piece, offsets in self._pieces():
                 with offsets as at:
                     source, target = (b.gep(self.type, base, at) for base in (here, there))
                     square = [
-                        [self._load(source, i * layout.line + j * layout.pixel, piece.lanes)
+                        [self._load(source, i * line + j * pixel, piece.lanes)
                          for j in range(ALPHA)] for i in range(ALPHA)
                     ]
                     self._store_square(transformed(b, SOURCE, square), target, pitch)
@@ -190,29 +246,65 @@ class Winograd(Squares):
 
     # -- filters --------------------------------------------------------------------------
     def _transform_filters(self) -> None:
-        """All filters of the unit: [panel][square][channel][column]."""
-        b, plan, view, channels = self.b, self.plan, self.dense.filters, self.dense.channels
+        """All filters of the unit: [panel][square][depth][part][part][channel][column]."""
+        b, plan, view = self.b, self.plan, self.dense.filters
+        d, h, w = self.dense.spans
         for panel in plan.panels:
             start, stop = self._panels(panel)
             with b.loop(start, stop) as loop:
                 at = b.add(b.mul(loop.index, i64(plan.panel_columns * view.strides[0])),
                            b.mul(self.group, i64(view.group)))
                 source = b.gep(self.type, self.filters, b.add(at, i64(view.offset)))
-                pack_filters(b, self.type, source, view.strides, (channels, 1, 3, 3),
-                             panel.columns, self.v, (channels * panel.width, panel.width),
-                             plan.lanes)
+                step = self.dense.channels * panel.width
+                pack_filters(b, self.type, source, view.strides,
+                             (self.dense.channels, d.taps, h.taps, w.taps), panel.columns, self.v,
+                             (step, panel.width), plan.lanes)
                 own = self._at(self.u, (b.sub(loop.index, self.first), plan.panel_elements))
-                with b.loop(i64(0), i64(channels), nonempty=True) as channel:
-                    here = self._at(self.v, (channel.index, panel.width))
-                    there = self._at(own, (channel.index, panel.width))
-                    for piece in panel.pieces:
-                        step = channels * panel.width
-                        square = [
-                            [self._load(here, (i * 3 + j) * step + piece.offset, piece.lanes)
-                             for j in range(3)] for i in range(3)
-                        ]
-                        self._store_square(transformed(b, FILTERS, square),
-                                           b.gep(self.type, there, i64(piece.offset)), step)
+                with (
+                    b.loop(i64(0), i64(d.taps), nonempty=True) as z,
+                    b.loop(i64(0), i64(plan.high.parts), nonempty=True) as y,
+                    b.loop(i64(0), i64(plan.wide.parts), nonempty=True) as x,
+                ):
+                    part = b.add(b.mul(z.index, i64(plan.high.parts)), y.index)
+                    part = b.add(b.mul(part, i64(plan.wide.parts)), x.index)
+                    there = self._at(own, (part, plan.part_elements))
+                    here = self._at(self.v, (z.index, h.taps * w.taps * step),
+                                    (y.index, 2 * w.taps * step), (x.index, 2 * step))
+                    self._transform_part(panel, y.index, x.index, here, there)
+
+    def _transform_part(self, panel: Panel, y: Value, x: Value, here: Value,
+                        there: Value) -> None:
+        """Three by three taps of a panel: those of other parts, and beyond the last, are zero."""
+        b, plan, channels = self.b, self.plan, self.dense.channels
+        step, across = channels * panel.width, self.dense.spans[2].taps
+        lacking = [[self._lacks(grid, part, tap) for tap in range(TAPS)]
+                   for grid, part in ((plan.high, y), (plan.wide, x))]
+        with b.loop(i64(0), i64(channels), nonempty=True) as channel:
+            here = self._at(here, (channel.index, panel.width))
+            there = self._at(there, (channel.index, panel.width))
+            for piece in panel.pieces:
+                zero = const(vector(self.type, piece.lanes), 0)
+
+                def tap(i: int, j: int, piece: Piece = piece, zero: Value = zero) -> Value:
+                    value = self._load(here, (i * across + j) * step + piece.offset, piece.lanes)
+                    for lacks in (lacking[0][i], lacking[1][j]):
+                        if lacks is not None:
+                            value = b.select(lacks, zero, value)
+                    return value
+
+                square = [[tap(i, j) for j in range(TAPS)] for i in range(TAPS)]
+                self._store_square(transformed(b, FILTERS, square),
+                                   b.gep(self.type, there, i64(piece.offset)),
+                                   plan.parts * plan.part_elements)
+
+    def _lacks(self, grid: Grid, part: Value, tap: int) -> Value | None:
+        """Whether a part lacks one of its three taps, where that may be."""
+        b, last = self.b, grid.parts - 1
+        if tap == 0 and last:
+            return b.icmp("ne", part, i64(0))
+        if tap == TAPS - 1 and grid.span.taps % 2 == 0:
+            return b.icmp("eq", part, i64(last))
+        return None
 
     # -- blocks ---------------------------------------------------------------------------
     def _block(self, index: Value) -> None:
@@ -220,53 +312,109 @@ class Winograd(Squares):
         block = self._open(index)
         with b.loop(block.n, block.n_end) as image:
             self._pack_source(block, image.index)
-        count = block.first(block.n_end)
         for panel in plan.panels:
             start, stop = self._panels(panel)
             with b.loop(start, stop) as loop:
-                self._multiply(panel, loop.index, count)
-                with b.loop(block.n, block.n_end) as image:
-                    self._results(panel, loop.index, image.index, block)
+                if plan.joined:
+                    images = b.sub(block.n_end, block.n)
+                    count = b.mul(b.mul(images, block.planes), block.sheet)
+                    self._multiply(panel, loop.index, block, i64(0), i64(0), count)
+                with (
+                    b.loop(block.n, block.n_end) as image,
+                    b.loop(block.z, block.z_end) as plane,
+                ):
+                    first = i64(0)
+                    if plan.joined:
+                        first = block.result_first(image.index, plane.index)
+                    else:
+                        at = block.read_first(image.index, block.first)
+                        self._multiply(panel, loop.index, block, plane.index, at, block.sheet)
+                    self._results(panel, loop.index, (image.index, plane.index), first, block)
 
-    def _multiply(self, panel: Panel, index: Value, count: Value) -> None:
-        """For each element of a square, tiles times channels times columns."""
-        b, plan, channels = self.b, self.plan, self.dense.channels
+    def _multiply(self, panel: Panel, index: Value, block: Block, plane: Value, first: Value,
+                  count: Value) -> None:
+        """For each element of a square, tiles times channels times columns.
+
+        ``first`` is the square of the source where the image begins, ``count`` how many squares
+        there are to do.
+        """
+        b, plan = self.b, self.plan
         own = self._at(self.u, (b.sub(index, self.first), plan.panel_elements))
-        columns = tuple(Column(*p) for p in panel.pieces)
-        nest = [Turn(channels, 1, panel.width)]
+        deep, z, first = self._depth(block, plane, first)
         with b.loop(i64(0), i64(ALPHA * ALPHA), nonempty=True) as element:
-            u = self._at(own, (element.index, channels * panel.width))
-            v = self._at(self.v, (element.index, plan.tiles * plan.channel_pitch))
+            u = self._at(own, (element.index, plan.parts * plan.part_elements),
+                         (z, plan.high.parts * plan.wide.parts * plan.part_elements))
+            v = self._at(self.v, (element.index, plan.source_tiles * plan.channel_pitch),
+                         (first, plan.channel_pitch))
             m = self._at(self.m, (element.index, plan.tiles * plan.width))
-            start = i64(0)
-            for size in plan.heights:
-                left = b.sub(count, start)
-                stop = b.sub(count, b.op("urem", left, i64(size))) if size > 1 else count
-                with b.loop(start, stop, size) as row:
-                    tile = Tile(self.type, tuple(n * plan.channel_pitch for n in range(size)),
-                                columns)
-                    sums = tile.run(b, self._at(v, (row.index, plan.channel_pitch)), u, nest,
-                                    tile.zeros())
-                    target = self._at(m, (row.index, plan.width))
-                    for n, value in enumerate(sums):
-                        piece = panel.pieces[n % len(columns)]
-                        offset = n // len(columns) * plan.width + piece.offset
-                        b.store(value, b.gep(self.type, target, i64(offset)),
-                                element_bytes(self.type))
-                start = stop
+            nest = [deep, *self._parts(block, element.index),
+                    Turn(self.dense.channels, 1, panel.width)]
+            if plan.wide.parts == 1:
+                self._run(panel, nest, u, v, m, count)
+                return
+            with b.loop(i64(0), block.lines) as line:
+                v = self._at(v, (line.index, block.read_across * plan.channel_pitch))
+                m = self._at(m, (line.index, plan.wide.squares * plan.width))
+                self._run(panel, nest, u, v, m, i64(plan.wide.squares))
+
+    def _run(self, panel: Panel, nest: list[Turn], u: Value, v: Value, m: Value,
+             count: Value) -> None:
+        """Neighbouring tiles."""
+        b, plan = self.b, self.plan
+        columns = tuple(Column(*p) for p in panel.pieces)
+        start = i64(0)
+        for size in plan.heights:
+            left = b.sub(count, start)
+            stop = b.sub(count, b.op("urem", left, i64(size))) if size > 1 else count
+            with b.loop(start, stop, size) as row:
+                tile = Tile(self.type, tuple(n * plan.channel_pitch for n in range(size)), columns)
+                sums = tile.run(b, self._at(v, (row.index, plan.channel_pitch)), u, nest,
+                                tile.zeros())
+                target = self._at(m, (row.index, plan.width))
+                for n, value in enumerate(sums):
+                    piece = panel.pieces[n % len(columns)]
+                    offset = n // len(columns) * plan.width + piece.offset
+                    b.store(value, b.gep(self.type, target, i64(offset)), element_bytes(self.type))
+            start = stop
+
+    def _parts(self, block: Block, element: Value) -> list[Turn]:
+        """Loops over the runs of taps that are not zero in an element of a square."""
+        b, plan = self.b, self.plan
+        line = block.read_across * plan.channel_pitch
+        y, x = divide(b, element, ALPHA)
+        return [
+            Turn(self._turns(plan.high, y), plan.high.step * line,
+                 plan.wide.parts * plan.part_elements, maybe=0 in plan.high.turns),
+            Turn(self._turns(plan.wide, x), plan.wide.step * plan.channel_pitch,
+                 plan.part_elements, maybe=0 in plan.wide.turns),
+        ]
+
+    def _depth(self, block: Block, plane: Value, first: Value) -> tuple[Turn, Value, Value]:
+        """The taps of depth inside of the source: a loop, the first of them, and its squares."""
+        b, plan, d = self.b, self.plan, self.dense.spans[0]
+        row = b.mul(block.read_sheet, i64(d.step * plan.channel_pitch))
+        column = plan.high.parts * plan.wide.parts * plan.part_elements
+        if plan.joined:
+            return Turn(1, 0, 0), i64(0), first
+        z, last = taps_inside(b, d, plane)
+        at = b.add(b.mul(plane, i64(d.stride)), b.mul(z, i64(d.step)))
+        at = b.sub(b.add(at, i64(d.origin)), block.first)
+        turn = Turn(b.sub(last, z), row, column, maybe=True)
+        return turn, z, b.add(first, b.mul(at, block.read_sheet))
 
     # -- results --------------------------------------------------------------------------
-    def _results(self, panel: Panel, index: Value, image: Value, block: Block) -> None:
-        """Squares of results, and their epilogue where they are inside of the image."""
+    def _results(self, panel: Panel, index: Value, where: tuple[Value, Value], first: Value,
+                 block: Block) -> None:
+        """Squares of results of a plane of an image, and their epilogue where they are inside."""
         b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
         pitch = plan.tiles * plan.width
         o = b.mul(index, i64(plan.panel_columns))
-        first = block.first(image)
+        y = b.mul(block.y, i64(SIDE * plan.high.step))
         with (
             b.loop(i64(0), block.lines) as down,
-            b.loop(i64(0), i64(plan.across), nonempty=True) as across,
+            b.loop(i64(0), i64(plan.wide.squares), nonempty=True) as across,
         ):
-            tile = b.add(first, b.add(b.mul(down.index, i64(plan.across)), across.index))
+            tile = b.add(first, b.add(b.mul(down.index, i64(plan.wide.squares)), across.index))
             here = self._at(self.m, (tile, plan.width))
             for piece in panel.pieces:
                 square = [
@@ -275,14 +423,22 @@ class Winograd(Squares):
                 ]
                 target = b.gep(self.type, self.packed, i64(piece.offset))
                 self._store_square(transformed(b, RESULT, square), target, plan.width)
-            top = b.mul(b.add(block.y, down.index), i64(SIDE))
-            left = b.mul(across.index, i64(SIDE))
-            tall = b.intrinsic("smin", i64(SIDE), b.sub(i64(h.count), top))
-            wide = b.intrinsic("smin", i64(SIDE), b.sub(i64(w.count), left))
-            with b.loop(i64(0), tall) as i, b.loop(i64(0), wide) as j:
+            top = b.add(y, self._corner(plan.high, down.index))
+            left = self._corner(plan.wide, across.index)
+            with (
+                b.loop(i64(0), self._inside(h, top)) as i,
+                b.loop(i64(0), self._inside(w, left)) as j,
+            ):
                 row = self._at(self.packed, (i.index, SIDE * plan.width), (j.index, plan.width))
                 for piece in panel.pieces:
                     value = self._load(row, piece.offset, piece.lanes)
-                    place = (image, self.group, b.add(o, i64(piece.offset)), i64(0),
-                             b.add(top, i.index), b.add(left, j.index))
+                    place = (where[0], self.group, b.add(o, i64(piece.offset)), where[1],
+                             b.add(top, b.mul(i.index, i64(h.step))),
+                             b.add(left, b.mul(j.index, i64(w.step))))
                     self.finish(value, place, 2, piece.lanes, piece.mask)
+
+    def _inside(self, span: Span, corner: Value) -> Value:
+        """How many places of a square are inside of the image."""
+        b = self.b
+        rest = b.intrinsic("smax", b.sub(i64(span.count + span.step - 1), corner), i64(0))
+        return b.intrinsic("smin", i64(SIDE), divide(b, rest, span.step)[0])

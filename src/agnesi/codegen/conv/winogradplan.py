@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
-from agnesi.codegen.conv.dense import Dense, Span
+from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.plan import ROOM, panels_of, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
+from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid, Squared
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows
 from agnesi.core.dims import Size
 from agnesi.core.record import record, replace
 
-SIDE = 2  # of a square of the result
-ALPHA = SIDE + 2  # of the square of the source that it needs
 _UNITS = 16
 _VECTORS = 2  # in a panel
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
@@ -22,32 +22,66 @@ _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, 
 
 @record
 class WinogradPlan(Paneled):
-    """A dense convolution of 3 x 3 taps and how it is cut.
+    """A dense convolution of few taps and how it is cut.
 
-    Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image block, line
-    block), of so many images and lines of squares.
+    Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image block,
+    plane block, line block), of so many images, planes of results and bands of lines.
     """
 
-    dense: Dense
+    squared: Squared
     type: str
     lanes: int
     itemsize: int
     panels: tuple[Panel, ...]
     rows: int  # squares in a register tile
     image_blocks: int
+    plane_blocks: int
     line_blocks: int
     panel_groups: int
     chunks: int
 
     @property
-    def down(self) -> int:
-        """Lines of squares of an image."""
-        return -(-self.dense.spans[1].count // SIDE)
+    def dense(self) -> Dense:
+        return self.squared.dense
 
     @property
-    def across(self) -> int:
-        """Squares of a line."""
-        return -(-self.dense.spans[2].count // SIDE)
+    def high(self) -> Grid:
+        return self.squared.high
+
+    @property
+    def wide(self) -> Grid:
+        return self.squared.wide
+
+    @property
+    def joined(self) -> bool:
+        """Whether the squares of a whole block are one run, for the source and the result."""
+        return self.squared.joined
+
+    @property
+    def parts(self) -> int:
+        """Runs of taps of a filter."""
+        return self.squared.parts
+
+    @property
+    def bands(self) -> int:
+        """Bands of lines of the largest block."""
+        return -(-self.high.bands // self.line_blocks)
+
+    @property
+    def planes(self) -> int:
+        """Planes of results of the largest block."""
+        return -(-self.dense.spans[0].count // self.plane_blocks)
+
+    @property
+    def source_planes(self) -> int:
+        """Planes that the largest block reads."""
+        d = self.dense.spans[0]
+        return min(d.size, (self.planes - 1) * d.stride + d.reach)
+
+    @property
+    def images(self) -> int:
+        """Images of the largest block."""
+        return -(-self.dense.batch // self.image_blocks)
 
     @property
     def units(self) -> int:
@@ -56,46 +90,62 @@ class WinogradPlan(Paneled):
     @property
     def blocks(self) -> Size:
         """Blocks of the batch as the code has it."""
-        return image_blocks(self.dense, self.image_blocks) * self.line_blocks
+        return image_blocks(self.dense, self.image_blocks) * (self.plane_blocks * self.line_blocks)
 
-    @property
+    @cached_property
     def channel_pitch(self) -> int:
         """Elements of one square's channels: whole vectors, and not in step with the caches."""
         pitch = -(-self.dense.channels // self.lanes) * self.lanes
         return pitch + (self.lanes if pitch * self.itemsize % 1024 == 0 else 0)
 
-    @property
+    @cached_property
+    def source_tiles(self) -> int:
+        """Squares that the largest block reads."""
+        lines, line = self.high.read(self.bands), self.wide.read(self.wide.bands)
+        return self.images * self.source_planes * lines * line
+
+    @cached_property
+    def sheet(self) -> int:
+        """Squares of results of a plane of the largest block."""
+        return self.bands * self.high.step * self.wide.squares
+
+    @cached_property
     def tiles(self) -> int:
-        """Squares of the largest block."""
-        images = -(-self.dense.batch // self.image_blocks)
-        return images * -(-self.down // self.line_blocks) * self.across
+        """Squares of results that scratch has room for: of the largest block, or of a plane."""
+        return self.sheet * self.images * self.planes if self.joined else self.sheet
+
+    @property
+    def run(self) -> int:
+        """Squares that lie side by side both in the source and the result."""
+        return self.tiles if self.wide.parts == 1 else self.wide.squares
+
+    @property
+    def part_elements(self) -> int:
+        """Elements of one part of the transformed filters of a panel."""
+        return self.dense.channels * self.width
 
     @property
     def panel_elements(self) -> int:
         """Elements of the transformed filters of a panel."""
-        return ALPHA * ALPHA * self.dense.channels * self.width
+        return ALPHA * ALPHA * self.parts * self.part_elements
 
-    @property
-    def padded(self) -> Dense:
-        """The convolution as if it had whole squares."""
-        d, h, w = self.dense.spans
-        return replace(self.dense, spans=(d, replace(h, count=self.down * SIDE),
-                                          replace(w, count=self.across * SIDE)))
-
-    @property
+    @cached_property
     def layout(self) -> Layout:
-        """How the packed lines of one image of a block lie."""
-        lines = -(-self.down // self.line_blocks) * SIDE
-        return packed_layout(self.dense, lines, self.across * SIDE, self.itemsize)
+        """How the packed lines of one plane of a block lie."""
+        lines = self.bands * SIDE * self.high.step
+        return packed_layout(self.squared.plane, lines, self.wide.squares * SIDE, self.itemsize)
 
-    @property
+    @cached_property
     def areas(self) -> tuple[int, int, int, int]:
         """Bytes of scratch: filters, source and sums in the other basis, and packed lines."""
         panels = -(-self.panel_count // self.panel_groups)
-        squares = ALPHA * ALPHA * self.tiles
-        taps = 9 * self.dense.channels * self.width  # of a panel, before there is a source
-        sizes = (panels * self.panel_elements, max(taps, squares * self.channel_pitch),
-                 squares * self.width, max(self.layout.plane, SIDE * SIDE * self.width))
+        squares = ALPHA * ALPHA * self.source_tiles
+        # The taps of a panel, before there is a source.
+        taps = self.dense.spans[0].taps * self.high.padded.taps * self.wide.padded.taps
+        sizes = (panels * self.panel_elements,
+                 max(taps * self.part_elements, squares * self.channel_pitch),
+                 ALPHA * ALPHA * self.tiles * self.width,
+                 max(self.layout.plane, SIDE * SIDE * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
 
@@ -103,20 +153,25 @@ class WinogradPlan(Paneled):
     def scratch(self) -> int:
         return sum(self.areas)
 
+    @property
+    def passes(self) -> int:
+        """Blocks of all groups."""
+        return self.dense.groups * self.image_blocks * self.plane_blocks * self.line_blocks
+
     def cycles(self, l2: int) -> float:
         """Estimated cycles with a second cache of so many bytes."""
         dense, lanes = self.dense, self.lanes
-        squares = dense.batch * dense.groups * self.down * self.across
         scale = self.itemsize / 4
         vectors, channels = -(-dense.outputs // lanes), -(-dense.channels // lanes)
-        each = sum(_row_cycles(n, self.vectors) for n in self.sizes(self.tiles)) / self.tiles
-        total = squares * ALPHA * ALPHA * dense.channels * each * vectors / self.vectors
-        total += squares * channels * _SOURCE * self.panel_groups * scale
-        total += squares * vectors * _RESULT * scale
-        total += dense.groups * dense.channels * vectors * _FILTER * scale
-        filters, source, sums, _ = self.areas
-        near = filters + source + sums <= l2
-        passes = dense.groups * self.panel_groups * self.image_blocks * self.line_blocks
+        each = _run_cycles(self.run, self.rows, self.vectors) / self.run
+        sums = self.squared.squares * dense.channels * vectors
+        total = sums * self.squared.pairs * each / self.vectors
+        passes = self.passes * self.panel_groups
+        total += passes * self.source_tiles * channels * _SOURCE * scale
+        total += self.squared.squares * vectors * _RESULT * scale
+        total += dense.groups * self.parts * dense.channels * vectors * _FILTER * scale
+        filters, source, results, _ = self.areas
+        near = filters + source + results <= l2
         read = passes * (filters + source * self.panel_count / self.panel_groups)
         return total + read / (_NEAR if near else _FAR)
 
@@ -125,21 +180,26 @@ class WinogradPlan(Paneled):
         """Vectors of a panel."""
         return len(self.panels[0].pieces)
 
-    def sizes(self, count: int) -> list[int]:
-        """Heights of the register tiles for so many squares: the tallest, then halves."""
-        found = []
-        for size in self.heights:
-            found += [size] * (count // size)
-            count %= size
-        return found
-
     @property
     def heights(self) -> tuple[int, ...]:
         """Heights of register tiles, the tallest first."""
-        found = [self.rows]
-        while found[-1] > 1:
-            found.append(found[-1] // 2)
-        return tuple(found)
+        return _heights(self.rows)
+
+
+def _heights(rows: int) -> tuple[int, ...]:
+    found = [rows]
+    while found[-1] > 1:
+        found.append(found[-1] // 2)
+    return tuple(found)
+
+
+def _run_cycles(count: int, rows: int, vectors: int) -> float:
+    """Cycles of one turn of the register tiles for so many squares: the tallest, then halves."""
+    total = 0.0
+    for size in _heights(rows):
+        total += count // size * _row_cycles(size, vectors)
+        count %= size
+    return total
 
 
 def _row_cycles(rows: int, vectors: int) -> float:
@@ -164,48 +224,45 @@ class WinogradWeightPlan(WinogradPlan):
         """Columns of a unit, padded."""
         return -(-self.panel_count // self.panel_groups) * self.width
 
-    @property
-    def cotangent(self) -> Dense:
-        """The cotangent as the source of a convolution of one tap, zero behind its end."""
-        d, h, w = self.dense.spans
-        view = self.dense.filters
-        spans = (Span(1, d.count, 1, 0, 1, 1), Span(self.down * SIDE, h.count, 1, 0, 1, 1),
-                 Span(self.across * SIDE, w.count, 1, 0, 1, 1))
-        return replace(self.dense, channels=self.dense.outputs, spans=spans, source=view)
-
-    @property
+    @cached_property
     def cotangent_layout(self) -> Layout:
         """How packed lines of it lie."""
-        lines = -(-self.down // self.line_blocks) * SIDE
-        return packed_layout(self.cotangent, lines, self.across * SIDE, self.itemsize)
+        lines = self.bands * SIDE * self.high.step
+        return packed_layout(self.squared.cotangent, lines, self.wide.squares * SIDE, self.itemsize)
 
-    @property
+    @cached_property
+    def tiles(self) -> int:
+        """Squares of the cotangent of the largest block."""
+        return self.sheet * self.images * self.planes
+
+    @cached_property
     def areas(self) -> tuple[int, int, int, int]:
         """Bytes of scratch: sums, image and cotangent in the other basis, and packed lines."""
-        squares = ALPHA * ALPHA * self.tiles
-        sizes = (ALPHA * ALPHA * self.dense.channels * self.pitch, squares * self.channel_pitch,
-                 squares * self.pitch, max(self.layout.plane, self.cotangent_layout.plane))
+        square = ALPHA * ALPHA
+        sizes = (square * self.parts * self.dense.channels * self.pitch,
+                 square * self.source_tiles * self.channel_pitch,
+                 square * self.tiles * self.pitch,
+                 max(self.layout.plane, self.cotangent_layout.plane, TAPS * TAPS * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
 
     def cycles(self, l2: int) -> float:
         """Estimated cycles with a second cache of so many bytes."""
         dense, lanes = self.dense, self.lanes
-        squares = dense.batch * dense.groups * self.down * self.across
         scale = self.itemsize / 4
         vectors, channels = -(-dense.outputs // lanes), -(-dense.channels // lanes)
         each = sum(
             n * _row_cycles(size, self.vectors) for size, n in sizes_of(self.channels)
         ) / dense.channels
-        pairs = ALPHA * ALPHA * dense.channels * vectors
-        total = squares * pairs * each / self.vectors
-        total += squares * channels * _SOURCE * self.panel_groups * scale
-        total += squares * vectors * _RESULT * scale * 1.5
+        pairs = self.squared.pairs * dense.channels * vectors
+        total = self.squared.squares * pairs * each / self.vectors
+        read = self.passes * self.source_tiles
+        total += read * channels * _SOURCE * self.panel_groups * scale
+        total += self.squared.squares * vectors * _RESULT * scale * 1.5
         sums, source, other, _ = self.areas
         near = sums + source + other <= l2
-        blocks = dense.groups * self.image_blocks * self.line_blocks
-        total += blocks * pairs * (3.0 if near else 6.0) * scale
-        read = blocks * self.panel_count * source
+        total += self.passes * pairs * (3.0 if near else 6.0) * scale
+        read = self.passes * self.panel_count * source
         total += read / (_NEAR if near else _FAR) + dense.groups * pairs * 4
         return total * unevenness(dense.groups * self.panel_groups)
 
@@ -219,42 +276,52 @@ def plan_winograd_weight(dense: Dense, type_: str,
 
 def plan_winograd(dense: Dense, type_: str, machine: Machine,
                   kind: type[WinogradPlan] = WinogradPlan) -> WinogradPlan | None:
-    """A plan, where there are 3 x 3 taps side by side and channels enough for vectors."""
+    """A plan, where there are some taps both ways and channels enough for vectors."""
     d, h, w = dense.spans
-    plane = d.taps == d.count == 1 and d.inside
-    taps = all(s.taps == 3 and s.stride == s.step == 1 for s in (h, w))
-    if not (plane and taps) or min(dense.channels, dense.outputs) < machine.lanes:
+    taps = all(s.taps > 1 and s.stride == 1 for s in (h, w)) and d.taps > 0
+    if not taps or min(dense.channels, dense.outputs) < machine.lanes:
         return None
     if min(h.count, w.count) < SIDE or machine.lanes < 4:
         return None
     vectors = min(_VECTORS, -(-dense.outputs // machine.lanes))
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
     most = min(14, (machine.registers - 1 - vectors) // vectors)
-    plan = kind(dense, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1)
+    squared = Squared(dense)
+    if squared.pairs >= d.taps * h.taps * w.taps * SIDE * SIDE:
+        return None
+    plan = kind(squared, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1, 1)
     plan = min(_cuts(plan, most), key=lambda p: (-(-p.scratch // ROOM), p.cycles(machine.l2)))
     if plan.scratch > 2 * ROOM:
         return None
     if kind is WinogradWeightPlan:
         return plan
     wanted = -(-_UNITS // (dense.groups * plan.panel_groups)) if dense.work >= 1 << 19 else 1
-    return replace(plan, chunks=min(wanted, plan.image_blocks * plan.line_blocks))
+    return replace(plan, chunks=min(wanted, plan.passes // dense.groups))
 
 
 def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
-    """Shares of panels, blocks and heights of tiles to choose from."""
-    blocks, images, lines = [(1, 1)], 1, 1
-    while images < plan.dense.batch or lines < plan.down:
-        if images < plan.dense.batch:
-            images = min(plan.dense.batch, images + max(1, images // 3))
-        else:
-            lines = min(plan.down, lines + max(1, lines // 3))
-        blocks.append((images, lines))
-    groups, shares = 1, [1]
-    while groups < plan.panel_count:
-        groups = min(plan.panel_count, groups + max(1, groups // 3))
-        shares.append(groups)
-    for groups in shares:
-        for images, lines in blocks:
-            cut = replace(plan, panel_groups=groups, image_blocks=images, line_blocks=lines)
-            for rows in range(most, most // 2, -1) if cut.tiles < 4 * most else (most,):
-                yield replace(cut, rows=rows)
+    """Shares of panels and blocks to choose from."""
+    blocks = [(n, 1, 1) for n in _shares(plan.dense.batch)]
+    lines = _shares(plan.high.bands)
+    blocks += [(plan.dense.batch, d, h) for d in _shares(plan.dense.spans[0].count) for h in lines]
+    for groups in _shares(plan.panel_count):
+        for images, planes, down in dict.fromkeys(blocks):
+            yield _best_rows(replace(plan, panel_groups=groups, image_blocks=images,
+                                     plane_blocks=planes, line_blocks=down), most)
+
+
+def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
+    """The height of tiles that leaves the least over, where a run has few of them."""
+    if isinstance(plan, WinogradWeightPlan) or plan.run >= 4 * most:
+        return plan
+    heights = range(most, most // 2, -1)
+    best = min(heights, key=lambda rows: _run_cycles(plan.run, rows, plan.vectors))
+    return plan if best == plan.rows else replace(plan, rows=best)
+
+
+def _shares(most: int) -> list[int]:
+    """1, 2, 3, 4, 6, 9 ... and ``most``."""
+    found = [1]
+    while found[-1] < most:
+        found.append(min(most, found[-1] + max(1, found[-1] // 2)))
+    return found

@@ -1,4 +1,4 @@
-"""Gradients to filters of 3 x 3 taps through the basis of :mod:`winograd`: its adjoint.
+"""Gradients to filters through the basis of :mod:`winograd`: its adjoint.
 
 Squares of the cotangent are carried to the other basis by the transpose of what brings results
 back; sums of products over all squares are the gradient to the transformed filters.
@@ -6,12 +6,17 @@ back; sums of products over all squares are the gradient to the transformed filt
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.conv.source import pack_source
-from agnesi.codegen.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.conv.dense import Span
+from agnesi.codegen.conv.source import pack_source, reached
+from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS
+from agnesi.codegen.conv.tiles import Column, Tile, Turn, number
 from agnesi.codegen.conv.wide import Finish, tiles
-from agnesi.codegen.conv.winograd import FILTERS, RESULT, Squares, transformed
-from agnesi.codegen.conv.winogradplan import ALPHA, SIDE, WinogradWeightPlan
+from agnesi.codegen.conv.winograd import FILTERS, RESULT, Block, Squares, transformed
+from agnesi.codegen.conv.winogradplan import WinogradWeightPlan
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel
@@ -33,7 +38,7 @@ class WinogradWeight(Squares):
         """Units [begin, end)."""
         b, plan = self.b, self.whole
         zero = const(vector(self.type, plan.lanes), 0)
-        size = ALPHA * ALPHA * self.dense.channels * plan.pitch
+        size = ALPHA * ALPHA * plan.parts * self.dense.channels * plan.pitch
         with b.loop(begin, end) as loop:
             self.group, part = divide(b, loop.index, plan.panel_groups)
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, part)
@@ -55,26 +60,31 @@ class WinogradWeight(Squares):
         block = self._open(index)
         with b.loop(block.n, block.n_end) as image:
             self._pack_source(block, image.index)
-            pack_source(b, plan.cotangent, plan.cotangent_layout, self.type, self.filters,
-                        self.packed, block.box(image.index, self.group), plan.lanes)
-            self._transform_cotangent(block.lines, block.first(image.index))
-        count = block.first(block.n_end)
-        with b.when(b.icmp("sgt", count, i64(0))):
+            with b.loop(block.z, block.z_end) as plane:
+                box = block.box(image.index, self.group, plane.index)
+                pack_source(b, plan.squared.cotangent, plan.cotangent_layout, self.type,
+                            self.filters, self.packed, box, plan.lanes)
+                self._transform_cotangent(block, block.result_first(image.index, plane.index))
+        images = b.sub(block.n_end, block.n)
+        some = b.op("and", b.icmp("sgt", images, i64(0)), b.icmp("sgt", block.lines, i64(0)))
+        with b.when(some), b.loop(i64(0), i64(self.dense.spans[0].taps), nonempty=True) as deep:
             for panel in plan.panels:
                 start, stop = self._panels(panel)
                 with b.loop(start, stop) as loop:
-                    self._multiply(panel, self._column(loop.index), count)
+                    self._multiply(panel, self._column(loop.index), block, deep.index)
 
-    def _transform_cotangent(self, lines: Value, first: Value) -> None:
+    def _transform_cotangent(self, block: Block, first: Value) -> None:
         """The squares of packed lines: [square][tile][column], from tile ``first`` on."""
         b, plan, layout = self.b, self.whole, self.whole.cotangent_layout
+        line, pixel = plan.high.step * layout.line, plan.wide.step * layout.pixel
+        squares = plan.wide.squares
         with (
-            b.loop(i64(0), lines) as down,
-            b.loop(i64(0), i64(plan.across), nonempty=True) as across,
+            b.loop(i64(0), block.lines) as down,
+            b.loop(i64(0), i64(squares), nonempty=True) as across,
         ):
-            here = self._at(self.packed, (down.index, SIDE * layout.line),
-                            (across.index, SIDE * layout.pixel))
-            tile = b.add(b.mul(down.index, i64(plan.across)), across.index)
+            here = self._at(self.packed, (self._corner(plan.high, down.index), layout.line),
+                            (self._corner(plan.wide, across.index), layout.pixel))
+            tile = b.add(b.mul(down.index, i64(squares)), across.index)
             there = self._at(self.m, (b.add(first, tile), plan.pitch))
             for panel in plan.panels:
                 start, stop = self._panels(panel)
@@ -83,57 +93,117 @@ class WinogradWeight(Squares):
                     target = b.gep(self.type, there, self._column(loop.index))
                     for p in panel.pieces:
                         square = [
-                            [self._load(source, i * layout.line + j * layout.pixel + p.offset,
-                                        p.lanes) for j in range(SIDE)] for i in range(SIDE)
+                            [self._load(source, i * line + j * pixel + p.offset, p.lanes)
+                             for j in range(SIDE)] for i in range(SIDE)
                         ]
                         self._store_square(transformed(b, _RESULT, square),
                                            b.gep(self.type, target, i64(p.offset)),
                                            plan.tiles * plan.pitch)
 
-    def _multiply(self, panel: Panel, column: Value, count: Value) -> None:
+    def _multiply(self, panel: Panel, column: Value, block: Block, deep: Value) -> None:
         """For each element of a square, channels times tiles times columns, to the sums."""
+        b, plan = self.b, self.whole
+        first, nest = self._squares(block, deep)
+        source, cotangent = first
+        with b.loop(i64(0), i64(ALPHA * ALPHA), nonempty=True) as element:
+            v = self._at(self.v, (element.index, plan.source_tiles * plan.channel_pitch),
+                         (source, plan.channel_pitch))
+            m = self._at(self.m, (element.index, plan.tiles * plan.pitch),
+                         (cotangent, plan.pitch), (column, 1))
+            part = self.dense.channels * plan.pitch
+            u = self._at(self.u, (element.index, plan.parts * part),
+                         (deep, plan.high.parts * plan.wide.parts * part), (column, 1))
+            i, j = divide(b, element.index, ALPHA)
+            with (
+                b.loop(i64(0), number(self._turns(plan.high, i))) as y,
+                b.loop(i64(0), number(self._turns(plan.wide, j))) as x,
+            ):
+                lines = b.mul(y.index, i64(plan.high.step * block.read_across))
+                row = self._at(v, (lines, plan.channel_pitch),
+                               (x.index, plan.wide.step * plan.channel_pitch))
+                self._add(panel, nest, row, m,
+                          self._at(u, (y.index, plan.wide.parts * part), (x.index, part)))
+
+    def _squares(self, block: Block, deep: Value) -> tuple[tuple[Value, Value], list[Turn]]:
+        """Loops over all squares that a tap of depth meets, and where they begin."""
+        b, plan, d = self.b, self.whole, self.dense.spans[0]
+        images = b.sub(block.n_end, block.n)
+        if plan.joined:
+            count = b.mul(b.mul(images, block.planes), block.sheet)
+            return (i64(0), i64(0)), [Turn(count, plan.channel_pitch, plan.pitch)]
+        z, z_end = reached(b, d, deep, block.z, block.z_end)
+        at = b.add(b.mul(z, i64(d.stride)), b.mul(deep, i64(d.step)))
+        first = (block.read_first(block.n, b.add(at, i64(d.origin))),
+                 block.result_first(block.n, z))
+        read, made = (b.mul(sheet, i64(pitch)) for sheet, pitch in (
+            (block.read_sheet, plan.channel_pitch), (block.sheet, plan.pitch)))
+        squares = plan.wide.squares
+        nest = [
+            Turn(images, b.mul(block.planes, read), b.mul(b.sub(block.z_end, block.z), made)),
+            Turn(b.sub(z_end, z), b.mul(read, i64(d.stride)), made, maybe=True),
+        ]
+        if plan.wide.parts > 1:
+            nest.append(Turn(block.lines, block.read_across * plan.channel_pitch,
+                             squares * plan.pitch))
+        count = block.sheet if plan.wide.parts == 1 else i64(squares)
+        return first, [*nest, Turn(count, plan.channel_pitch, plan.pitch)]
+
+    def _add(self, panel: Panel, nest: list[Turn], v: Value, m: Value, u: Value) -> None:
         b, plan, align = self.b, self.whole, element_bytes(self.type)
         columns = tuple(Column(*p) for p in panel.pieces)
-        nest = [Turn(count, plan.channel_pitch, plan.pitch)]
         everything = (i64(0), i64(plan.channels.tiles))
-        with b.loop(i64(0), i64(ALPHA * ALPHA), nonempty=True) as element:
-            v = self._at(self.v, (element.index, plan.tiles * plan.channel_pitch))
-            m = self._at(self.m, (element.index, plan.tiles * plan.pitch), (column, 1))
-            u = self._at(self.u, (element.index, self.dense.channels * plan.pitch), (column, 1))
-            for size, starts in tiles(b, plan.channels, everything):
-                with starts as channel:
-                    tile = Tile(self.type, tuple(range(size)), columns)
-                    base = self._at(u, (channel, plan.pitch))
-                    cells = [
-                        b.gep(self.type, base, i64(n * plan.pitch + p.offset))
-                        for n in range(size) for p in panel.pieces
-                    ]
-                    sums = [
-                        b.load(vector(self.type, p.lanes), cell, align)
-                        for cell, p in zip(cells, panel.pieces * size, strict=True)
-                    ]
-                    sums = tile.run(b, b.gep(self.type, v, channel), m, nest, sums)
-                    for value, cell in zip(sums, cells, strict=True):
-                        b.store(value, cell, align)
+        for size, starts in tiles(b, plan.channels, everything):
+            with starts as channel:
+                tile = Tile(self.type, tuple(range(size)), columns)
+                base = self._at(u, (channel, plan.pitch))
+                cells = [
+                    b.gep(self.type, base, i64(n * plan.pitch + p.offset))
+                    for n in range(size) for p in panel.pieces
+                ]
+                sums = [
+                    b.load(vector(self.type, p.lanes), cell, align)
+                    for cell, p in zip(cells, panel.pieces * size, strict=True)
+                ]
+                sums = tile.run(b, b.gep(self.type, v, channel), m, nest, sums)
+                for value, cell in zip(sums, cells, strict=True):
+                    b.store(value, cell, align)
 
     def _results(self, panel: Panel, index: Value) -> None:
         """Filters from squares, and their epilogue."""
-        b, plan = self.b, self.whole
-        step = self.dense.channels * plan.pitch
+        b, plan, (d, h, w) = self.b, self.whole, self.dense.spans
+        part = self.dense.channels * plan.pitch
         o = b.mul(index, i64(plan.panel_columns))
-        with b.loop(i64(0), i64(self.dense.channels), nonempty=True) as channel:
-            here = self._at(self.u, (channel.index, plan.pitch), (self._column(index), 1))
+        with (
+            b.loop(i64(0), i64(d.taps), nonempty=True) as z,
+            b.loop(i64(0), i64(plan.high.parts), nonempty=True) as y,
+            b.loop(i64(0), i64(plan.wide.parts), nonempty=True) as x,
+            b.loop(i64(0), i64(self.dense.channels), nonempty=True) as channel,
+        ):
+            number = b.add(b.mul(z.index, i64(plan.high.parts)), y.index)
+            number = b.add(b.mul(number, i64(plan.wide.parts)), x.index)
+            here = self._at(self.u, (number, part), (channel.index, plan.pitch),
+                            (self._column(index), 1))
             for p in panel.pieces:
                 square = [
-                    [self._load(here, (i * ALPHA + j) * step + p.offset, p.lanes)
+                    [self._load(here, (i * ALPHA + j) * plan.parts * part + p.offset, p.lanes)
                      for j in range(ALPHA)] for i in range(ALPHA)
                 ]
                 self._store_square(transformed(b, _FILTERS, square),
                                    b.gep(self.type, self.packed, i64(p.offset)), plan.width)
-            with b.loop(i64(0), i64(9), nonempty=True) as tap:
-                y, x = divide(b, tap.index, 3)
+            with self._taps(h, y.index) as (i, down), self._taps(w, x.index) as (j, across):
+                row = self._at(self.packed, (i, TAPS * plan.width), (j, plan.width))
                 for p in panel.pieces:
-                    value = self._load(self._at(self.packed, (tap.index, plan.width)), p.offset,
-                                       p.lanes)
-                    place = (self.group, b.add(o, i64(p.offset)), channel.index, i64(0), y, x)
+                    value = self._load(row, p.offset, p.lanes)
+                    place = (self.group, b.add(o, i64(p.offset)), channel.index, z.index, down,
+                             across)
                     self.finish(value, place, 1, p.lanes, p.mask)
+
+    @contextmanager
+    def _taps(self, span: Span, part: Value) -> Iterator[tuple[Value, Value]]:
+        """A loop over the taps of a part: which of its three, and which of all."""
+        b = self.b
+        first = b.intrinsic("smin", part, i64(1))  # the first one belongs to the part before
+        begin = b.mul(part, i64(TAPS - 1))
+        stop = b.intrinsic("smin", i64(TAPS), b.sub(i64(span.taps), begin))
+        with b.loop(first, stop) as tap:
+            yield tap.index, b.add(begin, tap.index)
