@@ -23,10 +23,12 @@ class Case(NamedTuple):
     dtypes: tuple[str, ...]
     result: str
     width: int = 16
+    #: Whether it is one number that no lanes stand beside.
+    alone: bool = False
 
     @property
     def symbol(self) -> str:
-        return "_".join((self.name, *self.dtypes, self.result, str(self.width)))
+        return "_".join((self.name, *self.dtypes, self.result, str(self.width), str(self.alone)))
 
 
 class Compiled(NamedTuple):
@@ -82,7 +84,8 @@ def _kernel(module: Module, case: Case) -> None:
         if case.name == "cast":
             result = scalars.cast(b, args[0], case.dtypes[0], case.result)
         else:
-            result = scalars.emit(b, case.name, case.dtypes, tuple(args))
+            emit = scalars.emit_alone if case.alone else scalars.emit
+            result = emit(b, case.name, case.dtypes, tuple(args))
         memory = _memory(case.result)
         if case.result == "bool":
             result = b.cast("zext", result, vector(memory, case.width))

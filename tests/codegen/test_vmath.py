@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from agnesi.codegen.vmath import brief
 from tests.codegen.scalar_kernels import WIDTH, Case, Compiled, compile_cases, feature_sets
 
 FEATURES = feature_sets()
@@ -169,8 +170,8 @@ def _ulps(got: np.ndarray, exact: list[mpmath.mpf]) -> np.ndarray:
     return out
 
 
-def _case(name: str, dtype: str, arguments: int = 1) -> Case:
-    return Case(name, (dtype,) * arguments, dtype, WIDTH[dtype])
+def _case(name: str, dtype: str, arguments: int = 1, alone: bool = False) -> Case:
+    return Case(name, (dtype,) * arguments, dtype, 1 if alone else WIDTH[dtype], alone)
 
 
 DTYPES = ("float32", "float64")
@@ -219,6 +220,25 @@ def test_infinity_and_signed_zero(name: str, dtype: str, compiled) -> None:
         np.testing.assert_array_max_ulp(got[:2], expected, 1)
         if name in ODD:
             assert got[2] == 0 and np.signbit(got[2]), (key, got[2])
+
+
+@pytest.mark.parametrize("name", brief.FUNCTIONS)
+def test_functions_of_one_number(name: str, compiled, exact) -> None:
+    case = _case(name, "float64", alone=True)
+    grid, truth = exact(name, "float64")
+    near = np.append(np.linspace(-7, 7, 1500), [1, np.pi / 2, -np.pi / 2, np.pi, 3e7, 6e7, 1e300])
+    grid, truth = np.append(grid, near), [*truth, *_exact(name, near)]
+    for key, features in FEATURES.items():
+        one = compile_cases([case], features)
+        got = one.run(case, grid)
+        error = _ulps(got, truth)
+        worst = int(np.argmax(error))
+        limit = LIMIT["float64"] + (0.5 if key == "plain" else 0.0)
+        assert error[worst] <= limit, (key, error[worst], grid[worst], got[worst])
+        ends = np.array([np.inf, -np.inf, -0.0])
+        wide, alone = compiled[key].run(_case(name, "float64"), ends), one.run(case, ends)
+        np.testing.assert_array_equal(alone, wide)
+        assert np.signbit(alone[2]) == np.signbit(wide[2])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

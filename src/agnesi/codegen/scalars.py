@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from agnesi.codegen import halves, integers
 from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, suffix, vector, width
-from agnesi.codegen.vmath import erf, explog, gamma, hyperbolic, power, rounding, trig
-from agnesi.codegen.vmath.lane import Lane, mad, select
+from agnesi.codegen.vmath import brief, erf, explog, gamma, hyperbolic, power, rounding, trig
+from agnesi.codegen.vmath.lane import Lane, mad, outlined, select
+from agnesi.core.loops import is_heavy
 
 _REGISTER = {
     "bool": "i1",
@@ -272,3 +273,14 @@ def emit(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]
     if dtypes[0] == "bool" and (result := _boolean(b, name, args)) is not None:
         return result
     return integers.emit(b, name, dtypes[0], args)
+
+
+def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:
+    """Emit an operation on numbers that are no lanes of vectors: functions are called.
+
+    Long programs of numbers are short that way, for the compiler and for the processor's caches.
+    """
+    if not is_heavy(name) or args[0].type not in ("float", "double"):
+        return emit(b, name, dtypes, args)
+    brief_one = brief.FUNCTIONS.get(name) if args[0].type == "double" else None
+    return outlined(name, brief_one or _FLOAT[name], *(Lane(b, a) for a in args)).v

@@ -299,23 +299,23 @@ def rarely(name: str, condition: Lane, common: Lane, general: Callable[..., Lane
     b = common.b
     before = b.block
     with b.when(any_lane(condition), rare=True):
-        found = Lane(b, _outlined(f"{name}.{suffix(common.type)}", common, general, args))
+        found = outlined(name, general, *args, rare=True)
         mixed = select(condition, found, common)
         end = b.block
     return Lane(b, b.phi(common.type, [(common.v, before), (mixed.v, end)]))
 
 
-def _outlined(label: str, result: Lane, function: Callable[..., Lane],
-              args: Sequence[Lane]) -> Value:
+def outlined(name: str, function: Callable[..., Lane], *args: Lane, rare: bool = False) -> Lane:
     """Call the module's function of this name, which is written at its first call."""
-    b = result.b
+    b, type_ = args[0].b, args[0].type
+    label = f"{name}.{suffix(type_)}"
     if label not in b.module:
         parameters = [(a.type, f"x{i}") for i, a in enumerate(args)]
-        inner = Builder(b.module, label, parameters, result.type,
-                        attributes="nounwind noinline cold")
+        inner = Builder(b.module, label, parameters, type_,
+                        attributes=f"nounwind noinline{' cold' if rare else ''}")
         inner.ret(function(*(Lane(inner, p) for p in inner.parameters)).v)
         inner.finish()
-    return b.call(result.type, label, *(a.v for a in args))
+    return Lane(b, b.call(type_, label, *(a.v for a in args)))
 
 
 def through_double(f: Callable[..., Lane], *args: Lane) -> Lane:

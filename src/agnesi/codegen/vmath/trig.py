@@ -21,7 +21,7 @@ from agnesi.codegen.vmath.tables import SINES, SINES_LOST
 # (sin r - r) / r^3 in z = r^2: float32 on |r| <= pi/4, relative error 2^-27.8;
 # float64 on |r| <= pi/2, relative error 2^-61.7.
 _SIN_SINGLE = (-0.16666653752326965, 0.008332106284797192, -0.00019507882825564593)
-_SIN = (
+SIN = (
     -0.16666666666666666, 0.008333333333333217, -0.00019841269841219496, 2.755731921339562e-06,
     -2.5052107147890516e-08, 1.6058959257645042e-10, -7.643798239687884e-13,
     2.739082066267471e-15, -1.6534587521935087e-18,
@@ -57,7 +57,7 @@ _HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 def sine_of(r: Lane, low: Lane) -> Lane:
     """``sin(r + low)`` in float64 for ``|r| <= pi/2``."""
     z = r * r
-    return r + mad(r * z, poly(z, _SIN), low)
+    return r + mad(r * z, poly(z, SIN), low)
 
 
 def cotangent_of(r: Lane, low: Lane) -> Lane:
@@ -76,7 +76,7 @@ def _sine(reduced: Reduced) -> Lane:
     """``(-1)^n sin(r)`` in float64, for a reduction by pi."""
     r = reduced.r
     z = r * r
-    s = mad(r * z, poly(z, _SIN), r)
+    s = mad(r * z, poly(z, SIN), r)
     return s.flip(reduced.n << 63)
 
 
@@ -110,15 +110,17 @@ def _sine_single(x: Lane, ahead: int) -> Lane:
     return _quadrant_sine(reduce_near(x, 0.5), ahead)
 
 
-def _sine_far(size: Lane) -> Lane:
+def sine_far(size: Lane) -> Lane:
+    """``sin(size)`` for any ``size`` that is not negative."""
     if not size.double:
-        return through_double(_sine_far, size)
+        return through_double(sine_far, size)
     return _sine(reduce_far(size, 1.0))
 
 
-def _cosine_far(size: Lane) -> Lane:
+def cosine_far(size: Lane) -> Lane:
+    """``cos(size)`` likewise."""
     if not size.double:
-        return through_double(_cosine_far, size)
+        return through_double(cosine_far, size)
     return -_sine(reduce_far(size, 1.0, 0.5))
 
 
@@ -129,13 +131,13 @@ def _tangent_far(size: Lane) -> Lane:
 def sin(x: Lane) -> Lane:
     size = x.abs()
     near = _sine(reduce_near(size, 1.0)) if x.double else _sine_single(size, 0)
-    return rarely("sin.far", is_huge(size), near, _sine_far, size).flip(x.sign_bits())
+    return rarely("sin.far", is_huge(size), near, sine_far, size).flip(x.sign_bits())
 
 
 def cos(x: Lane) -> Lane:
     size = x.abs()
     near = -_sine(reduce_near(size, 1.0, 0.5)) if x.double else _sine_single(size, 1)
-    return rarely("cos.far", is_huge(size), near, _cosine_far, size)
+    return rarely("cos.far", is_huge(size), near, cosine_far, size)
 
 
 def _tangent(reduced: Reduced) -> Lane:

@@ -1,0 +1,122 @@
+"""Functions of one float64 by shorter chains of instructions that wait for each other.
+
+Lanes hide latencies, a single number does not: each operation of a program on numbers waits for the
+one before.  So polynomials are evaluated by halves, and a branch, which the processor predicts,
+leaves out the reduction of small arguments.  Whole vectors have no use for either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agnesi.codegen.builder import const, vector
+from agnesi.codegen.vmath import hyperbolic, trig
+from agnesi.codegen.vmath.lane import Lane, mad, outlined, rarely
+from agnesi.codegen.vmath.reduction import is_huge, reduce_near
+
+# (sin x - x) / x^3 and (cos x - 1 + z/2) / z^2 in z = x^2 on |x| <= 1, relative errors of the
+# functions 2^-59.
+_SIN = (
+    -0.16666666666666666, 0.008333333333333134, -0.0001984126984109975, 2.7557319155039837e-06,
+    -2.5052093411044064e-08, 1.6057253435126392e-10, -7.535984203050527e-13,
+)  # fmt: skip
+_COS = (
+    0.041666666666666664, -0.0013888888888888584, 2.480158730139182e-05, -2.7557319160037177e-07,
+    2.0876745249344297e-09, -1.1469520758509889e-11, 4.711533564503919e-14,
+)  # fmt: skip
+# (tanh x - x) / x^3 in z = x^2 on |x| <= 1, relative error 2^-54.9.
+_TANH = (
+    -0.333333333333333, 0.1333333333332897, -0.0539682539664473, 0.021869488498041878,
+    -0.008863235047931607, 0.0035921240340514816, -0.0014558112769566566, 0.0005899311123904576,
+    -0.0002388318721488955, 9.62251368779914e-05, -3.806001901719797e-05, 1.4276024714468441e-05,
+    -4.755391428404066e-06, 1.270165141423134e-06, -2.327114179525071e-07, 2.1269938460119846e-08,
+)  # fmt: skip
+
+
+def _by_halves(x: Lane, coefficients: Sequence[float]) -> Lane:
+    """A polynomial whose terms are put together in pairs, those in pairs, and so on (Estrin)."""
+    terms = [x.like(c) for c in coefficients]
+    while len(terms) > 1:
+        odd = terms[-1:] if len(terms) % 2 else []
+        terms = [mad(x, high, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
+        terms += odd
+        x = x * x
+    return terms[0]
+
+
+def _either(condition: Lane, yes: Callable[[], Lane], no: Callable[[], Lane]) -> Lane:
+    """One of two values by a branch: the other one is not computed."""
+    b = condition.b
+    first, second, after = b.label("yes"), b.label("no"), b.label("after")
+    b.cbr(condition.v, first, second)
+    ways = []
+    for label, way in ((first, yes), (second, no)):
+        b.open_block(label)
+        found = way().v
+        ways.append((found, b.block))
+        b.br(after)
+    b.open_block(after)
+    return Lane(b, b.phi(ways[0][0].type, ways))
+
+
+def _odd(x: Lane, coefficients: Sequence[float]) -> Lane:
+    """``x + x^3 p(x^2)``, with the sign of zero."""
+    z = x * x
+    return mad(x * z, _by_halves(z, coefficients), x).copysign(x)
+
+
+def _in_vector(x: Lane) -> Lane:
+    """The same in a register for vectors, where a number would be moved to one for integers."""
+    type_ = vector(x.type, 2)
+    first = f"insertelement {const(type_, 0)}, {x.v}, i64 0"
+    return Lane(x.b, x.b.value(type_, first))
+
+
+def _turned(x: Lane, r: Lane, n: Lane) -> Lane:
+    """``(-1)^n`` times ``sin(r)``, with the sign of ``x`` on top."""
+    z = r * r
+    # The largest term comes last, so that its rounding is all that counts.
+    p = mad(z, _by_halves(z, trig.SIN[1:]), trig.SIN[0])
+    found = _in_vector(mad(r * z, p, r))
+    signs = _in_vector(n) << 63 ^ _in_vector(x).sign_bits()
+    return Lane(x.b, x.b.extract(found.flip(signs).v, 0))
+
+
+def _sine_far(x: Lane) -> Lane:
+    return trig.sine_far(x.abs()).flip(x.sign_bits())
+
+
+def sin(x: Lane) -> Lane:
+    size = x.abs()
+
+    def turned() -> Lane:
+        r, _, n = reduce_near(size, 1.0)
+        return rarely("sin.distant", is_huge(size), _turned(x, r, n), _sine_far, x)
+
+    return _either(size <= 1.0, lambda: _odd(x, _SIN), turned)
+
+
+def cos(x: Lane) -> Lane:
+    size = x.abs()
+
+    def turned() -> Lane:
+        r, _, n = reduce_near(size, 1.0, 0.5)
+        return rarely("cos.far", is_huge(size), _turned(-size, r, n), trig.cosine_far, size)
+
+    def near() -> Lane:
+        z = x * x
+        first = mad(z, -0.5, 1.0)
+        lost = mad(z, -0.5, 1.0 - first)
+        return first + mad(z * z, _by_halves(z, _COS), lost)
+
+    return _either(size <= 1.0, near, turned)
+
+
+def tanh(x: Lane) -> Lane:
+    far = lambda: outlined("tanh.far", hyperbolic.tanh, x)  # noqa: E731
+    return _either(x.abs() <= 1.0, lambda: _odd(x, _TANH), far)
+
+
+FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
+    "sin": sin, "cos": cos, "tanh": tanh,
+}
