@@ -1,4 +1,4 @@
-"""Where rows have their extremes: the extreme first, then the first element that is equal to it.
+"""Where rows have their extremes: the block with the extreme first, then its first such element.
 
 NaN is the extreme where there is any.
 """
@@ -23,6 +23,8 @@ from agnesi.codegen.evaluate import IDENTITY
 _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 #: Bytes of a vector, and vectors at a time.
 _VECTOR, _MANY = 64, 4
+#: Elements of a row among which the extreme is looked for again: they are still near by then.
+_BLOCK = 1024
 _TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 
@@ -66,22 +68,29 @@ class _Extremes:
     def _place(self, row: Value, n: Value) -> Value:
         b = self.b
         whole = b.op("and", n, i64(-self.step))
-        best, strange = self._best(row, n, whole)
+        best, at, strange = self._best(row, n, whole)
         place = b.alloca("i64", 1)
         with b.when(b.op("xor", strange, Value("true", "i1"))):
-            b.store(self._first(row, n, whole, lambda x: self._equal(x, best)), place)
+            b.store(self._first(row, n, at, self._end(at, whole), lambda x: self._equal(x, best)),
+                    place)
         if self.floating:
             with b.when(strange, rare=True):
-                b.store(self._first(row, n, whole, lambda x: b.fcmp("uno", x, x)), place)
+                found = self._first(row, n, i64(0), whole, lambda x: b.fcmp("uno", x, x))
+                b.store(found, place)
         return b.load("i64", place)
+
+    def _end(self, block: Value, whole: Value) -> Value:
+        """Where a block ends."""
+        return self.b.intrinsic("smin", self.b.add(block, i64(_BLOCK)), whole)
 
     def _equal(self, x: Value, best: Value) -> Value:
         return self.b.fcmp("oeq", x, best) if self.floating else self.b.icmp("eq", x, best)
 
-    def _first(self, row: Value, n: Value, whole: Value, wanted: Callable[[Value], Value]) -> Value:
-        """The first element that is wanted; there is one."""
+    def _first(self, row: Value, n: Value, start: Value, whole: Value,
+               wanted: Callable[[Value], Value]) -> Value:
+        """The first element from ``start`` on that is wanted; there is one."""
         b = self.b
-        with b.loop(i64(0), whole, self.step, [i64(0), i64(0)]) as turn:
+        with b.loop(start, whole, self.step, [i64(0), i64(0)]) as turn:
             found = self._bits(self._load(row, turn.index, None), wanted)
             turn.until = b.icmp("ne", found, i64(0))
             turn.carry(turn.index, found)
@@ -115,23 +124,48 @@ class _Extremes:
         """The better one of two; the second where the first is no number."""
         if not self.floating:
             return self.b.intrinsic("smax" if self.largest else "smin", x, y)
-        name = "ogt" if self.largest else "olt"
-        return self.b.select(self.b.fcmp(name, x, y), x, y)
+        return self.b.select(self._exceeds(x, y), x, y)
 
-    def _best(self, row: Value, n: Value, whole: Value) -> tuple[Value, Value]:
-        """The extreme of the numbers in all lanes, and whether there is something else."""
+    def _exceeds(self, x: Value, y: Value) -> Value:
+        """Where the first one of two is the better one."""
+        compare, kind = (self.b.fcmp, "o") if self.floating else (self.b.icmp, "s")
+        return compare(f"{kind}gt" if self.largest else f"{kind}lt", x, y)
+
+    def _best(self, row: Value, n: Value, whole: Value) -> tuple[Value, Value, Value]:
+        """The extreme of the numbers in all lanes, its block, and whether there is any NaN."""
         b = self.b
-        carried = [*[self.worst] * _MANY, const(self.flags, False)]
-        with b.loop(i64(0), whole, self.step, carried) as turn:
-            turn.carry(*self._folded(self._load(row, turn.index, None), turn.carried))
-        *best, strange = self._folded(self._load(row, whole, n), turn.results)
-        while len(best) > 1:
-            best = [self._better(x, y) for x, y in zip(best[::2], best[1::2], strict=True)]
-        (x,), bit = best, 1
+        with b.loop(i64(0), whole, _BLOCK, [self.worst, i64(0), const(self.flags, False)]) as block:
+            best, at, strange = block.carried
+            end = self._end(block.index, whole)
+            carried = [*[best] * _MANY, strange]
+            with b.loop(block.index, end, self.step, carried, nonempty=True) as turn:
+                turn.carry(*self._folded(self._load(row, turn.index, None), turn.carried))
+            *vectors, strange = turn.results
+            block.carry(*self._improved(vectors, block.index, best, at), strange)
+        best, at, strange = block.results
+        *vectors, strange = self._folded(self._load(row, whole, n), [*[best] * _MANY, strange])
+        best, at = self._improved(vectors, whole, best, at)
+        return best, at, b.call("i1", f"llvm.vector.reduce.or.{suffix(self.flags)}", strange)
+
+    def _improved(self, vectors: list[Value], here: Value, best: Value,
+                  at: Value) -> tuple[Value, Value]:
+        """The extreme and its block, with the vectors of the block that begins here."""
+        b = self.b
+        while len(vectors) > 1:
+            vectors = [self._better(x, y) for x, y in zip(vectors[::2], vectors[1::2], strict=True)]
+        (x,), bit, before = vectors, 1, b.block
+        flags = b.cast("bitcast", self._exceeds(x, best), f"i{self.lanes}")
+        better, after = b.label("better"), b.label("after")
+        b.cbr(b.icmp("ne", flags, const(flags.type, 0)), better, after)
+        b.open_block(better)
         while bit < self.lanes:
             x = self._better(b.shuffle(x, None, [k ^ bit for k in range(self.lanes)]), x)
             bit *= 2
-        return x, b.call("i1", f"llvm.vector.reduce.or.{suffix(self.flags)}", strange)
+        better = b.block
+        b.br(after)
+        b.open_block(after)
+        return (b.phi(x.type, [(best, before), (x, better)]),
+                b.phi("i64", [(at, before), (here, better)]))
 
     def _folded(self, vectors: list[Value], carried: list[Value]) -> list[Value]:
         *best, strange = carried
