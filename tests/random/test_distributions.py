@@ -279,27 +279,92 @@ def test_examples_of_a_batch_draw_by_their_own_parameters():
     assert (x == y).all()
 
 
-def test_what_cannot_be_drawn_is_no_number():
-    g = Generator(0)
-    bad = ag.tensor([-1.0, np.nan])
-    assert np.isnan(g.gamma(bad).numpy()).all()
-    assert g.poisson(bad).tolist() == [-1, -1]
-    assert g.binomial(bad, 0.5).tolist() == [-1, -1]
-    assert g.zipf(bad).tolist() == [-1, -1]
+def test_no_number_gives_no_number_where_results_are_floats():
+    g, nan = Generator(0), ag.tensor([np.nan, np.nan])
+    for name in ("gamma", "exponential", "rayleigh", "standard_t", "weibull"):
+        assert np.isnan(getattr(g, name)(nan).numpy()).all()
+    assert np.isnan(g.normal(0.0, nan).numpy()).all()
+    assert np.isnan(g.normal(0.0, np.nan, 2).numpy()).all()
     assert g.gamma(ag.zeros(2)).tolist() == [0, 0]
+
+
+NAN = float("nan")
+#: A distribution, parameters that are out of range, and what is told; NumPy refuses all of them.
+OUT_OF_RANGE = [
+    ("poisson", (-1.0,), "lam must be at least 0, not -1.0"),
+    ("poisson", (NAN,), "lam must be at least 0, not nan"),
+    ("binomial", (-3.0, 0.5), "n must be at least 0, not -3.0"),
+    ("binomial", (3, 1.5), "p must be in [0, 1], not 1.5"),
+    ("binomial", (3, NAN), "p must be in [0, 1], not nan"),
+    ("negative_binomial", (0.0, 0.5), "n must be positive, not 0.0"),
+    ("negative_binomial", (3.0, 0.0), "p must be in (0, 1], not 0.0"),
+    ("geometric", (0.0,), "p must be in (0, 1], not 0.0"),
+    ("logseries", (1.0,), "p must be in [0, 1), not 1.0"),
+    ("zipf", (1.0,), "a must be greater than 1, not 1.0"),
+    ("hypergeometric", (1.0, 2.0, 4.0),
+     "nsample <= ngood + nbad must hold, not ngood = 1.0, nbad = 2.0, nsample = 4.0"),
+    ("hypergeometric", (-1.0, 2.0, 1.0), "ngood must be at least 0, not -1.0"),
+    ("standard_gamma", (-1.0,), "shape must be at least 0, not -1.0"),
+    ("gamma", (1.0, -2.0), "scale must be at least 0, not -2.0"),
+    ("chisquare", (0.0,), "df must be positive, not 0.0"),
+    ("beta", (0.0, 1.0), "a must be positive, not 0.0"),
+    ("f", (1.0, -1.0), "dfden must be positive, not -1.0"),
+    ("standard_t", (0.0,), "df must be positive, not 0.0"),
+    ("dirichlet", ([1.0, -1.0],), "alpha must be at least 0, not -1.0"),
+    ("multinomial", (3, [0.5, -0.5]), "pvals must be in [0, 1], not -0.5"),
+    ("multinomial", (-3.0, [0.5, 0.5]), "n must be at least 0, not -3.0"),
+    ("multivariate_hypergeometric", ([-1.0, 2.0], 1), "colors must be at least 0, not -1.0"),
+    ("normal", (0.0, -1.0), "std must be at least 0, not -1.0"),
+    ("lognormal", (0.0, -1.0), "sigma must be at least 0, not -1.0"),
+    ("exponential", (-1.0,), "scale must be at least 0, not -1.0"),
+    ("gumbel", (0.0, -1.0), "scale must be at least 0, not -1.0"),
+    ("laplace", (0.0, -1.0), "scale must be at least 0, not -1.0"),
+    ("logistic", (0.0, -1.0), "scale must be at least 0, not -1.0"),
+    ("cauchy", (0.0, -1.0), "scale must be at least 0, not -1.0"),
+    ("rayleigh", (-1.0,), "scale must be at least 0, not -1.0"),
+    ("rice", (1.0, -1.0), "sigma must be at least 0, not -1.0"),
+    ("pareto", (0.0,), "a must be positive, not 0.0"),
+    ("power", (-1.0,), "a must be positive, not -1.0"),
+    ("weibull", (-1.0,), "a must be positive, not -1.0"),
+    ("wald", (1.0, 0.0), "scale must be positive, not 0.0"),
+    ("vonmises", (0.0, -1.0), "kappa must be at least 0, not -1.0"),
+    ("noncentral_chisquare", (1.0, -1.0), "nonc must be at least 0, not -1.0"),
+    ("noncentral_f", (1.0, 0.0, 1.0), "dfden must be positive, not 0.0"),
+    ("triangular", (0.0, 2.0, 1.0),
+     "left <= mode <= right and left < right must hold, not left = 0.0, mode = 2.0, right = 1.0"),
+    ("truncated_normal", (2.0, 1.0), "low <= high must hold, not low = 2.0, high = 1.0"),
+    ("uniform", (2.0, 1.0),
+     "low <= high must hold, at a finite distance, not low = 2.0, high = 1.0"),
+    ("bernoulli", (1.5,), "p must be in [0, 1], not 1.5"),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "text"), OUT_OF_RANGE)
+@pytest.mark.parametrize("way", ["numbers", "tensors", "compiled"])
+def test_parameters_out_of_range(name, params, text, way):
+    draw = getattr(Generator(0), name)
+    if way != "numbers":
+        params = [ag.tensor([p, p], dtype="float64") if np.ndim(p) == 0 else ag.tensor(p)
+                  for p in params]
+    if way == "compiled":
+        draw = ag.jit(lambda *xs: getattr(Generator(0), name)(*xs))
+        text = text.partition(", not")[0]
+    with pytest.raises(ValueError) as caught:
+        draw(*params)
+    told, _, place = str(caught.value).partition("\n")
+    assert told.startswith(f"{name}(") and told.endswith(f"): {text}")
+    assert "test_distributions.py" in place
 
 
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda g: g.gamma(-1.0), ValueError, "shape must not be negative, but is -1.0"),
-        (lambda g: g.beta(0.0, 1.0), ValueError, "a must be positive, not 0.0"),
-        (lambda g: g.binomial(3, 1.5), ValueError, "p must be in [0, 1], not 1.5"),
-        (lambda g: g.geometric(0.0), ValueError, "p must be in (0, 1]"),
-        (lambda g: g.logseries(1.0), ValueError, "p must be in [0, 1)"),
-        (lambda g: g.zipf(1.0), ValueError, "a must be greater than 1"),
-        (lambda g: g.triangular(0.0, 2.0, 1.0), ValueError, "left <= mode <= right"),
-        (lambda g: g.hypergeometric(1, 2, 4), ValueError, "4 things cannot be drawn from 1 + 2"),
+        (lambda g: g.choice(2, p=[0.0, 0.0]), ValueError, "p must be at least 0 everywhere and"),
+        (lambda g: g.choice(2, p=[1.0, -1.0]), ValueError, "p must be at least 0 everywhere and"),
+        (lambda g: g.multivariate_hypergeometric([1, 2], 5), ValueError, "the sum of colors"),
+        (lambda g: ag.nn.functional.dropout(ag.ones(3), 1.5), ValueError, "p must be in [0, 1]"),
+        (lambda g: ag.random.dropout_mask(3, -0.5), ValueError, "p must be in [0, 1]"),
+        (lambda g: ag.random.randint(ag.tensor(3), 2), ValueError, "low < high must hold"),
         (lambda g: g.dirichlet(1.0), ValueError, "alpha needs an axis"),
         (lambda g: g.categorical(1.0), ValueError, "logits need an axis"),
         (lambda g: g.multivariate_normal([0.0, 1.0], [1.0, 1.0]), ValueError, "(..., 2, 2)"),

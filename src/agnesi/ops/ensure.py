@@ -20,9 +20,13 @@ from agnesi.ops.reduce import reducer
 
 @record
 class Ensure(Op):
-    """The first operand, if all of the second is true; else an error."""
+    """The first operand, if all of the second is true; else an error.
+
+    ``told`` is the function that asks for it, if not ``ensure``.
+    """
 
     message: str
+    told: str = ""
     name = "ensure"
     keep_inputs = ()
 
@@ -39,9 +43,10 @@ class Ensure(Op):
         return x.copy()
 
     def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
+        subject = called(self.told, (x,)) if self.told else called(self.name, (x, condition))
         axes = tuple(range(len(condition.shape)))
         holds = apply(reducer("logical_and", axes, False), condition) if axes else condition
-        return apply(Ensured(self.message, called(self.name, (x, condition))), x, holds)
+        return apply(Ensured(self.message, subject), x, holds)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
         return g, None

@@ -19,6 +19,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.bitwise import mulhi
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import made, sizes_of
+from agnesi.ops.demands import chance, demanded, interval, not_negative, weights
 from agnesi.ops.explog import log
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
@@ -221,7 +222,7 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
     (2, 3)
     """
     sizes, kind = sizes_of(shape), float_of(dtype)
-    low, high = _parameter(low), _parameter(high)
+    low, high = interval("uniform", _parameter(low), _parameter(high))
     return _scaled(noise("unit", sizes, kind, generator), high - low, low, kind)
 
 
@@ -248,6 +249,7 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
     (5,)
     """
     sizes, kind = sizes_of(shape), float_of(dtype)
+    (std,) = not_negative("normal", std=std)
     return _scaled(noise("normal", sizes, kind, generator), std, mean, kind)
 
 
@@ -263,6 +265,7 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
     True
     """
     sizes, kind = sizes_of(shape), float_of(dtype)
+    (scale,) = not_negative("exponential", scale=scale)
     return _scaled(noise("exponential", sizes, kind, generator), scale, 0, kind)
 
 
@@ -278,6 +281,7 @@ def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = No
     (3,)
     """
     kind = float_of(dtype)
+    (scale,) = not_negative("gumbel", scale=scale)
     return _scaled(-log(exponential(shape, dtype=kind, generator=generator)), scale, loc, kind)
 
 
@@ -305,10 +309,10 @@ def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Genera
     >>> ag.random.bernoulli(1.0, 3)
     tensor([1., 1., 1.])
     """
-    chance = as_tensor(p)
-    kind = float_of(chance.dtype if is_float(chance.dtype) and not chance.weak else None)
-    sizes = chance.shape if shape is None else sizes_of(shape)
-    drawn = uniform(sizes, dtype=kind, generator=generator) < cast(chance, kind)
+    (p,) = map(as_tensor, chance("bernoulli", p=p))
+    kind = float_of(p.dtype if is_float(p.dtype) and not p.weak else None)
+    sizes = p.shape if shape is None else sizes_of(shape)
+    drawn = uniform(sizes, dtype=kind, generator=generator) < cast(p, kind)
     return cast(drawn, kind if dtype is None else dtypes.as_dtype(dtype))
 
 
@@ -323,6 +327,7 @@ def dropout_mask(shape: Any, p: Any, *, dtype: Any = None, generator: Generator 
     >>> sorted(set(ag.random.dropout_mask(99, 0.5).tolist()))
     [0.0, 2.0]
     """
+    (p,) = chance("dropout_mask", p=p)
     return where(survivors(shape, p, generator), growth(p, float_of(dtype)), 0)
 
 
@@ -354,6 +359,7 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generat
     tensor([1., 1.])
     """
     x = as_tensor(x)
+    (p,) = chance("dropout", p=p)
     if not training or (not isinstance(p, Tensor) and p == 0):
         return x
     return where(survivors(x.shape, p, generator), x * growth(p, x.dtype), 0)
@@ -389,6 +395,10 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
     sizes, kind = sizes_of(shape), dtypes.as_dtype(dtype)
     if kind.kind not in "iu":
         raise DTypeError(f"random integers have an integer dtype, not {kind}")
+    if isinstance(span, Tensor):
+        low, high = demanded("randint", "low < high must hold", lambda low, high: low < high,
+                             low=low, high=high)
+        span = high - low
     bits = reshape(words(product(sizes), generator), sizes)
     drawn = cast(mulhi(bits, as_tensor(span, _UINT32)), dtypes.int64)
     return cast(drawn + low if isinstance(low, Dim) or low else drawn, kind)
@@ -475,7 +485,7 @@ def _chances(p: Any, n: Any) -> Tensor:
         raise ShapeError(
             f"p has shape {chances.shape}; it must have one probability for each of {n}"
         )
-    return chances
+    return weights("choice", chances)
 
 
 def _without_replacement(n: Any, sizes: Shape, p: Any, generator: Generator | None) -> Tensor:

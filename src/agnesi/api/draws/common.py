@@ -78,24 +78,3 @@ def _float(dtype: Any, tensors: list[Tensor]) -> np.dtype:
     if dtype is None and kinds:
         return functools.reduce(dtypes.promote, kinds)
     return float_of(dtype)
-
-
-def positive(**params: Any) -> None:
-    """Python numbers must be positive."""
-    for name, p in params.items():
-        if isinstance(p, (int, float)) and not p > 0:
-            raise ValueError(f"{name} must be positive, not {p}")
-
-
-def not_negative(**params: Any) -> None:
-    """Python numbers must not be negative."""
-    for name, p in params.items():
-        if isinstance(p, (int, float)) and not p >= 0:
-            raise ValueError(f"{name} must not be negative, but is {p}")
-
-
-def chance(**params: Any) -> None:
-    """Python numbers must be probabilities."""
-    for name, p in params.items():
-        if isinstance(p, (int, float)) and not 0 <= p <= 1:
-            raise ValueError(f"{name} must be in [0, 1], not {p}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.api.draws.common import Draw, chance, not_negative, positive
+from agnesi.api.draws.common import Draw
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import dtypes
@@ -16,6 +16,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import cast
+from agnesi.ops.demands import chance, countable, demanded
 from agnesi.ops.explog import exp, log1p
 from agnesi.ops.random import Generator
 from agnesi.ops.select import floor, minimum, where
@@ -55,7 +56,7 @@ def poisson(lam: Any = 1.0, size: Any = None, *, generator: Generator | None = N
     Raises
     ------
     ValueError
-        If a Python number is negative.
+        If ``lam`` is negative or NaN, in compiled code too.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def poisson(lam: Any = 1.0, size: Any = None, *, generator: Generator | None = N
     >>> ag.random.poisson(0.0, 3)
     tensor([0, 0, 0])
     """
-    not_negative(lam=lam)
+    (lam,) = countable("poisson", lam=lam)
     d = Draw(size, None, generator, lam, exact=True)
     with no_grad():
         return cast(poisson_of(d, stop_gradient(d.full(d.params[0]))), dtypes.int64)
@@ -98,8 +99,8 @@ def binomial(n: Any, p: Any, size: Any = None, *, generator: Generator | None = 
     >>> ag.random.binomial(9, 1.0, 3)
     tensor([9, 9, 9])
     """
-    not_negative(n=n)
-    chance(p=p)
+    (n,) = countable("binomial", n=n)
+    (p,) = chance("binomial", p=p)
     d = Draw(size, None, generator, n, p, exact=True)
     with no_grad():
         n, p = (stop_gradient(d.full(x)) for x in d.params)
@@ -117,8 +118,8 @@ def negative_binomial(n: Any, p: Any, size: Any = None, *, generator: Generator 
     >>> ag.random.negative_binomial(3, 1.0, 2)
     tensor([0, 0])
     """
-    positive(n=n, p=p)
-    chance(p=p)
+    (n,) = demanded("negative_binomial", "n must be positive", lambda n: n > 0, n=n)
+    (p,) = demanded("negative_binomial", "p must be in (0, 1]", lambda p: (p > 0) & (p <= 1), p=p)
     d = Draw(size, None, generator, n, p, exact=True)
     with no_grad():
         n, p = (stop_gradient(d.full(x)) for x in d.params)
@@ -160,10 +161,12 @@ def hypergeometric(ngood: Any, nbad: Any, nsample: Any, size: Any = None, *,
     >>> ag.random.hypergeometric(4, 2, 6, 3)
     tensor([4, 4, 4])
     """
-    not_negative(ngood=ngood, nbad=nbad, nsample=nsample)
-    numbers = all(isinstance(x, (int, float)) for x in (ngood, nbad, nsample))
-    if numbers and nsample > ngood + nbad:
-        raise ValueError(f"{nsample} things cannot be drawn from {ngood} + {nbad}")
+    ngood, nbad, nsample = countable("hypergeometric", ngood=ngood, nbad=nbad, nsample=nsample)
+    ngood, nbad, nsample = demanded(
+        "hypergeometric", "nsample <= ngood + nbad must hold",
+        lambda ngood, nbad, nsample: nsample <= ngood + nbad,
+        ngood=ngood, nbad=nbad, nsample=nsample,
+    )
     d = Draw(size, None, generator, ngood, nbad, nsample, exact=True)
     with no_grad():
         good, bad, sample = (stop_gradient(d.full(x)) for x in d.params)
@@ -182,8 +185,7 @@ def zipf(a: Any, size: Any = None, *, generator: Generator | None = None,
     >>> bool((ag.random.zipf(2.0, 9) >= 1).all())
     True
     """
-    if isinstance(a, (int, float)) and not a > 1:
-        raise ValueError(f"a must be greater than 1, not {a}")
+    (a,) = demanded("zipf", "a must be greater than 1", lambda a: a > 1, a=a)
     d = Draw(size, None, generator, a, exact=True)
     with no_grad():
         a = stop_gradient(d.full(d.params[0]))

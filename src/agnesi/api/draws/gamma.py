@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.draws.common import Draw, not_negative, positive
+from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -14,6 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import sqrt
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import sizes_of
+from agnesi.ops.demands import not_negative, positive
 from agnesi.ops.explog import exp, log
 from agnesi.ops.implicit import gamma_path
 from agnesi.ops.random import Generator
@@ -70,7 +71,7 @@ def standard_gamma(shape: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.standard_gamma(2.0, 9) > 0).all())
     True
     """
-    not_negative(shape=shape)
+    (shape,) = not_negative("standard_gamma", shape=shape)
     d = Draw(size, dtype, generator, shape)
     return d.give(standard(d, d.params[0]))
 
@@ -95,7 +96,7 @@ def gamma(shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
     Raises
     ------
     ValueError
-        If a parameter that is a Python number is negative.
+        If a parameter is negative, in compiled code too.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def gamma(shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.gamma(2.0, 3.0, 9) > 0).all())
     True
     """
-    not_negative(shape=shape, scale=scale)
+    shape, scale = not_negative("gamma", shape=shape, scale=scale)
     d = Draw(size, dtype, generator, shape, scale)
     return d.give(standard(d, d.params[0]) * d.params[1])
 
@@ -119,7 +120,7 @@ def chisquare(df: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.chisquare(3.0, 9) > 0).all())
     True
     """
-    positive(df=df)
+    (df,) = positive("chisquare", df=df)
     d = Draw(size, dtype, generator, df)
     return d.give(2.0 * standard(d, d.params[0] / 2))
 
@@ -135,7 +136,7 @@ def beta(a: Any, b: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.beta(2.0, 0.5, 9) <= 1).all())
     True
     """
-    positive(a=a, b=b)
+    a, b = positive("beta", a=a, b=b)
     d = Draw(size, dtype, generator, a, b)
     first, second = (_log_gamma(d, d.full(p)) for p in d.params)
     return d.give(1.0 / (1.0 + exp(second - first)))
@@ -152,7 +153,7 @@ def f(dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.f(3.0, 4.0, 9) > 0).all())
     True
     """
-    positive(dfnum=dfnum, dfden=dfden)
+    dfnum, dfden = positive("f", dfnum=dfnum, dfden=dfden)
     d = Draw(size, dtype, generator, dfnum, dfden)
     above, below = (standard(d, n / 2) / n for n in d.params)
     return d.give(above / below)
@@ -169,7 +170,7 @@ def standard_t(df: Any, size: Any = None, *, dtype: Any = None,
     >>> ag.random.standard_t(3.0, 4).shape
     (4,)
     """
-    positive(df=df)
+    (df,) = positive("standard_t", df=df)
     d = Draw(size, dtype, generator, df)
     n = d.params[0]
     return d.give(d.normal() / sqrt(standard(d, n / 2) * 2.0 / n))
@@ -201,6 +202,7 @@ def dirichlet(alpha: Any, size: Any = None, *, dtype: Any = None,
     alpha = as_tensor(alpha)
     if alpha.ndim == 0:
         raise ShapeError("alpha needs an axis: one shape for each share")
+    (alpha,) = not_negative("dirichlet", alpha=alpha)
     sizes = alpha.shape if size is None else (*sizes_of(size), alpha.shape[-1])
     d = Draw(sizes, dtype, generator, alpha)
     x = _log_gamma(d, d.full(d.params[0]))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.api.draws.common import Draw, not_negative, positive
+from agnesi.api.draws.common import Draw
 from agnesi.api.draws.counts import poisson_of
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import remainder, sqrt
+from agnesi.ops.demands import not_negative, positive
 from agnesi.ops.random import Generator
 from agnesi.ops.select import maximum, where
 
@@ -32,7 +33,7 @@ def vonmises(mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, *, dtype: Any = 
     >>> bool((abs(ag.random.vonmises(0.0, 2.0, 9)) <= 3.1416).all())
     True
     """
-    not_negative(kappa=kappa)
+    (kappa,) = not_negative("vonmises", kappa=kappa)
     d = Draw(size, dtype, generator, mu, kappa, exact=True)
     mu, kappa = d.params
     with no_grad():
@@ -68,8 +69,8 @@ def noncentral_chisquare(df: Any, nonc: Any, size: Any = None, *, dtype: Any = N
     >>> bool((ag.random.noncentral_chisquare(3.0, 1.0, 9) > 0).all())
     True
     """
-    positive(df=df)
-    not_negative(nonc=nonc)
+    (df,) = positive("noncentral_chisquare", df=df)
+    (nonc,) = not_negative("noncentral_chisquare", nonc=nonc)
     d = Draw(size, dtype, generator, df, nonc, exact=True)
     return d.give(_noncentral(d, *d.params))
 
@@ -92,8 +93,8 @@ def noncentral_f(dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: 
     >>> bool((ag.random.noncentral_f(3.0, 4.0, 1.0, 9) > 0).all())
     True
     """
-    positive(dfnum=dfnum, dfden=dfden)
-    not_negative(nonc=nonc)
+    dfnum, dfden = positive("noncentral_f", dfnum=dfnum, dfden=dfden)
+    (nonc,) = not_negative("noncentral_f", nonc=nonc)
     d = Draw(size, dtype, generator, dfnum, dfden, nonc, exact=True)
     dfnum, dfden, nonc = d.params
     below = 2.0 * standard(d, dfden / 2) / dfden

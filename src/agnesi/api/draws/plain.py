@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.api.draws.common import Draw, not_negative, positive
+from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import dtypes
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import sqrt
 from agnesi.ops.convert import cast
+from agnesi.ops.demands import demanded, not_negative, positive
 from agnesi.ops.explog import exp, expm1, log, log1p
 from agnesi.ops.random import Generator
 from agnesi.ops.select import clip, floor, where
@@ -32,7 +33,7 @@ def cauchy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = N
     >>> ag.random.cauchy(size=3).shape
     (3,)
     """
-    not_negative(scale=scale)
+    (scale,) = not_negative("cauchy", scale=scale)
     d = Draw(size, dtype, generator, loc, scale)
     loc, scale = d.params
     return d.give(loc + scale * tan((d.unit() - 0.5) * math.pi))
@@ -49,7 +50,7 @@ def laplace(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = 
     >>> ag.random.laplace(size=3).shape
     (3,)
     """
-    not_negative(scale=scale)
+    (scale,) = not_negative("laplace", scale=scale)
     d = Draw(size, dtype, generator, loc, scale)
     loc, scale = d.params
     x = d.exponential()
@@ -67,7 +68,7 @@ def logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any =
     >>> ag.random.logistic(size=3).shape
     (3,)
     """
-    not_negative(scale=scale)
+    (scale,) = not_negative("logistic", scale=scale)
     d = Draw(size, dtype, generator, loc, scale)
     loc, scale = d.params
     x = d.exponential()  # -log(u) + log(1 - u), without a difference near 1
@@ -85,7 +86,7 @@ def lognormal(mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any
     >>> bool((ag.random.lognormal(size=9) > 0).all())
     True
     """
-    not_negative(sigma=sigma)
+    (sigma,) = not_negative("lognormal", sigma=sigma)
     d = Draw(size, dtype, generator, mean, sigma)
     mean, sigma = d.params
     return d.give(exp(mean + sigma * d.normal()))
@@ -102,7 +103,7 @@ def pareto(a: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.pareto(3.0, 9) >= 0).all())
     True
     """
-    positive(a=a)
+    (a,) = positive("pareto", a=a)
     d = Draw(size, dtype, generator, a)
     return d.give(expm1(d.exponential() / d.params[0]))
 
@@ -118,7 +119,7 @@ def power(a: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.power(2.0, 9) <= 1).all())
     True
     """
-    positive(a=a)
+    (a,) = positive("power", a=a)
     d = Draw(size, dtype, generator, a)
     return d.give(exp(-d.exponential() / d.params[0]))
 
@@ -134,7 +135,7 @@ def rayleigh(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.rayleigh(size=9) >= 0).all())
     True
     """
-    not_negative(scale=scale)
+    (scale,) = not_negative("rayleigh", scale=scale)
     d = Draw(size, dtype, generator, scale)
     return d.give(d.params[0] * sqrt(2.0 * d.exponential()))
 
@@ -150,7 +151,7 @@ def rice(nu: Any, sigma: Any = 1.0, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.rice(1.0, size=9) >= 0).all())
     True
     """
-    not_negative(nu=nu, sigma=sigma)
+    nu, sigma = not_negative("rice", nu=nu, sigma=sigma)
     d = Draw(size, dtype, generator, nu, sigma)
     nu, sigma = d.params
     x, y = nu + sigma * d.normal(), sigma * d.normal()
@@ -168,7 +169,7 @@ def weibull(a: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.weibull(2.0, 9) >= 0).all())
     True
     """
-    positive(a=a)
+    (a,) = positive("weibull", a=a)
     d = Draw(size, dtype, generator, a)
     return d.give(exp(log(d.exponential()) / d.params[0]))
 
@@ -184,9 +185,11 @@ def triangular(left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any
     >>> bool((ag.random.triangular(-1.0, 0.0, 3.0, 9) >= -1).all())
     True
     """
-    numbers = all(isinstance(p, (int, float)) for p in (left, mode, right))
-    if numbers and (not left <= mode <= right or left == right):
-        raise ValueError(f"left <= mode <= right must hold, not {left}, {mode}, {right}")
+    left, mode, right = demanded(
+        "triangular", "left <= mode <= right and left < right must hold",
+        lambda left, mode, right: (left <= mode) & (mode <= right) & (left < right),
+        left=left, mode=mode, right=right,
+    )
     d = Draw(size, dtype, generator, left, mode, right)
     left, mode, right = map(d.full, d.params)
     u, span = d.unit(), right - left
@@ -208,7 +211,7 @@ def wald(mean: Any, scale: Any, size: Any = None, *, dtype: Any = None,
     >>> bool((ag.random.wald(1.0, 2.0, 9) > 0).all())
     True
     """
-    positive(mean=mean, scale=scale)
+    mean, scale = positive("wald", mean=mean, scale=scale)
     d = Draw(size, dtype, generator, mean, scale)
     with no_grad():
         mean, scale = (stop_gradient(d.full(p)) for p in d.params)
@@ -234,7 +237,9 @@ def truncated_normal(low: Any, high: Any, loc: Any = 0.0, scale: Any = 1.0, size
     >>> bool((abs(ag.random.truncated_normal(-2.0, 2.0, size=99)) <= 2).all())
     True
     """
-    positive(scale=scale)
+    (scale,) = positive("truncated_normal", scale=scale)
+    low, high = demanded("truncated_normal", "low <= high must hold",
+                         lambda low, high: low <= high, low=low, high=high)
     d = Draw(size, dtype, generator, low, high, loc, scale, exact=True)
     low, high, loc, scale = map(d.full, d.params)
     a, b = (low - loc) / scale, (high - loc) / scale
@@ -257,8 +262,7 @@ def geometric(p: Any, size: Any = None, *, generator: Generator | None = None,
     >>> ag.random.geometric(1.0, 3)
     tensor([1, 1, 1])
     """
-    if isinstance(p, (int, float)) and not 0 < p <= 1:
-        raise ValueError(f"p must be in (0, 1], not {p}")
+    (p,) = demanded("geometric", "p must be in (0, 1]", lambda p: (p > 0) & (p <= 1), p=p)
     d = Draw(size, None, generator, p, exact=True)
     p = d.full(d.params[0])
     turns = floor(-d.exponential() / log1p(-p)) + 1.0
@@ -276,8 +280,7 @@ def logseries(p: Any, size: Any = None, *, generator: Generator | None = None,
     >>> bool((ag.random.logseries(0.5, 9) >= 1).all())
     True
     """
-    if isinstance(p, (int, float)) and not 0 <= p < 1:
-        raise ValueError(f"p must be in [0, 1), not {p}")
+    (p,) = demanded("logseries", "p must be in [0, 1)", lambda p: (p >= 0) & (p < 1), p=p)
     d = Draw(size, None, generator, p, exact=True)
     p = d.full(d.params[0])
     v = d.open()

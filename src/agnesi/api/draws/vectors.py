@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.api.draws.common import Draw, not_negative
+from agnesi.api.draws.common import Draw
 from agnesi.api.draws.counts import binomial_of, marked
 from agnesi.api.loops import scan
 from agnesi.autodiff.recording import no_grad, stop_gradient
@@ -17,6 +17,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import sqrt
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import sizes_of
+from agnesi.ops.demands import chance, countable, demanded
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.join import concat
 from agnesi.ops.linalg.cholesky import cholesky
@@ -121,8 +122,9 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *, generator: Generator | 
     tensor([[0, 9, 0],
             [0, 9, 0]])
     """
-    not_negative(n=n)
-    pvals, n = _vector(pvals, "pvals"), as_tensor(n)
+    (n,) = countable("multinomial", n=n)
+    (pvals,) = chance("multinomial", pvals=_vector(pvals, "pvals"))
+    n = as_tensor(n)
     sizes = _sizes(size, n.shape, pvals.shape[:-1])
     d = Draw(sizes, None, generator, exact=True)
     with no_grad():
@@ -172,8 +174,13 @@ def multivariate_hypergeometric(colors: Any, nsample: Any, size: Any = None, *,
     >>> ag.random.multivariate_hypergeometric([3, 0, 2], 5)
     tensor([3, 0, 2])
     """
-    not_negative(nsample=nsample)
-    colors, nsample = _vector(colors, "colors"), as_tensor(nsample)
+    (nsample,) = countable("multivariate_hypergeometric", nsample=nsample)
+    (colors,) = countable("multivariate_hypergeometric", colors=_vector(colors, "colors"))
+    colors, nsample = demanded(
+        "multivariate_hypergeometric", "nsample must be at most the sum of colors",
+        lambda colors, nsample: nsample <= colors.sum(-1), colors=colors, nsample=nsample,
+    )
+    nsample = as_tensor(nsample)
     sizes = _sizes(size, nsample.shape, colors.shape[:-1])
     d = Draw(sizes, None, generator, exact=True)
     with no_grad():
