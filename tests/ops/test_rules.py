@@ -47,6 +47,8 @@ class Evaluator:
         self.buffers = [b.ravel() for b in buffers]
         self.places = places
         self.known: dict[loops.Expr, Any] = {}
+        self.turns: dict[loops.Axis, int] = {}
+        self.carried: list[Any] = []
 
     def value(self, e: loops.Expr) -> Any:
         if e not in self.known:
@@ -66,6 +68,12 @@ class Evaluator:
             return np.where(*[self.value(a) for a in e.args])
         if e.op == "reduce":
             return self.reduced(e)
+        if e.op == "bits":
+            return np.asarray(self.value(e.args[0])).view(e.dtype)
+        if e.op == "steps":
+            return self.stepped(e)
+        if e.op == "step value":
+            return self.carried[e.param[0]]
         return TABLE[e.op].perform(*[np.asarray(self.value(a)) for a in e.args])
 
     def reduced(self, e: loops.Expr) -> Any:
@@ -78,10 +86,25 @@ class Evaluator:
         over = tuple(self.places[a] for a in axes)
         return getattr(np, kind).reduce(value, axis=over, keepdims=True)
 
+    def stepped(self, e: loops.Expr) -> Any:
+        (axis,), (wanted, more, *rest) = e.param[1], e.args
+        open_, *values = (self.value(a) for a in (wanted, *rest[: len(rest) // 2]))
+        for turn in range(axis.extent):
+            if not np.any(open_):
+                break
+            inner = Evaluator(self.buffers, self.places)
+            inner.known, inner.turns, inner.carried = dict(self.known), {axis: turn}, values
+            new = [inner.value(a) for a in rest[len(rest) // 2:]]
+            values = [np.where(open_, x, y) for x, y in zip(new, values, strict=True)]
+            open_ = open_ & inner.value(more)
+        return values[0]
+
     def index(self, at: loops.Affine) -> Any:
         total = np.asarray(at.const)
         for atom, factor in at.terms.items():
-            if isinstance(atom, loops.Axis):
+            if atom in self.turns:
+                total = total + factor * self.turns[atom]
+            elif isinstance(atom, loops.Axis):
                 shape = [1] * len(self.places)
                 shape[self.places[atom]] = atom.extent
                 total = total + factor * np.arange(atom.extent).reshape(shape)
@@ -91,15 +114,17 @@ class Evaluator:
 
 
 def axes_in(e: loops.Expr, found: dict[loops.Axis, None]) -> dict[loops.Axis, None]:
-    seen, left = {e}, [e]
+    seen, left, steps = {e}, [e], set()
     while left:
         e = left.pop()
         found.update(dict.fromkeys(e.free))
+        if e.op == "steps":
+            steps.update(e.param[1])
         if e.op == "reduce":
             found.update(dict.fromkeys(e.param[1]))
         left += [a for a in e.args if a not in seen]
         seen.update(e.args)
-    return found
+    return {axis: None for axis in found if axis not in steps}
 
 
 def lowered(op: Any, arrays: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:

@@ -160,9 +160,14 @@ def test_inverses_without_scipy():
 def test_edges_without_scipy():
     nan, inf = np.nan, np.inf
     a, x = np.array([1, 1, 1, -1, 2, nan]), np.array([0, inf, -1, 1, nan, 1])
-    np.testing.assert_array_equal(incomplete._gammainc(a, x), [0, 1, nan, nan, nan, nan])
-    np.testing.assert_array_equal(incomplete._gammaincc(a, x), [1, 0, nan, nan, nan, nan])
-    np.testing.assert_array_equal(incomplete._gammainc_da(a, x), [0, 0, nan, nan, nan, nan])
+    own = incomplete._VALUES
+    np.testing.assert_array_equal(own["gammainc"](a, x), [0, 1, nan, nan, nan, nan])
+    np.testing.assert_array_equal(own["gammaincc"](a, x), [1, 0, nan, nan, nan, nan])
+    for row in (incomplete.GAMMAINC_DA, incomplete.GAMMAINC_DAA):
+        np.testing.assert_array_equal(row.perform(a * 1.0, x * 1.0), [0, 0, nan, nan, nan, nan])
+    for row in (incomplete.BETAINC_DA, incomplete.BETAINC_DBB):
+        found = row.perform(a * 1.0, np.ones(6), np.array([0.0, 1, -1, 0.5, nan, 0.5]))
+        np.testing.assert_array_equal(found, [0, 0, nan, nan, nan, nan])
 
 
 @pytest.mark.parametrize("name, x, expected", [

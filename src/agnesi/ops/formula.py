@@ -155,6 +155,23 @@ class _OnScalars:
         return lambda *xs: self._call(name, xs)
 
     @staticmethod
+    def steps(most: int, wanted: Any, operands: Sequence[Any], starts: Sequence[Any], step: Any
+              ) -> Scalar:
+        """As ``loops.in_steps``, with steps counted in floats.
+
+        ``step(n, values, *operands)`` gives the next values, and whether there is another step.
+        """
+        def one(turn: loops.Expr, values: list[loops.Expr]) -> Any:
+            n = Scalar(loops.cast(turn, "float64"))
+            following, more = step(n, [Scalar(v) for v in values], *operands)
+            return [model._like(x) for x in following], more.value
+
+        model = operands[0]
+        within: Any = [x.value for x in (wanted, *operands)]
+        return Scalar(loops.in_steps(within, most, wanted.value, [model._like(x) for x in starts],
+                                     one))
+
+    @staticmethod
     def _call(name: str, xs: tuple[Any, ...]) -> Scalar:
         operands = xs[1:] if name == "where" else xs
         model = next((x for x in operands if isinstance(x, Scalar)), None)
@@ -176,6 +193,25 @@ class _OnArrays:
         function = TABLE[name].function
         return lambda *xs: function(*(np.asarray(x, np.float64) if type(x) in (int, float) else x
                                       for x in xs))
+
+    @staticmethod
+    def steps(most: int, wanted: Any, operands: Sequence[Any], starts: Sequence[Any], step: Any
+              ) -> np.ndarray:
+        """The same on arrays: of those that want another step."""
+        shape = np.broadcast_shapes(*(np.shape(x) for x in (wanted, *operands, *starts)))
+        flat = [np.broadcast_to(x, shape).ravel() for x in (*operands, *starts)]
+        result = flat[len(operands)].copy()
+        open_ = np.flatnonzero(np.broadcast_to(wanted, shape))
+        operands, values = ([x[open_] for x in flat[: len(operands)]],
+                            [x[open_] for x in flat[len(operands):]])
+        for n in range(most):
+            if not open_.size:
+                break
+            values, more = step(float(n), values, *operands)
+            result[open_] = values[0]
+            open_ = open_[more]
+            operands, values = ([x[more] for x in xs] for xs in (operands, values))
+        return result.reshape(shape)
 
 
 _SCALARS, _ARRAYS = _OnScalars(), _OnArrays()
