@@ -33,3 +33,17 @@ def test_short_sums_stay_inside(rows):
     f = ag.jit(centred)
     np.testing.assert_allclose(f(x, y).numpy(), centred(x, y).numpy(), rtol=1e-12, atol=1e-12)
     assert len(f.plan().layout.kernels) == 1
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 3), (2, 2, 2)])
+def test_sums_along_crossing_axes_keep_their_own_places(shape):
+    """A sum along rows of what is a sum along columns, in one kernel where both are short."""
+    x = np.random.default_rng(0).normal(size=shape)
+
+    def crossing(x):
+        p = ag.softmax(x, axis=0)
+        return p * (p - p.sum(axis=1, keepdims=True)).sum(axis=0, keepdims=True)
+
+    p = np.exp(x) / np.exp(x).sum(axis=0)
+    expected = p * (p - p.sum(axis=1, keepdims=True)).sum(axis=0, keepdims=True)
+    np.testing.assert_allclose(ag.jit(crossing)(ag.tensor(x)), expected, rtol=1e-12)

@@ -23,13 +23,15 @@ from agnesi.codegen.periodic import (
 from agnesi.core.dims import Size
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, walk
-from agnesi.core.loops import Affine, Axis, Expr
+from agnesi.core.loops import Affine, Axis, Expr, Substitution
 
 #: Size from which results are written past the caches: more than they hold.
 STREAM_BYTES = 16 << 20
 #: Bytes from one turn of a sum to the next from which the processor does not see what comes, in
 #: buffers from a size; and how many turns to look ahead.
 _FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
+#: From the slot of an axis to that of one which runs over the same, inside of its loop.
+_OWN = 1 << 16
 _MEMORY = {"bool": "i8"}
 _ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2,
          "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8,
@@ -368,6 +370,7 @@ class Scope:
 
         Their lanes are those of this scope.
         """
+        value = self._own_axes(value)
         bound = value.param[1]
         lanes_ = self.lanes if self.varies(value) else 1
         group = [value, *self._beside(value)]
@@ -395,6 +398,17 @@ class Scope:
         results = turn(scope, bound, starts)
         self.memo.update(zip(group[1:], results[1:], strict=True))
         return results[0]
+
+    def _own_axes(self, value: Expr) -> Expr:
+        """A reduction over axes that no loop around it runs over: inside, theirs stand still."""
+        taken: dict[Axis, Affine] = {}
+        for axis in value.param[1]:
+            slot = axis.slot
+            while Axis(slot, axis.extent) in self.axes:
+                slot += _OWN
+            if slot != axis.slot:
+                taken[axis] = Affine(0, {Axis(slot, axis.extent): 1})
+        return Substitution(taken)(value) if taken else value
 
     def _call_ahead(self, bodies: list[Expr], axis: Axis) -> None:
         """Call what the next turns over ``axis`` load near where turns lie far apart in memory."""

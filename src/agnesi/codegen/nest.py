@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.codegen import scalars
+from agnesi.codegen import readiness, scalars
 from agnesi.codegen.across import horizontal, low, with_low
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
@@ -157,6 +157,8 @@ class _Nest:
         along = self.shape.along
         if along is None:
             inner = scope.inside({})
+            if not self.shape.axes:
+                readiness.compute(scope, self._values(self.stores))
             self._before(scope, set(), inner)
             return
         self._sweeps(scope, self._values(self.stores), {along})
@@ -336,7 +338,7 @@ class _Nest:
         bound = group[0].param[1]
         axis = _contiguous(group, bound)
         bodies = [r.args[0] for r in group]
-        if axis is None or any(a.extent == 0 for a in bound):
+        if axis is None or any(a.extent == 0 or a in scope.axes for a in bound):
             for r in group:
                 scope.value(r)
             return
