@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.forward import push, tangent_for
+from agnesi.autodiff.numbers import slope
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import backprop, seed
 from agnesi.core import tree
@@ -179,7 +180,7 @@ def value_and_grad(
             )
         keep = inputs.outer([y])
         with recording(keep):
-            found = backprop({current(y): seed(y)}, inputs.nodes)
+            found = slope(y, inputs.nodes) or backprop({current(y): seed(y)}, inputs.nodes)
             gradient = inputs.like_arguments(found)
         if not keep:
             y, aux = free((y, aux))

@@ -284,3 +284,9 @@ def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value
         return emit(b, name, dtypes, args)
     brief_one = brief.FUNCTIONS.get(name) if args[0].type == "double" else None
     return outlined(name, brief_one or _FLOAT[name], *(Lane(b, a) for a in args)).v
+
+
+def sine_and_cosine(b: Builder, x: Value) -> tuple[Value, Value]:
+    """Both of a float64 that is no lane of a vector, by one call."""
+    sine, cosine = brief.sine_and_cosine(Lane(b, x))
+    return sine.v, cosine.v

@@ -47,6 +47,11 @@ def price(name: str) -> int:
     return 0 if name in ("const", "reduce", "size") else 1
 
 
+def latency(name: str) -> int:
+    """Rough number of cycles from the operands of a scalar operation to its result."""
+    return 24 if name in _HEAVY else 14 if name in _MEDIUM else 4
+
+
 class Axis:
     """A loop variable that runs over [0, extent).  ``slot`` tells loops of one nest apart."""
 

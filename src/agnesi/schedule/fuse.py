@@ -26,6 +26,7 @@ from agnesi.core.loops import Affine, At, Axis, Expr, Read
 from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.calls import called, loaded
+from agnesi.schedule.checked import checked
 from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
@@ -79,7 +80,8 @@ class _Fuser:
             for root in cluster.roots:
                 self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
-        self.program.kernels, copies = with_copies(together(self.program.kernels))
+        kernels = checked(together(self.program.kernels))
+        self.program.kernels, copies = with_copies(kernels)
         self.program.buffers += copies
         split(self.program.kernels)
 
@@ -263,6 +265,8 @@ class _Fuser:
         inside = frozenset(id(r) for r in cluster.roots)
         axes = axes_of(cluster.widest.shape)
         body = []
+        for node in reversed(cluster.stretch):  # none looks far for what it reads
+            self._read(node, inside)()
         for root in cluster.roots:
             at = point_in(root.shape, axes)
             buffer = self._buffer(root)

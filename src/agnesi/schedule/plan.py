@@ -17,6 +17,7 @@ from agnesi.core.loops import Affine, Axis, is_heavy, price, ravel, unravel
 from agnesi.core.node import Node
 from agnesi.schedule.complexes import is_known
 from agnesi.schedule.convolutions import is_convolution
+from agnesi.schedule.numbers import cut
 from agnesi.schedule.siblings import sweep_of, unite
 
 _CHEAP = frozenset(
@@ -128,7 +129,8 @@ class Cluster:
     """
 
     __slots__ = (
-        "merged", "number", "price", "product", "reduces", "rereads", "roots", "sweeps", "users",
+        "merged", "number", "price", "product", "reduces", "rereads", "roots", "stretch", "sweeps",
+        "users",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
@@ -144,6 +146,8 @@ class Cluster:
         #: What its reductions and windows run over.
         self.sweeps: dict[Any, None] = {}
         self.merged: Cluster | None = None
+        #: The numbers of its stretch, users first.
+        self.stretch: list[Node] = []
 
     def __hash__(self) -> int:
         return self.number
@@ -209,6 +213,8 @@ class Plan:
         self._inside: set[int] = set()
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if n.op and n.op.reduction(*n.inputs)}
+        order, self._stretch = cut(order)
+        self._stretches: dict[int, Cluster] = {}
         for node in reversed(order):
             if node.op is not None:
                 self._visit(node)
@@ -226,6 +232,9 @@ class Plan:
             if node.op.condition is not None:  # which is asked all the same
                 self._demand(node)
             return
+        if id(node) in self._stretch:
+            self._visit_number(node, users)
+            return
         depth = self._depth.pop(id(node), 0) + (_HEAVY_STEP if is_heavy(node.op.name) else 1)
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
@@ -239,6 +248,23 @@ class Plan:
                 self._inside.add(id(operand))
             self._users.setdefault(id(operand), set()).update(users)
             self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
+
+    def _visit_number(self, node: Node, users: set[Cluster]) -> None:
+        """Compute a number in the kernel of its stretch, and keep it if others read it."""
+        stretch = self._stretch[id(node)]
+        known = self._stretches.get(stretch)
+        if known is None:
+            cluster = self._stretches[stretch] = self._opened(node, users)
+        else:
+            cluster = known.now()
+            if id(node) in self._must or users != {cluster}:
+                cluster.roots.append(node)
+                cluster.users |= users - {cluster}
+                self.root[id(node)] = cluster
+        cluster.stretch.append(node)
+        self._note(node, {cluster})
+        for operand in node.inputs:
+            self._users.setdefault(id(operand), set()).add(cluster)
 
     def _note(self, node: Node, users: set[Cluster]) -> None:
         """Let the kernels that compute a node know what kind of work it is."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.builder import const, vector
+from agnesi.codegen.builder import Builder, Value, const, vector
 from agnesi.codegen.vmath import hyperbolic, trig
 from agnesi.codegen.vmath.lane import Lane, mad, outlined, rarely
 from agnesi.codegen.vmath.reduction import is_huge, reduce_near
@@ -59,10 +59,24 @@ def _either(condition: Lane, yes: Callable[[], Lane], no: Callable[[], Lane]) ->
     return Lane(b, b.phi(ways[0][0].type, ways))
 
 
+def _is_small(x: Lane) -> Lane:
+    """Whether ``0 < |x| <= 1``: the polynomials of odd functions lose the sign of zero."""
+    size = (x.bits() & ((1 << 63) - 1)) - 1
+    return Lane(x.b, x.b.icmp("ult", size.v, x.like(1.0).bits().v))
+
+
 def _odd(x: Lane, coefficients: Sequence[float]) -> Lane:
-    """``x + x^3 p(x^2)``, with the sign of zero."""
+    """``x + x^3 p(x^2)``."""
     z = x * x
-    return mad(x * z, _by_halves(z, coefficients), x).copysign(x)
+    return mad(x * z, _by_halves(z, coefficients), x)
+
+
+def _even(x: Lane) -> Lane:
+    """The cosine of a small number: the rounding of ``1 - z/2`` is not lost."""
+    z = x * x
+    first = mad(z, -0.5, 1.0)
+    lost = mad(z, -0.5, 1.0 - first)
+    return first + mad(z * z, _by_halves(z, _COS), lost)
 
 
 def _in_vector(x: Lane) -> Lane:
@@ -93,7 +107,7 @@ def sin(x: Lane) -> Lane:
         r, _, n = reduce_near(size, 1.0)
         return rarely("sin.distant", is_huge(size), _turned(x, r, n), _sine_far, x)
 
-    return _either(size <= 1.0, lambda: _odd(x, _SIN), turned)
+    return _either(_is_small(x), lambda: _odd(x, _SIN), turned)
 
 
 def cos(x: Lane) -> Lane:
@@ -103,18 +117,32 @@ def cos(x: Lane) -> Lane:
         r, _, n = reduce_near(size, 1.0, 0.5)
         return rarely("cos.far", is_huge(size), _turned(-size, r, n), trig.cosine_far, size)
 
-    def near() -> Lane:
-        z = x * x
-        first = mad(z, -0.5, 1.0)
-        lost = mad(z, -0.5, 1.0 - first)
-        return first + mad(z * z, _by_halves(z, _COS), lost)
+    return _either(size <= 1.0, lambda: _even(x), turned)
 
-    return _either(size <= 1.0, near, turned)
+
+def sine_and_cosine(x: Lane) -> tuple[Lane, Lane]:
+    """Both by one call, whose results come in two registers."""
+    b, label, pair = x.b, "sincos.f64", "{ double, double }"
+    if label not in b.module:
+        inner = Builder(b.module, label, [(x.type, "x")], pair, attributes="nounwind noinline")
+        y = Lane(inner, inner.parameters[0])
+        ways = [(lambda: _odd(y, _SIN), lambda: outlined("sin", sin, y)),
+                (lambda: _even(y), lambda: outlined("cos", cos, y))]
+        near = _is_small(y)
+        results = Value("poison", pair)
+        for i, (small, large) in enumerate(ways):
+            found = _either(near, small, large).v
+            results = inner.value(pair, f"insertvalue {results}, {found}, {i}")
+        inner.ret(results)
+        inner.finish()
+    both = b.call(pair, label, x.v)
+    sine, cosine = (Lane(b, b.value(x.type, f"extractvalue {both}, {i}")) for i in (0, 1))
+    return sine, cosine
 
 
 def tanh(x: Lane) -> Lane:
     far = lambda: outlined("tanh.far", hyperbolic.tanh, x)  # noqa: E731
-    return _either(x.abs() <= 1.0, lambda: _odd(x, _TANH), far)
+    return _either(_is_small(x), lambda: _odd(x, _TANH), far)
 
 
 FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {

@@ -1,0 +1,76 @@
+"""Long programs of numbers, cut into stretches that become one kernel each.
+
+What numbers cost is waiting for each other.  So they are put in the order in which they could be
+ready if all that does not wait ran at once, and the order is cut: whatever a processor could do
+side by side stands side by side, as a derivative stands beside the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from agnesi.core.loops import latency
+from agnesi.core.node import Node
+
+#: Numbers in a kernel, and in a program that is cut so.
+_TOGETHER, _LEAST = 64, 128
+
+
+class Cut(NamedTuple):
+    """An order of nodes, makers first, and the stretch of each number in it by its id."""
+
+    order: Sequence[Node]
+    stretch: dict[int, int]
+
+
+def _is_number(node: Node) -> bool:
+    op = node.op
+    return (
+        op is not None and op.pointwise and op.lower is not None and op.outputs == 1
+        and op.condition is None and not op.template and not op.rereads
+        and node.shape == () and node.dtype.kind in "fiub"
+        and all(i.shape == () and i.outputs is None and i.dtype.kind != "c" for i in node.inputs)
+    )
+
+
+def cut(order: Sequence[Node]) -> Cut:
+    """The nodes of a graph with the numbers in stretches, if it is mostly a program of numbers."""
+    numbers = {id(n) for n in order if _is_number(n)}
+    operations = sum(n.op is not None for n in order)
+    if len(numbers) < _LEAST or 2 * len(numbers) < operations:
+        return Cut(order, {})
+    stages = _stages(order, numbers)
+    ready: dict[int, int] = {}
+    for node in order:
+        step = latency(node.op.name) if id(node) in numbers else 0
+        ready[id(node)] = step + max((ready[id(i)] for i in node.inputs), default=0)
+    # Of numbers that are ready at once, the one that was written first comes first.
+    result = sorted(order, key=lambda n: (
+        stages[id(n)], id(n) in numbers, ready[id(n)] if id(n) in numbers else 0
+    ))
+    return Cut(result, _stretches(result, numbers, stages))
+
+
+def _stages(order: Sequence[Node], numbers: set[int]) -> dict[int, int]:
+    """How many times others than numbers stand between each node and the leaves behind numbers."""
+    stages: dict[int, int] = {}
+    for node in order:
+        mine = id(node) in numbers
+        stages[id(node)] = max(
+            (stages[id(i)] + (id(i) in numbers and not mine) for i in node.inputs), default=0
+        )
+    return stages
+
+
+def _stretches(order: Sequence[Node], numbers: set[int], stages: dict[int, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    number, count, stage = 0, 0, 0
+    for node in order:
+        if id(node) not in numbers:
+            continue
+        if count == _TOGETHER or stages[id(node)] != stage:
+            number, count, stage = number + 1, 0, stages[id(node)]
+        found[id(node)] = number
+        count += 1
+    return found
