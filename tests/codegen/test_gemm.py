@@ -344,3 +344,16 @@ def test_strips(size: tuple[int, int, int], transposed: str, vector_bits: int) -
     if size[2] < 100:
         spec = GemmSpec(*size, batch=2, a_strides=(1, size[0]), dtype="float64")
         _check(spec, "store", cuts=(0.4,), vector_bits=vector_bits, **caches)
+
+
+@pytest.mark.parametrize("transposed", ["", "a", "b"])
+def test_merged_chunks_of_strips(transposed: str) -> None:
+    """All columns of B stay near: chunks of rows are for threads, and one of them does them as
+    one, wherever its share begins."""
+    spec = _layout(500, 70, 1300, "a" in transposed, "b" in transposed)
+    caches = {"l1": 32768, "l2": 131072, "l3": 1 << 26}
+    chosen = plan(spec, vector_bits=512, **caches)
+    assert chosen.form == "strip" and chosen.blocked
+    assert chosen.column_groups == 1 and chosen.merged > 1 and chosen.units > 2
+    for cuts in ((), (0.4,), (0.4, 0.7)):
+        _check(spec, "update", cuts=cuts, **caches)

@@ -27,10 +27,13 @@ def emit_gemm(
         whole.emit()
         return
     kind = {"tile": TileUnit, "strip": StripUnit, "dot": DotUnit, "stream": StreamUnit}[plan.form]
-    with b.loop(begin, end, carried=[i64(-1)]) as loop:
+    with b.loop(begin, end, plan.merged, [i64(-1)]) as loop:
         rest, group = divide(b, loop.index, plan.column_groups)
         batch, chunk = divide(b, rest, plan.chunks)
         unit = kind(b, plan, operands, scratch, batch, chunk, group)
+        if isinstance(unit, StripUnit) and plan.merged > 1:
+            stop = b.intrinsic("smin", b.add(chunk, i64(plan.merged)), end)
+            unit.widen(b.sub(stop, i64(1)))
         if plan.prepares:
             with b.when(b.icmp("ne", batch, loop.carried[0])):
                 unit.prepare()

@@ -36,7 +36,7 @@ class GemmPlan(Paneled):
     pack_b: bool
     spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
     ahead: int = 0  # lines of B that tiles prefetch
-    strip: int = 0  # row tiles whose A is packed together
+    merged: int = 1  # row chunks in a row that one thread does as one
     calls: bool = False  # whether tiles call the memory of their epilogue near
 
     @property
@@ -81,8 +81,9 @@ class GemmPlan(Paneled):
 
     @property
     def chunk_rows(self) -> int:
-        """Rows of the largest row chunk."""
-        return max(-(-p.rows.tiles // self.row_chunks) * p.rows.largest for p in self.panels)
+        """Rows of the largest row chunk, or of those that are done as one."""
+        whole, parts = self.merged, self.row_chunks
+        return max(-(-p.rows.tiles * whole // parts) * p.rows.largest for p in self.panels)
 
     @property
     def group_panels(self) -> int:
@@ -108,7 +109,7 @@ class GemmPlan(Paneled):
 
     @property
     def tile_pitch(self) -> int:
-        """Elements from one packed row tile to the next: a vector too much may be written."""
+        """Elements of a packed row tile: a vector too much may be written."""
         largest = max(p.rows.largest for p in self.panels)
         size = (largest * self.k_block + self.lanes) * self.spec.itemsize
         return _lines(size) // self.spec.itemsize
@@ -123,7 +124,7 @@ class GemmPlan(Paneled):
         if not self.pack_a:
             return 0
         if self.form == "strip":
-            return self.strip * self.tile_pitch * self.spec.itemsize
+            return self.tile_pitch * self.spec.itemsize
         if self.form == "dot":
             return _lines(self.spec.m * self.k_pitch * self.spec.itemsize)
         return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)

@@ -36,11 +36,11 @@ _AHEAD = 12  # lines of B to prefetch
 # Where B comes from memory: bytes of a line in one work unit, how many lines at a time, twice as
 # many where they are read once, and most rows; no more lines than the processor sees as streams.
 _RUN, _RUN_LINES, _RUN_ROWS, _RUN_AHEAD = 8192, 16, 80, 4
-# A block of a large A in the second cache, and the columns of C that share it:
+# A block of a large A of run-time sizes in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
-# Strips: row tiles in one, the shares of the first cache for a tile of A and of the second for B,
-# rows of a work unit, and second caches that a turned A takes at least:
-_STRIP, _NEAREST, _NEAR, _STRIP_ROWS, _STRIP_CACHES = 2, 0.8125, 0.5, 512, 12
+# Strips: the shares of the first cache for a tile of A and of the second for B, the shortest block
+# of k for which B in whole lines is near, and rows of a work unit, or of several at once:
+_NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
 _LOW = 8  # rows of tiles so low that there is code for every height
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _FEWEST = 4  # work units of a large product
@@ -105,7 +105,7 @@ def _tile_plan(
     pack_a = not spec.a_direct
     static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
     fixed = static_m and static_k
-    if fixed and _is_larger(spec, machine):
+    if fixed and _is_large(spec, machine):
         return _strip_plan(spec, swapped, machine)
     cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
     pack_b = _packs_b(spec, machine, cut)
@@ -157,15 +157,15 @@ def _strip_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float,
     cut = tall_tiles(spec, machine)
     turned = spec.a_strides[1] != 1
     longest = int(machine.l1 * _NEAREST) // (cut.panels[0].rows.largest * spec.itemsize)
-    k_block = min(spec.k, _even_block(spec.k, max(1, longest)))
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
-    most = max(1, int(machine.l2 * _NEAR) // (k_block * width * spec.itemsize))
-    groups, chunks = -(-panels // most), -(-spec.m // _STRIP_ROWS)
-    # Something for every thread; B is packed for each chunk anew, a turned A for each group.
-    if turned:
-        chunks = _chunks(spec, groups, _STRIP_ROWS)
-    else:
-        groups = max(groups, min(panels, -(-_FEWEST // chunks)))
+    room = int(machine.l2 * _NEAR) // (width * spec.itemsize)  # lines of panels that stay near
+    one = room // panels // 16 * 16  # for which all panels stay near
+    limit = min(longest, one) if one >= _SHORTEST else longest
+    k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
+    groups = -(-panels // max(1, room // k_block))
+    chunks = _chunks(spec, groups, _STRIP_ROWS)
+    whole = groups == 1 and spec.sizes[0] == 1
+    merged = max(1, _STRIP_ROWS * chunks // spec.m) if whole else 1
     chosen = GemmPlan(
         spec,
         swapped,
@@ -178,7 +178,7 @@ def _strip_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float,
         pack_a=turned,
         pack_b=True,
         spill=True,
-        strip=_STRIP if turned else 1,
+        merged=merged,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2,
     )
     return cut.cost + pack_cost(spec), chosen
@@ -263,14 +263,8 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     """Whether A is large and lies along m: then every step along k is another line, or page, and
-    it is rather laid out anew, block by block, than read again for every panel."""
+    it is rather laid out anew, tile by tile, than read again for every panel."""
     return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if _clashes_turned(spec) else 4)
-
-
-def _is_larger(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether such an A would rather come from memory tile by tile, or has clashing lines."""
-    large = _is_large(spec, machine)
-    return large and (_clashes_turned(spec) or _is_far(spec, machine, _STRIP_CACHES))
 
 
 def _clashes_turned(spec: GemmSpec) -> bool:

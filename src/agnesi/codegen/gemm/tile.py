@@ -138,7 +138,7 @@ class TileUnit(Unit):
             count,
             sums,
             plan.chains(panel, size),
-            self._beside(index, k),
+            self._beside(index, k, count),
         )
         if not (plan.blocked or plan.spill):
             for r in range(size):
@@ -151,7 +151,7 @@ class TileUnit(Unit):
         with b.when(self.last):
             self._finish(panel, i, j, self.rest or i64(size), place)
 
-    def _beside(self, index: Value, k: Value) -> At | None:
+    def _beside(self, index: Value, k: Value, count: Value) -> At | None:
         """What to call near during a tile's products."""
         return None
 
