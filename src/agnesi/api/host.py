@@ -13,6 +13,7 @@ from agnesi.core import dims
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import TraceError, at, location
+from agnesi.core.layouts import is_row_major, note
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.replicate import copy
@@ -206,12 +207,14 @@ def nbytes(self: Tensor) -> Size:
 
 def is_contiguous(self: Tensor) -> bool:
     """Whether the elements lie in memory one after another, in C order."""
-    return self.data is None or self.data.flags.c_contiguous
+    return is_row_major(self)
 
 
 def contiguous(self: Tensor) -> Tensor:
     """The tensor itself if its elements lie in C order, else a copy that does."""
-    return self if is_contiguous(self) else clone(self)
+    result = self if is_contiguous(self) else clone(self)
+    note(self, result)
+    return result
 
 
 def clone(self: Tensor) -> Tensor:

@@ -42,6 +42,8 @@ class Trace:
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
         self.watched: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        #: Where layouts decided whose memory a result is (``core.layouts.note``).
+        self.asked: list[tuple[list[Any], int, list[Any], int]] = []
 
     # -- values ---------------------------------------------------------------------------
     def node_of(self, x: Tensor) -> Node:
@@ -91,6 +93,13 @@ class Trace:
             (x, leaf, self.nodes[key]) for key, (x, leaf) in self.leaves.items()
             if self.nodes[key] is not leaf and x._view is None
         ]
+
+    def depends_on_layout(self, x: Tensor) -> bool:
+        """Whether what is changed in place depends on how the memory of ``x`` lies."""
+        return any(
+            family is x._version and (family[0] > then or result[0] > count)
+            for family, then, result, count in self.asked
+        )
 
     def watch(self, owner: Any, slot: str) -> None:
         """Note that the trace depends on what a slot of an object holds now."""

@@ -71,6 +71,7 @@ class Version:
                 nodes.append(symbols[i].node)
                 self.mutated.append(i)
         self._take_flows(nodes, updates, trace)
+        self.laid = [i for i in self.arrays if trace.depends_on_layout(symbols[i])]
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = self.plain and _is_flat(tree) and not self.records
         self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, _ in trace.leaves.values()]
@@ -153,7 +154,12 @@ class Version:
         return Footprint(written, read, self.mutated)
 
     def tangled(self, leaves: Sequence[Any]) -> bool:
-        """Whether memory that it writes overlaps other memory that it uses."""
+        """Whether memory that it writes overlaps other memory that it uses, or is not its own.
+
+        The latter where a reshape of an argument is a copy because of how that lies in memory.
+        """
+        if any(not _memory(leaves[i]).flags.c_contiguous for i in self.laid):
+            return True
         memory = {i: _memory(leaves[i]) for i in self.arrays}
         return self.footprint.tangled(
             {i: a for i, a in memory.items() if isinstance(a, np.ndarray)}

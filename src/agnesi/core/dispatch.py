@@ -11,6 +11,7 @@ import numpy as np
 
 from agnesi.core.config import STATE
 from agnesi.core.errors import GradientError, ShapeError, TraceError, at, user_where
+from agnesi.core.layouts import note, reshapes_in_place
 from agnesi.core.node import Node
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
@@ -241,7 +242,10 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
         raise TypeError(f"{op.name} has {op.outputs} results: use apply_many")
     t = symbol(make_node(op, xs))
     if op.view:
-        share(t, op, xs[0])
+        if not op.flat or reshapes_in_place(op, xs[0]):
+            share(t, op, xs[0])
+        if op.flat:
+            note(xs[0], t)
     return t
 
 
