@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from agnesi.core.config import STATE
@@ -46,9 +48,10 @@ def reshapes_in_place(op: Op, base: Tensor) -> bool:
     if base._view is None and base.data is None:
         return True
     array = laid_out(base)
+    shape: Any = getattr(op, "shape", base.shape)
     try:
         if array is not None:
-            array.reshape(tuple(map(guess, op.shape)), copy=False)  # type: ignore[attr-defined]
+            array.reshape(tuple(map(guess, shape)), copy=False)
     except ValueError:
         return False
     except TypeError:  # sizes that nobody knows yet
