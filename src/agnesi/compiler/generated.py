@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.codegen.lanes.fourier import fourier_module
 from agnesi.codegen.lanes.halves import halves_module
 from agnesi.codegen.lanes.systems import factored_module, systems_module
+from agnesi.codegen.triangles import triangles_module
 from agnesi.runtime import machine
 
 #: Tables that code reads.
@@ -27,6 +28,8 @@ def _code(name: str) -> machine.Code:
         ctypes.c_void_p.from_address(code.address("table")).value = table.ctypes.data
         _tables.append(table)
         return code
+    if kind in ("rootm", "logm"):
+        return machine.load(triangles_module(kind))
     if kind == "halves":
         return machine.load(halves_module(options == "t", int(room)))
     if kind == "factored":

@@ -8,19 +8,37 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.dispatch import apply
+from agnesi.core import dtypes, foreign
+from agnesi.core.config import LENT
+from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
+from agnesi.ops.compare import equal, isfinite, less_equal
 from agnesi.ops.convert import cast
-from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, square, times
+from agnesi.ops.diagonal import Diagonal
+from agnesi.ops.explog import log
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    check_square,
+    count,
+    ensured,
+    identity,
+    square,
+    times,
+)
 from agnesi.ops.linalg.expm import derivative_by_blocks, expm
 from agnesi.ops.linalg.products import matrix_power
-from agnesi.ops.linalg.schur import SYLVESTER, form
+from agnesi.ops.linalg.routines import GEES, Routine, callable_for
+from agnesi.ops.linalg.schur import FAILED, SYLVESTER, form
 from agnesi.ops.linalg.solve import solve
+from agnesi.ops.movement import matrix_transpose, reshape
+from agnesi.ops.reduce import reducer
+from agnesi.ops.select import where
 
 #: How far from 1 triangles may be for the approximant of the logarithm, and its degree.
 _NEAR, _DEGREE = 0.25, 8
@@ -78,6 +96,54 @@ def _logarithm(t: np.ndarray) -> np.ndarray:
 
 
 @record
+class OfTriangle(Routine):
+    """The root ("rootm") of triangles, column by column, or the logarithm without its diagonal."""
+
+    kind: str
+    name = "function of a triangle"
+
+    def infer(self, t: Any) -> Any:
+        return t.shape, t.dtype
+
+    def foreign(self, t: Any) -> Any:
+        n = t.shape[-1]
+        room = [foreign.scratch()] if self.kind == "logm" else []
+        return foreign.Call(
+            f"generated:{self.kind} {t.dtype.name} 0 0 - 0 0",
+            (foreign.operand(0), foreign.result(), *room, foreign.number(n)),
+            batch=count(t.shape), scratch=(16 * n * (2 * n + 1),) * len(room),
+        )
+
+
+def _by_code(a: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor | None:
+    """As :func:`_by_triangle` in compiled code, by a function of triangles column by column."""
+    if not (callable_for("gees", a) and LENT.compiles()):
+        return None
+    both = (len(a.shape) - 2, len(a.shape) - 1)
+    known = apply(reducer("logical_and", both, True), isfinite(a))
+    wide = where(known, cast(a, dtypes.complex128), 0)
+    t, z, info = apply_many(GEES, matrix_transpose(wide))
+    t = ensured(t, equal(info, 0), FAILED, called(name, (a,)))
+    basis = matrix_transpose(z)
+    y = times(basis, matrix_transpose(function(t)), adjoint(basis))
+    y = where(known, y, np.nan)
+    if a.dtype.kind != "c":
+        scale = apply(reducer("maximum", both, True), arith.abs(y))
+        small = less_equal(arith.abs(arith.imag(y)), arith.multiply(scale, _ROUNDING))
+        y = where(apply(reducer("logical_and", both, True), small), arith.real(y), np.nan)
+    return cast(y, a.dtype)
+
+
+def _logarithm_of(t: Tensor) -> Tensor:
+    """Of triangles, with the logarithms of their diagonals."""
+    values = log(apply(Diagonal(0), t))
+    known = apply(reducer("logical_and", (len(t.shape) - 2,), True), isfinite(values))
+    values = reshape(where(known, values, np.nan), (*values.shape, 1))
+    inner = where(equal(identity(t), 1), values, apply(OfTriangle("logm"), t))
+    return where(reshape(known, (*known.shape, 1)), inner, np.nan)
+
+
+@record
 class Sqrtm(MatrixOp):
     """Principal roots; the derivative solves Sylvester's equation."""
 
@@ -91,6 +157,9 @@ class Sqrtm(MatrixOp):
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return _by_triangle(a, _root)
+
+    def decompose(self, a: Tensor) -> Tensor | None:
+        return _by_code(a, self.name, lambda t: apply(OfTriangle("rootm"), t))
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         return (apply(SYLVESTER, adjoint(y), adjoint(y), g),)
@@ -112,6 +181,9 @@ class Logm(MatrixOp):
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return _by_triangle(a, _logarithm)
+
+    def decompose(self, a: Tensor) -> Tensor | None:
+        return _by_code(a, self.name, _logarithm_of)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
         return (derivative_by_blocks(logm, adjoint(a), g),)

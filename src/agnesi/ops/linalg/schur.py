@@ -35,7 +35,7 @@ from agnesi.ops.linalg.solve import inv
 from agnesi.ops.movement import matrix_transpose, reshape
 
 _COMMON = "the matrices a and -b have an eigenvalue in common"
-_FAILED = "Schur form not found"
+FAILED = "Schur form not found"
 
 
 class SchurResult(NamedTuple):
@@ -52,7 +52,7 @@ def form(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if callable_for("gees", a):
         t, z, info = GEES.perform(np.ascontiguousarray(a.swapaxes(-1, -2)))
         if info.any():
-            raise np.linalg.LinAlgError(_FAILED)
+            raise np.linalg.LinAlgError(FAILED)
         return t.swapaxes(-1, -2), z.swapaxes(-1, -2)
     find = import_module("scipy.linalg").schur
     found = [find(m) for m in a.reshape(-1, *a.shape[-2:])]
@@ -83,7 +83,7 @@ class Schur(MatrixOp):
         if not callable_for("gees", a):
             return None
         t, z, info = apply_many(GEES, matrix_transpose(doubled(a)))
-        t = ensured(t, equal(info, 0), _FAILED, called(self.name, (a,)))
+        t = ensured(t, equal(info, 0), FAILED, called(self.name, (a,)))
         return cast(matrix_transpose(t), a.dtype), cast(matrix_transpose(z), a.dtype)
 
 
