@@ -70,7 +70,7 @@ def lowerable(node: Node) -> bool:
 def is_empty(node: Node) -> bool:
     """Whether there is nothing to compute: no elements, and no Python to run."""
     op = node.op
-    ours = lowerable(node) or (op is not None and bool(op.parts or op.foreign))
+    ours = lowerable(node) or (op is not None and bool(op.parts or op.foreign or op.decompose))
     return ours and (op is None or op.outputs == 1) and 0 in node.shape
 
 
