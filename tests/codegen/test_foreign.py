@@ -320,3 +320,31 @@ def test_places_of_extremes_of_rows(dtype, shape):
             if x.dtype.kind == "f":  # NaN is the extreme; so may be infinity
                 x = np.where(random.random(shape) < 0.02, np.nan, -np.inf).astype(dtype)
         assert "C function" in str(function.plan())
+
+
+@pytest.mark.parametrize("places", ["int32", "int64"])
+@pytest.mark.parametrize("shape", [(30, 50), (5000,), (1, 200_000)])
+def test_functions_tell_of_places_out_of_range(places, shape):
+    n, m = shape[-1], 70_003
+    x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    i = np.random.default_rng(0).integers(-n, n, m).astype(places)
+    take = ag.jit(lambda x, i: (ag.take(x, i, axis=-1), ag.take(x + 1, i, axis=-1)))
+    for wrong in (n, -n - 1, np.iinfo(places).max, np.iinfo(places).min):
+        for at in (0, 1000, m // 2, m - 1):
+            j = i.copy()
+            j[at] = wrong
+            with pytest.raises(IndexError, match="an index is out of range: it must be at least"):
+                take(ag.tensor(x), ag.tensor(j))
+        first, second = take(ag.tensor(x), ag.tensor(i))
+        np.testing.assert_array_equal(first, np.take(x, i, -1))
+        np.testing.assert_array_equal(second, np.take(x, i, -1) + 1)
+    # The sweep over indices is gone, but states wait for the check.
+    state = ag.zeros(m)
+
+    def keep(x, i):
+        state.copy_(ag.take(x.reshape(-1), i))
+    function = ag.jit(keep)
+    with pytest.raises(IndexError):
+        function(ag.tensor(x), ag.tensor(i * 0 + x.size))
+    assert not state.numpy().any()
+    assert "all: a" not in str(function.plan())

@@ -28,6 +28,18 @@ class Argument:
 
 
 @record
+class Told:
+    """What a function can tell: that elements of an operand are out of ``bounds``, [least, size).
+
+    It clears the byte behind the pointer that is its argument number ``argument``.
+    """
+
+    operand: int
+    bounds: tuple[int, int]
+    argument: int
+
+
+@record
 class Call:
     """How compiled code calls a C function for an operation.
 
@@ -54,6 +66,8 @@ class Call:
         Threads share them.
     over : int, optional
         The operand whose elements the result has before.
+    tells : Told, optional
+        What it finds out besides (``schedule/checked.py``).
     """
 
     symbol: str
@@ -64,6 +78,7 @@ class Call:
     status: bool = False
     units: int = 0
     over: int | None = None
+    tells: Told | None = None
 
     @property
     def symbols(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from agnesi.core import dtypes, loops, shapes
 from agnesi.core.dims import Shape, is_static, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.errors import error_named
-from agnesi.core.foreign import Call, number, operand, result, scratch, units_for
+from agnesi.core.foreign import Call, Told, number, operand, result, scratch, units_for
 from agnesi.core.graph import constant_value
 from agnesi.core.node import Node
 from agnesi.core.op import Op, called
@@ -98,12 +98,14 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
 class Ensured(Op):
     """The first operand, where the one bool of the second holds; else an error.
 
-    ``subject`` is the operation that is told, with its operands' types.
+    ``subject`` is the operation that is told, with its operands' types.  ``bounds`` are those of
+    the first operand, [least, size), where the condition says nothing but that they hold.
     """
 
     message: str
     subject: str
     error: str = "ValueError"
+    bounds: tuple[int, int] | None = None
     name = "ensure"
     keep_inputs = ()
     condition = 1
@@ -187,7 +189,8 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
     if fits.shape:
         fits = apply(reducer("logical_and", tuple(range(len(fits.shape))), False), fits)
     message = f"{what} is out of range: it must be at least {least} and less than {size}"
-    return apply(Ensured(message, subject, "IndexError"), indices, fits)
+    bounds = (least, size) if isinstance(least, int) and isinstance(size, int) else None
+    return apply(Ensured(message, subject, "IndexError", bounds), indices, fits)
 
 
 def _bound(size: Any, dtype: np.dtype) -> Tensor:
@@ -228,7 +231,7 @@ def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
 
 
 #: Rows, and elements of all of them or of one alone, from which a function is faster than loops.
-_ROWS, _ALL, _ALONE = 4, 1000, 30_000
+_ROWS, _ALL, _ALONE = 4, 1000, 2000
 _ADDED = frozenset(("float32", "float64", "int32", "int64"))
 
 
@@ -249,11 +252,12 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
         return None
     units = units_for(count * m, m if count == 1 and over is None else count)
     kind = x.dtype.name if over is not None else x.dtype.itemsize
-    table = (operand(given), operand(given + 1), result(), scratch(),
+    table = (operand(given), operand(given + 1), result(), scratch(), scratch(1),
              *map(number, (count, n, m, units)))
     room = 4 * m * units if count > 1 else 1
-    return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(room,), units=units,
-                over=over)
+    tells = Told(given + 1, (-n, n), 4) if over is None else None
+    return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(room, 1), units=units,
+                over=over, tells=tells)
 
 
 @record

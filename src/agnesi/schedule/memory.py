@@ -191,6 +191,9 @@ def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buf
     if not writers or not (state.contiguous or state.strides == result.strides):
         return False
     writer, *later = writers
+    checks = {k: kernel.flag for k, kernel in enumerate(kernels) if isinstance(kernel, Check)}
+    if any(flag in kernels[writer].writes() for flag in checks.values()):
+        return False
     if not overwrites_safely(kernels[writer], state, result) and (
         state in kernels[writer].reads() or not _same(state, result)
     ):
@@ -199,9 +202,8 @@ def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buf
         return False
     if not dependence.put_behind(writer, dependence.readers.get(state, ())):
         return False
-    for k, kernel in enumerate(kernels):
-        if isinstance(kernel, Check):
-            dependence.put_behind(writer, [k])
+    for k in checks:
+        dependence.put_behind(writer, [k])
     return True
 
 
@@ -268,8 +270,11 @@ def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int,
             starts.setdefault(first, []).append(buffer)
     owners: dict[Buffer, int] = {}
     for k, kernel in enumerate(kernels):
-        for buffer in starts.get(k, ()):
-            for old in kernel.reads():
+        started = starts.get(k, ())
+        # Numbers are many, and next to nothing is saved by them.
+        read = kernel.reads() if any(b.shape for b in started) else []
+        for buffer in started:
+            for old in read:
                 owner = shared.get(old, old)
                 if (
                     owner in owners and owners[owner] == k

@@ -1,14 +1,25 @@
 """Elements at places of rows: read from there, or added there.
 
 Places are int32 or int64, negative ones count from the end, and those out of range become the
-nearest element.  Rows that share places are done some at a time, with places made ready once.
+nearest element; reading tells of them.  Rows that share places are done some at a time, with places
+made ready once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.builder import Builder, Module, Value, const, i64, is_float, lanes, vector
+from agnesi.codegen.builder import (
+    Builder,
+    Module,
+    Value,
+    const,
+    i64,
+    is_float,
+    lanes,
+    vector,
+    width,
+)
 from agnesi.codegen.gemm.microkernel import prefetch
 
 _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
@@ -16,6 +27,8 @@ _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64
 _ROWS, _LANES = 4, 16
 #: Elements ahead of those that are written for which memory is called.
 _AHEAD = 128
+#: Bytes of a row from which its elements are gathered, so that more of them are under way.
+_FAR = 1 << 19
 _TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 #: Addresses of a row that is read and of one that is written.
@@ -26,8 +39,8 @@ def take_module(name: str) -> str:
     """The module for ``name``: the bytes of an element, and the dtype of places.
 
     Its function ``run`` does units of work, as kernels do; the table has the addresses of elements,
-    places, results and room for ``m`` int32 for each unit, then the number of rows, elements of a
-    row, places, and units.
+    places, results, room for ``m`` int32 for each unit, and a byte that becomes 0 where a place is
+    out of range; then the number of rows, elements of a row, places, and units.
     """
     size, places = name.split()
     module = Module()
@@ -49,14 +62,15 @@ class _Places:
     def __init__(self, b: Builder, type_: str, places: str, adds: bool) -> None:
         self.b = b
         self.type = type_
+        self.size = {"float": 4, "double": 8}.get(type_) or int(type_[1:]) // 8
         self.index = _TYPES[places]
         self.adds = adds
         table, self.begin, self.end, _ = b.parameters
-        self.source, self.places, self.target, self.room = (
-            b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(4)
+        self.source, self.places, self.target, self.room, self.flag = (
+            b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(5)
         )
         self.count, self.n, self.m, self.units = (
-            b.load("i64", b.gep("i64", table, i64(k))) for k in range(4, 8)
+            b.load("i64", b.gep("i64", table, i64(k))) for k in range(5, 9)
         )
         # Elements of the rows that are read and of those that are written.
         self.read, self.written = (self.m, self.n) if adds else (self.n, self.m)
@@ -81,17 +95,33 @@ class _Places:
     # -- places ---------------------------------------------------------------------------
     def _located(self, i: Value, count: int = 1, mask: Value | None = None) -> Value:
         """Places from number ``i`` on, from the start and in range."""
-        b, type_ = self.b, vector(self.index, count)
-        there, size = b.gep(self.index, self.places, i), int(self.index[1:]) // 8
-        found = b.load(type_, there, size) if mask is None else b.masked_load(
-            type_, there, mask, size, const(type_, 0))
+        b = self.b
+        found = self._given(i, count, mask)
         if self.index != "i64":
             found = b.cast("sext", found, vector("i64", count))
-        zero = const(found.type, 0)
-        wrapped = b.add(found, b.splat(self.n, count))
-        found = b.select(b.icmp("slt", found, zero), wrapped, found)
+        zero, n = const(found.type, 0), b.splat(self.n, count)
+        found = b.select(b.icmp("slt", found, zero), b.add(found, n), found)
+        if not self.adds:
+            with b.when(self._any(b.icmp("uge", found, n)), rare=True):
+                b.store(const("i8", 0), self.flag)
         last = b.splat(b.sub(self.n, i64(1)), count)
         return b.intrinsic("smin", b.intrinsic("smax", found, zero), last)
+
+    def _given(self, i: Value, count: int, mask: Value | None = None) -> Value:
+        """Places from number ``i`` on as they are."""
+        b, type_ = self.b, vector(self.index, count)
+        there, size = b.gep(self.index, self.places, i), int(self.index[1:]) // 8
+        if mask is None:
+            return b.load(type_, there, size)
+        return b.masked_load(type_, there, mask, size, const(type_, 0))
+
+    def _any(self, flags: Value) -> Value:
+        """Whether one of some bools holds."""
+        b, count = self.b, width(flags.type)
+        if count == 1:
+            return flags
+        bits = b.cast("bitcast", flags, f"i{count}")
+        return b.icmp("ne", bits, const(bits.type, 0))
 
     def _make_ready(self, room: Value) -> None:
         """All places, in 32 bits."""
@@ -139,6 +169,7 @@ class _Places:
     def _one_row(self, first: Value, last: Value) -> None:
         """Some places of the only row."""
         b, line = self.b, (self.source, self.target)
+        far = b.icmp("sgt", b.mul(self.n, i64(self.size)), i64(_FAR))
 
         def one(i: Value) -> None:
             self._element([line], i, self._located(i))
@@ -149,14 +180,32 @@ class _Places:
                     one(b.add(i, i64(k)))
                 return
             self._call(self.target, b.add(i, i64(_AHEAD)))
-            places = self._located(i, _LANES)
-            text = f"getelementptr {self.type}, {self.source}, {places}"
-            pointers = b.value(f"<{_LANES} x ptr>", text)
-            mask, size = const(vector("i1", _LANES), True), int(self.type[1:]) // 8
-            found = b.gather(vector(self.type, _LANES), pointers, mask, size)
-            b.store(found, b.gep(self.type, self.target, i), size)
+            n = self.n if self.index == "i64" else b.cast("trunc", self.n, self.index)
+            beyond = b.icmp("uge", self._given(i, _LANES), b.splat(n, _LANES))
+            strange, plain, done = b.label("strange"), b.label("plain"), b.label("done")
+            b.cbr(b.op("or", far, self._any(beyond)), strange, plain)
+            b.open_block(strange)
+            self._gathered(i)
+            b.br(done)
+            b.open_block(plain)
+            for k in range(_LANES):
+                at = b.add(i, i64(k))
+                place = self._given(at, 1)
+                self._element([line], at, place if self.index == "i64" else b.cast(
+                    "zext", place, "i64"))
+            b.br(done)
+            b.open_block(done)
 
         self._turns(first, last, several, one)
+
+    def _gathered(self, i: Value) -> None:
+        """Elements of the only row at any places."""
+        b = self.b
+        text = f"getelementptr {self.type}, {self.source}, {self._located(i, _LANES)}"
+        pointers = b.value(f"<{_LANES} x ptr>", text)
+        mask = const(vector("i1", _LANES), True)
+        found = b.gather(vector(self.type, _LANES), pointers, mask, self.size)
+        b.store(found, b.gep(self.type, self.target, i), self.size)
 
     def _turns(self, first: Value, last: Value, several: Callable[[Value], None],
                one: Callable[[Value], None]) -> None:

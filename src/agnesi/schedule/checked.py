@@ -1,0 +1,56 @@
+"""Functions that read at places tell themselves whether all were in range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.core import loops
+from agnesi.core.foreign import Call, Told, result
+from agnesi.core.kernels import Buffer, Check, Foreign, Kernel, Nest, Store
+from agnesi.core.record import replace
+
+
+def checked(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Kernels where such a function fills the flag of a check, instead of a sweep of its own.
+
+    The check comes later then, which harms nobody: places out of range touch no other memory.
+    """
+    found = list(kernels)
+    for kernel in kernels:
+        if not isinstance(kernel, Foreign) or not isinstance(kernel.call, Call):
+            continue
+        call = kernel.call
+        checks = [] if call.tells is None else _asking(kernel, call.tells, found)
+        sweep = _sweep(checks[0].flag, found) if checks else None
+        if call.tells is not None and sweep is not None:
+            flag = checks[0].flag
+            sweep.axes = ()
+            sweep.body = [Store(flag, flag.place(()), loops.const(True, "bool"))]
+            arguments = list(call.arguments)
+            arguments[call.tells.argument] = result(len(kernel.results))
+            kernel.results.append(flag)
+            kernel.call = replace(call, arguments=tuple(arguments), tells=None)
+            found = [k for k in found if all(k is not c for c in checks)]
+            behind = next(i for i, k in enumerate(found) if k is kernel) + 1
+            found[behind:behind] = checks
+    return found
+
+
+def _asking(kernel: Foreign, told: Told, kernels: Sequence[Kernel]) -> list[Check]:
+    """The checks for what a function can tell."""
+    node = kernel.nodes[0].inputs[told.operand]
+    if node.op is None or node.op.name != "ensure" or node.op.bounds != told.bounds:
+        return []
+    condition = node.inputs[node.op.condition]
+    return [k for k in kernels if isinstance(k, Check)
+            and k.nodes[0].inputs[k.nodes[0].op.condition] is condition]
+
+
+def _sweep(flag: Buffer, kernels: Sequence[Kernel]) -> Nest | None:
+    """The kernel that does nothing but fill a flag which only checks read."""
+    if flag.role != "temporary" or any(
+        flag in k.reads() for k in kernels if not isinstance(k, Check)
+    ):
+        return None
+    maker, *others = [k for k in kernels if flag in k.writes()]
+    return maker if isinstance(maker, Nest) and len(maker.body) == 1 and not others else None
