@@ -357,3 +357,15 @@ def test_merged_chunks_of_strips(transposed: str) -> None:
     assert chosen.column_groups == 1 and chosen.merged > 1 and chosen.units > 2
     for cuts in ((), (0.4,), (0.4, 0.7)):
         _check(spec, "update", cuts=cuts, **caches)
+
+
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+@pytest.mark.parametrize("depth", [1, 4, 37])
+def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:
+    """Row by row of tiles, which call the memory of the next one."""
+    spec = _layout(203, 211, depth, "a" in transposed, "b" in transposed)
+    caches = {"l1": 8192, "l2": 16384, "l3": 1 << 26}
+    chosen = plan(spec, vector_bits=512, **caches)
+    assert chosen.form == "strip" and chosen.early
+    for epilogue in ("update", "bias_relu"):
+        _check(spec, epilogue, cuts=(0.3, 0.6), **caches)

@@ -38,6 +38,7 @@ class GemmPlan(Paneled):
     ahead: int = 0  # lines of B that tiles prefetch
     merged: int = 1  # row chunks in a row that one thread does as one
     calls: bool = False  # whether tiles call the memory of their epilogue near
+    early: bool = False  # whether the tile of the panel before does that
 
     @property
     def units(self) -> Size:

@@ -41,6 +41,8 @@ _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 # Strips: the shares of the first cache for a tile of A and of the second for B, the shortest block
 # of k for which B in whole lines is near, and rows of a work unit, or of several at once:
 _NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
+# Results to be made row by row of tiles take so many second caches, and lines so many vectors:
+_FLAT, _FLAT_LINE = 8, 8
 _LOW = 8  # rows of tiles so low that there is code for every height
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _FEWEST = 4  # work units of a large product
@@ -105,15 +107,17 @@ def _tile_plan(
     pack_a = not spec.a_direct
     static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
     fixed = static_m and static_k
+    if fixed and _is_flat(spec, machine):
+        return _flat_plan(spec, swapped, machine, long_epilogue)
     if fixed and _is_large(spec, machine):
-        return _strip_plan(spec, swapped, machine)
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
     cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
     if fixed and k_block < spec.k and _is_long(spec, machine):
-        return _strip_plan(spec, swapped, machine)
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
     if runs:
         cut = tiles_of_runs(spec, machine) if static_m else cut
         once = static_m and _row_tiles(cut) == 1
@@ -152,9 +156,10 @@ def _tile_plan(
     return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
 
 
-def _strip_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, GemmPlan]:
+def _strip_plan(
+    spec: GemmSpec, swapped: bool, machine: Machine, cut: Cut
+) -> tuple[float, GemmPlan]:
     """A large A in strips of rows, along panels of B that stay in the second cache."""
-    cut = tall_tiles(spec, machine)
     turned = spec.a_strides[1] != 1
     longest = int(machine.l1 * _NEAREST) // (cut.panels[0].rows.largest * spec.itemsize)
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
@@ -182,6 +187,15 @@ def _strip_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2,
     )
     return cut.cost + pack_cost(spec), chosen
+
+
+def _flat_plan(
+    spec: GemmSpec, swapped: bool, machine: Machine, long_epilogue: bool
+) -> tuple[float, GemmPlan]:
+    """Sums so short that most of the work is to read and write the result, line by line."""
+    cut = best_tiles(replace(spec, a_direct=False), machine, same_rows=True)
+    cost, chosen = _strip_plan(spec, swapped, machine, cut)
+    return cost, replace(chosen, spill=long_epilogue, calls=True, early=True)
 
 
 def _chunks(spec: GemmSpec, groups: int, rows: int) -> int:
@@ -265,6 +279,13 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     """Whether A is large and lies along m: then every step along k is another line, or page, and
     it is rather laid out anew, tile by tile, than read again for every panel."""
     return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if _clashes_turned(spec) else 4)
+
+
+def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether tiles of a result in memory are done before the memory of the next ones is near."""
+    far = spec.m * spec.n * spec.itemsize >= _FLAT * machine.l2
+    wide = spec.n >= _FLAT_LINE * machine.lanes
+    return far and wide and 0 < spec.k < _CALLS_FROM and spec.a_direct and spec.b_direct
 
 
 def _clashes_turned(spec: GemmSpec) -> bool:

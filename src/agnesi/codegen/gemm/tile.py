@@ -121,7 +121,8 @@ class TileUnit(Unit):
         place = self.sums
         if plan.calls and self.operands.call is not None and self.rest is None:
             with b.when(self.last):
-                self._call(self.operands.call, panel, size, i, j)
+                then = b.add(j, i64(panel.columns)) if plan.early else j
+                self._call(self.operands.call, panel, size, i, then)
         if plan.blocked:
             place = self._partial(index, b.sub(i, self.row), panel)
             start = b.select(self.first, self.zeros, place)
