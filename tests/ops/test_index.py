@@ -219,7 +219,7 @@ def test_errors_tell_what_is_wrong_and_where():
         (lambda: x[..., ...], IndexError, "one ellipsis"),
         (lambda: x[::0], ValueError, "step"),
         (lambda: x.__setitem__(0, np.zeros(7)), ValueError, "(7,), the indexed region (5, 6)"),
-        (lambda: unknown[unknown > 0], ag.TraceError, "where(mask"),
+        (lambda: unknown[unknown > 0].shape, ag.TraceError, "where(mask"),
         (lambda: unknown[: unknown.sum().astype("int64")], ag.TraceError, "decide its size"),
         (lambda: ag.nonzero(unknown), ag.TraceError, "unknown"),
         (lambda: ag.take(x, [0.5]), TypeError, "integers"),

@@ -21,6 +21,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, common
 from agnesi.ops.creation import made, spread_constant
 from agnesi.ops.keys import parse, plain, view_of
+from agnesi.ops.masked import part_of, selection
 from agnesi.ops.movement import reshape
 from agnesi.ops.places import ScatterAdd, add_at, gathered, selected, spread, taken
 from agnesi.ops.ranges import Arange
@@ -108,7 +109,9 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
     Returns
     -------
     Tensor
-        A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.
+        A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.  With a
+        mask that has no value yet, in a graph: what can be changed, put back and summed up, but
+        has no shape (see ``ops/masked.py``).
 
     Examples
     --------
@@ -123,6 +126,9 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
         return apply(Slice(simple), x)
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
         return apply(Index((0,), 0), x, key)
+    part = part_of(x, key)
+    if part is not None:
+        return selection(part)
     keys = parse(x, key)
     viewed = view_of(x, keys)
     if keys.indices:

@@ -21,6 +21,10 @@ from agnesi.ops.slices import FULL, Key, Slice
 
 _INT64 = np.dtype("int64")
 _NUMBERS = (int, type(None))
+UNKNOWN = (
+    "how many elements a mask selects is not known when the graph is written, so the result would "
+    "have no shape; use ag.where(mask, x, other), or multiply by the mask"
+)
 
 
 @record
@@ -86,10 +90,7 @@ def _chosen(mask: Any) -> list[Tensor]:
     if isinstance(mask, Tensor):
         mask = mask.data if is_fixed(mask) else None
     if mask is None:
-        raise TraceError(
-            "how many elements a mask selects is not known when the graph is written, so the "
-            "result would have no shape; use ag.where(mask, x, other), or multiply by the mask"
-        )
+        raise TraceError(UNKNOWN)
     return [as_tensor(i) for i in np.atleast_1d(mask).nonzero()]
 
 

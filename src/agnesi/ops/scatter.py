@@ -20,6 +20,7 @@ from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import filled, made
 from agnesi.ops.index import Index, IndexSum, along, as_index
 from agnesi.ops.keys import Keys, complete, entries_of, is_mask, parse, plain, view_of
+from agnesi.ops.masked import part_of
 from agnesi.ops.movement import reshape
 from agnesi.ops.places import ScatterPut, replaced, selected, spread
 from agnesi.ops.ranges import Arange
@@ -162,6 +163,9 @@ def _directly(x: Tensor, key: Any, value: Any) -> bool:
 
 def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
     """The tensor that is assigned to, and its whole new value; None where nothing is to do."""
+    part = part_of(x, key)
+    if part is not None:
+        return part.view, part.filled(value)
     value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
     mask = _masked(x, key)
     if mask is not None and value.ndim == 0:

@@ -1,0 +1,168 @@
+"""``x[mask]`` in compiled code: changed, put back and summed up as eagerly, gradients too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+MASK = np.array([[True, False, True], [False, True, False]])
+
+
+def added(x: Any, m: Any, v: Any) -> Any:
+    x[m] += v[0]
+    return x
+
+
+def scaled_by_itself(x: Any, m: Any, v: Any) -> Any:
+    x[m] *= x[m]
+    return x
+
+
+def as_many_values(x: Any, m: Any, v: Any) -> Any:
+    x[m] = v
+    return x
+
+
+def as_many_values_added(x: Any, m: Any, v: Any) -> Any:
+    x[m] -= v * 2
+    return x
+
+
+def from_an_expression(x: Any, m: Any, v: Any) -> Any:
+    x[x > 1.5] = (2 * x[x > 1.5] - 1) / v[1]
+    return x
+
+
+def roots_of_what_has_some(x: Any, m: Any, v: Any) -> Any:
+    x = x - 2.5
+    x[x > 0] = x[x > 0].sqrt().log()
+    return x
+
+
+def rows(x: Any, m: Any, v: Any) -> Any:
+    x[m[:, 0]] = v
+    return x
+
+
+def rows_of_rows(x: Any, m: Any, v: Any) -> Any:
+    x[m[:, 0]] += v.reshape(1, 3)
+    return x
+
+
+def columns(x: Any, m: Any, v: Any) -> Any:
+    x[:, m[0]] *= v[2]
+    return x
+
+
+def of_one_row(x: Any, m: Any, v: Any) -> Any:
+    x[1, ~m[0]] = 7.0
+    return x
+
+
+def of_a_view(x: Any, m: Any, v: Any) -> Any:
+    y = x.T[::-1]
+    y[m.T] -= 3
+    return x
+
+
+def other_entries(x: Any, m: Any, v: Any) -> Any:
+    x[m] = ag.stack([x, 2 * x])[1][m] if False else x[m] ** 2
+    return x
+
+
+def sums(x: Any, m: Any, v: Any) -> Any:
+    part = x[m] * v[0]
+    return part.sum() + x[m].mean() * 3 + (x[m] > 1).any() + (x[m] + 1).prod()
+
+
+def nothing(x: Any, m: Any, v: Any) -> Any:
+    x[x > 100] += v[0]
+    return x
+
+
+PROGRAMS = [
+    added, scaled_by_itself, as_many_values, as_many_values_added, from_an_expression,
+    roots_of_what_has_some, rows, rows_of_rows, columns, of_one_row, of_a_view, other_entries,
+    sums, nothing,
+]
+
+
+def operands() -> tuple[Any, ...]:
+    x = np.arange(6.0).reshape(2, 3) + 0.25
+    return ag.tensor(x), ag.tensor(MASK), ag.tensor([2.0, -3.0, 0.5], dtype="float64")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_compiled_as_eagerly(program: Any) -> None:
+    expected, x = program(*operands()), operands()
+    compiled = ag.jit(program)
+    for _ in range(2):
+        x = operands()
+        np.testing.assert_allclose(compiled(*x), expected, rtol=1e-14)
+    changed = operands()
+    program(*changed)
+    np.testing.assert_allclose(x[0], changed[0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_gradients(program: Any) -> None:
+    weights = ag.tensor(np.cos(np.arange(6.0)).reshape(2, 3))
+
+    def loss(x: Any, m: Any, v: Any) -> Any:
+        return (program(x * 1, m, v) * weights).sum()
+
+    gradient = ag.grad(loss, argnums=(0, 2), disconnected="zero")
+    for a, b in zip(ag.jit(gradient)(*operands()), gradient(*operands()), strict=True):
+        assert np.isfinite(b).all()
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_number_of_values_is_checked_when_it_is_known() -> None:
+    compiled = ag.jit(as_many_values)
+    x, m, v = operands()
+    assert compiled(x, m, v)[0, 0] == 2
+    with pytest.raises(ValueError, match=r"setitem.*3 rows, but the mask does not hold at as many"):
+        compiled(x, ~m & False, v)
+    with pytest.raises(ag.ShapeError, match=r"the value has shape \(2, 3\), the indexed region"):
+        ag.jit(lambda x, m: x.__setitem__(m, x))(x, m)
+
+
+@pytest.mark.parametrize("use", [
+    lambda s: s, lambda s: s.shape, lambda s: ag.exp(s), lambda s: s.reshape(-1), len,
+    lambda s: ag.sum(s, 0), lambda s: s[0], lambda s: ag.concat([s, s]), lambda s: s.sum(0), lambda s: s.mean(axis=0),
+])
+def test_what_has_no_size_is_told(use: Any) -> None:
+    def program(x: Any, m: Any) -> Any:
+        part = x[m]
+        return use(part)
+
+    with pytest.raises(TypeError) as caught:
+        ag.jit(program)(*operands()[:2])
+    line = program.__code__.co_firstlineno + 1
+    assert str(caught.value).startswith("getitem(float64(2, 3), bool(2, 3)): how many elements")
+    assert f"{__file__}:{line}" in str(caught.value)
+
+
+def test_masks_must_be_the_same() -> None:
+    def program(x: Any, m: Any) -> Any:
+        x[m] = x[~m]
+        return x
+
+    with pytest.raises(ag.TraceError, match="by another mask"):
+        ag.jit(program)(*operands()[:2])
+    with pytest.raises(IndexError, match=r"the mask has shape \(3, 2\)"):
+        ag.jit(lambda x, m: x[m.T].sum())(*operands()[:2])
+
+
+def test_dtypes_stay() -> None:
+    def program(x: Any, m: Any) -> Any:
+        x[m] += 1.5
+        return x
+
+    for way in (program, ag.jit(program)):
+        with pytest.raises(ag.DTypeError, match="does not fit into int64"):
+            way(ag.ones((2, 3), dtype="int64"), ag.tensor(MASK))
