@@ -10,7 +10,7 @@ import scipy.linalg
 
 import agnesi as ag
 from agnesi.core import tree
-from agnesi.testing.matrices import LEFT, STACK, TALL, TURNED, A, B
+from agnesi.testing.matrices import LEFT, RIGHT, STACK, TALL, TURNED, A, B
 
 L: Any = ag.linalg
 POSITIVE = A @ A.T + np.eye(4)
@@ -87,6 +87,18 @@ def test_functions_that_are_not_real_are_nan_and_complex_ones_are_not() -> None:
     assert np.isnan(L.logm(turn).numpy()).all()
     _same(L.logm(turn.astype("complex128")), np.diag([np.pi * 1j, np.log(4)]))
     assert np.isnan(L.sqrtm(turn * np.nan).numpy()).all()
+
+
+def test_bases_of_ranges_and_of_what_is_mapped_to_nothing() -> None:
+    for x in (LEFT @ RIGHT, A, TURNED, LEFT[:, :1] @ TURNED[:1], np.zeros((3, 2))):
+        basis, rest = L.orth(x).numpy(), L.null_space(x).numpy()
+        rank = np.linalg.matrix_rank(x)
+        assert basis.shape == (x.shape[0], rank)
+        assert rest.shape == (x.shape[1], x.shape[1] - rank)
+        _same(basis.conj().T @ basis, np.eye(rank))
+        _same(basis @ (basis.conj().T @ x), x)
+        _same(rest.conj().T @ rest, np.eye(rest.shape[1]))
+        _same(x @ rest, np.zeros((x.shape[0], rest.shape[1])))
 
 
 def test_schur_of_complex_and_without_a_library() -> None:

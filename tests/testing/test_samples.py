@@ -28,6 +28,14 @@ WITHOUT = {
     "takes functions": "vectorize",
     "stops a program; tests/compiler": "ensure",
 }
+#: The same of linear algebra and Fourier transforms.
+WITHOUT_HERE = {
+    "makes a tensor out of numbers; tests/linalg/test_scipy_names.py, tests/fft/test_fft.py": """
+        dft hadamard helmert hilbert invhilbert pascal invpascal fftfreq rfftfreq
+    """,
+    "values decide the shape; tests/linalg/test_scipy_names.py": "null_space orth subspace_angles",
+    "tells of a library": "backend",
+}
 #: Special functions put together of others, which have samples; compared with SciPy's.
 MADE_OF_OTHERS = """
     sici sinc zeta comb diric factorial2 factorialk perm h1vp h2vp hankel1 hankel1e hankel2 hankel2e
@@ -70,6 +78,13 @@ def test_array_functions_have_samples(known):
     found = lacking(ag, {*own, *late.NAMES}, known)
     assert sorted(set(found) - set(reasons)) == [], "give them samples, or say why not"
     assert sorted(set(reasons) - set(found)) == [], "these have samples"
+
+
+def test_linear_algebra_and_transforms_have_samples(known):
+    found = [name for place in (ag.linalg, ag.fft)
+             for name in lacking(place, [n for n in vars(place) if n[0] != "_"], known)]
+    reasons = " ".join(WITHOUT_HERE.values()).split()
+    assert sorted(found) == sorted(reasons), "give them samples, or say why not"
 
 
 def test_special_functions_have_samples(known):

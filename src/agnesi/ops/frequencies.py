@@ -77,7 +77,8 @@ def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
     found = shapes.axes_of(axes, x.ndim)
     if not found:
         return x
-    by = [-(x.shape[a] // 2) if back else x.shape[a] // 2 for a in found]
+    sizes = [x.shape[a] for a in found]
+    by = [n - n // 2 if back else n // 2 for n in sizes]
     return roll(x, by, found)
 
 

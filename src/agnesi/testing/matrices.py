@@ -32,7 +32,9 @@ from agnesi.ops.linalg import (
 )
 from agnesi.ops.linalg.base import adjoint, identity
 
-Sample = tuple[Callable[..., Tensor], tuple[tuple[np.ndarray, ...], ...]]
+#: A function, operands of its calls, and whether it has derivatives (if it says so).
+Sample = tuple[Callable[..., Tensor], tuple[tuple[np.ndarray, ...], ...]] | tuple[
+    Callable[..., Tensor], tuple[tuple[np.ndarray, ...], ...], bool]
 
 _RNG = np.random.default_rng(20)
 A, B = _RNG.standard_normal((4, 4)), _RNG.standard_normal((4, 3))
@@ -51,6 +53,10 @@ def _positive(x: Tensor) -> Tensor:
 
 def _hermitian(x: Tensor) -> Tensor:
     return x + adjoint(x)
+
+
+def _positive_array(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x @ x.T)
 
 
 def _systems() -> Iterator[tuple[str, Sample]]:
@@ -101,8 +107,11 @@ def _systems() -> Iterator[tuple[str, Sample]]:
 def _factors() -> Iterator[tuple[str, Sample]]:
     yield "cholesky", (lambda x: cholesky.cholesky(_positive(x)), SQUARE)
     yield "cholesky, upper", (lambda x: cholesky.cholesky(_positive(x), upper=True), SQUARE)
-    yield "lu", (lambda x: lu.lu_factor(x).lu, ANY)
-    yield "lu, exchanges", (lambda x: lu.lu_factor(x).piv, ANY)
+    for upper in (False, True):
+        yield f"cho_factor {upper}", (
+            lambda x, u=upper: cholesky.cho_factor(_positive(x), not u)[0], SQUARE)
+    yield "lu_factor", (lambda x: lu.lu_factor(x).lu, ANY)
+    yield "lu_factor, exchanges", (lambda x: lu.lu_factor(x).piv, ANY)
     for i in range(3):
         yield f"lu, part {i}", (lambda x, i=i: lu.lu(x)[i], ANY)
     yield "lu, two parts", (lambda x: lu.lu(x, permute_l=True)[0], ANY)
@@ -125,6 +134,10 @@ def _factors() -> Iterator[tuple[str, Sample]]:
     yield "eig, values", (lambda x: eig.eig(x)[0], SQUARE)
     yield "eig, vectors", (lambda x: arith.abs(eig.eig(x)[1]), SQUARE)
     yield "eigvals", (eig.eigvals, SQUARE)
+    for i in range(2):
+        yield f"schur, part {i}", (
+            lambda x, i=i: schur.schur(x)[i], (*SQUARE, (np.zeros((0, 3, 3)),)), False)
+    yield "schur of pairs", (lambda x: schur.schur(x, "complex").T, ((A,), (STACK,)), False)
     yield "polar", (lambda x: special.polar(x).u, ANY)
     yield "polar, left", (lambda x: special.polar(x, "left").p, SQUARE)
 
@@ -154,6 +167,13 @@ def _functions() -> Iterator[tuple[str, Sample]]:
         yield f"matrix_power {n}", (lambda x, n=n: products.matrix_power(x, n), SQUARE[:2])
     for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
         yield f"matrix_norm {ord}", (lambda x, o=ord: norms.matrix_norm(x, ord=o), ANY)
+    for ord in (2, 1, 3, -1, np.inf, -np.inf, 0):
+        yield f"vector_norm {ord}", (
+            lambda x, o=ord: norms.vector_norm(x, axis=(0, -1), keepdims=True, ord=o), ANY)
+    yield "vector_norm of all", (norms.vector_norm, (*ANY, (np.zeros((0, 3)),)))
+    both = ((_positive_array(A),), (STACK,), (STACK + STACK.mT,), (TURNED + TURNED.conj().T,))
+    yield "issymmetric", (structured.issymmetric, both)
+    yield "ishermitian", (lambda x: structured.ishermitian(x, atol=1e-9), both)
     for p in (None, "fro", 1, -2, np.inf):
         yield f"cond {p}", (lambda x, p=p: norms.cond(x, p), SQUARE[:2])
 

@@ -17,6 +17,7 @@ from agnesi.ops import (
     convolve,
     extremes,
     fft,
+    frequencies,
     matmul,
     normalize,
     pool,
@@ -316,6 +317,14 @@ def _transforms() -> Iterator[tuple[str, Case]]:
         yield name, Case(lambda x, f=function: f(x, norm="ortho"), ((x,), (x.T,)))
         yield f"{name} of odd length", Case(lambda x, f=function: f(x, 5, axis=1), ((x,),))
     yield "fft of real numbers", Case(fft.fft, ((_X,), (_X.astype(np.float32),)))
+    for name in ("fft2", "ifft2", "ifftn", "rfft2", "irfft2"):
+        function = getattr(fft, name)
+        x = _X if name == "rfft2" else z
+        yield name, Case(lambda x, f=function: f(x, (3, 2)), ((x,), (x.T,)))
+    for name in ("fftshift", "ifftshift"):
+        function = getattr(frequencies, name)
+        yield name, Case(function, ((_X,), (z.T,), (np.zeros((0, 3)),)))
+        yield f"{name} of an axis", Case(lambda x, f=function: f(x, axes=(1,)), ((_X,),))
     yield "fftn", Case(lambda x: fft.fftn(x, (3, 4), (0, 2)), ((z,),))
     yield "rfftn", Case(fft.rfftn, ((_X,),))
     yield "irfftn", Case(lambda x: fft.irfftn(x, (2, 3), norm="forward"), ((z,),))
