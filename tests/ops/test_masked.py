@@ -133,7 +133,8 @@ def test_number_of_values_is_checked_when_it_is_known() -> None:
 
 @pytest.mark.parametrize("use", [
     lambda s: s, lambda s: s.shape, lambda s: ag.exp(s), lambda s: s.reshape(-1), len,
-    lambda s: ag.sum(s, 0), lambda s: s[0], lambda s: ag.concat([s, s]), lambda s: s.sum(0), lambda s: s.mean(axis=0),
+    lambda s: ag.sum(s, 0), lambda s: s[0], lambda s: ag.concat([s, s]), lambda s: s.sum(0),
+    lambda s: s.mean(axis=0),
 ])
 def test_what_has_no_size_is_told(use: Any) -> None:
     def program(x: Any, m: Any) -> Any:

@@ -240,6 +240,6 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Selection, f"__{_name}__", _binary(getattr(operator, f"__{_name}__")))
 for _name in _METHODS:
     setattr(Selection, _name, _elementwise(_name))
+setattr(Selection, "mean", _mean)  # noqa: B010 (Tensor's has more parameters)
 for _name, _neutral in (("sum", 0), ("prod", 1), ("any", False), ("all", True)):
     setattr(Selection, _name, _reduction(_name, _neutral))
-Selection.mean = _mean  # type: ignore[method-assign]
