@@ -43,6 +43,7 @@ _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 _NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
 # Results to be made row by row of tiles take so many second caches, and lines so many vectors:
 _FLAT, _FLAT_LINE = 8, 8
+_LONG = 1024  # k from which A in whole lines goes in strips, although B would do
 _LOW = 8  # rows of tiles so low that there is code for every height
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _FEWEST = 4  # work units of a large product
@@ -116,7 +117,7 @@ def _tile_plan(
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
-    if fixed and k_block < spec.k and _is_long(spec, machine):
+    if fixed and (k_block < spec.k or spec.k > _LONG) and _is_long(spec, machine):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
     if runs:
         cut = tiles_of_runs(spec, machine) if static_m else cut
@@ -294,7 +295,7 @@ def _clashes_turned(spec: GemmSpec) -> bool:
 
 
 def _is_long(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether A is large and lies along a k that is cut anyway, and whole tiles of it stay near."""
+    """Whether A is large and lies along k, and whole tiles of it stay near if it is cut."""
     apart = lines_apart(spec, spec.a_strides) >= TALL
     return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
 
