@@ -38,6 +38,55 @@ def test_spaces_of_repeated_values_have_derivatives() -> None:
     assert np.isfinite(ag.grad(lambda x: projected(x)[0, 1])(ag.asarray(TWICE)).numpy()).all()
 
 
+def _conj(x: Any) -> Any:
+    return ag.conj(x.mT)
+
+
+#: Functions that are smooth wherever a matrix is regular.
+SMOOTH: dict[str, Any] = {
+    "polar": lambda x: L.polar(x).u, "polar, right": lambda x: L.polar(x).p,
+    "polar, left": lambda x: L.polar(x, "left").p, "polar of rows": lambda x: L.polar(x[:2]).u,
+    "polar of columns": lambda x: L.polar(x[:, :2], "left").p,
+    "nuclear norm": lambda x: L.matrix_norm(x, ord="nuc"), "pinv": L.pinv,
+    "pinvh": lambda x: L.pinvh(x + _conj(x)), "lstsq": lambda x: L.lstsq(x, x[:, :1]).x,
+    "orthogonal_procrustes": lambda x: L.orthogonal_procrustes(x, x @ x).R,
+    "slogdet": lambda x: L.slogdet(x)[1], "solve": lambda x: L.solve(x, x @ x[:, :1]),
+    "cholesky": lambda x: L.cholesky(x @ _conj(x)), "lu": lambda x: L.lu_factor(x).lu,
+    "matrix_power": lambda x: L.matrix_power(x, -2), "expm": L.expm,
+    "solve_sylvester": lambda x: L.solve_sylvester(x, x, x),
+    "solve_discrete_lyapunov": lambda x: L.solve_discrete_lyapunov(x * 0.1, x),
+    **{name: getattr(L, name) for name in ("sqrtm", "logm", "signm", "inv", "det", "cosm")},
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_functions_at_repeated_values(name: str) -> None:
+    """Twice in both modes: multiples of 1, values that come up twice, a block of Jordan's form."""
+    for x in (2 * np.eye(3), TWICE, TWICE.astype(complex),
+              np.array([[2.0, 1, 0], [0, 2, 1], [0, 0, 2]])):
+        check_grads(SMOOTH[name], [x], order=2)
+
+
+def test_compiled_polar_factors_call_no_python() -> None:
+    x = ag.asarray(TWICE + np.diag([1.0, 0, 0, 0]))
+    for name in ("polar", "polar of columns", "nuclear norm", "pinvh"):
+        second = ag.grad(lambda x, f=SMOOTH[name]: (ag.grad(lambda x: f(x).sum())(x) ** 2).sum())
+        compiled = ag.jit(second)
+        np.testing.assert_allclose(compiled(x).numpy(), second(x).numpy(), 1e-8, 1e-10)
+        assert "python" not in str(compiled.plan())
+
+
+def test_polar_factors_of_singular_matrices() -> None:
+    x = ag.asarray(np.outer([1.0, 2.0], [3.0, 1.0]))
+    gradient = ag.grad(lambda x: L.matrix_norm(x, ord="nuc"))(x).numpy()
+    np.testing.assert_allclose((gradient * x.numpy()).sum(), L.matrix_norm(x, ord="nuc").item())
+    assert np.linalg.norm(gradient, 2) <= 1 + 1e-12
+    for grad in (ag.grad(lambda x: L.polar(x).u[0, 0]),
+                 ag.jit(ag.grad(lambda x: L.polar(x).u[0, 0]))):
+        with pytest.raises(np.linalg.LinAlgError):
+            grad(ag.zeros((2, 2), dtype="float64"))
+
+
 def test_repeated_eigenvalues() -> None:
     for f in (lambda x: (L.eigvalsh(x) ** 3).sum(), lambda x: (L.eigh(x)[0] ** 3).sum()):
         gradient = ag.grad(f)(ag.asarray(TWICE)).numpy()

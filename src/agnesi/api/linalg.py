@@ -42,6 +42,8 @@ from agnesi.ops.linalg.norms import vector_norm as vector_norm
 from agnesi.ops.linalg.pinv import lstsq as lstsq
 from agnesi.ops.linalg.pinv import matrix_rank as matrix_rank
 from agnesi.ops.linalg.pinv import pinv as pinv
+from agnesi.ops.linalg.polar import orthogonal_procrustes as orthogonal_procrustes
+from agnesi.ops.linalg.polar import polar as polar
 from agnesi.ops.linalg.products import kron as kron
 from agnesi.ops.linalg.products import matrix_power as matrix_power
 from agnesi.ops.linalg.products import multi_dot as multi_dot
@@ -62,12 +64,10 @@ from agnesi.ops.linalg.special import hilbert as hilbert
 from agnesi.ops.linalg.special import khatri_rao as khatri_rao
 from agnesi.ops.linalg.special import null_space as null_space
 from agnesi.ops.linalg.special import orth as orth
-from agnesi.ops.linalg.special import polar as polar
 from agnesi.ops.linalg.special import toeplitz as toeplitz
 from agnesi.ops.linalg.structured import ishermitian as ishermitian
 from agnesi.ops.linalg.structured import issymmetric as issymmetric
 from agnesi.ops.linalg.structured import matmul_toeplitz as matmul_toeplitz
-from agnesi.ops.linalg.structured import orthogonal_procrustes as orthogonal_procrustes
 from agnesi.ops.linalg.structured import pinvh as pinvh
 from agnesi.ops.linalg.structured import qr_multiply as qr_multiply
 from agnesi.ops.linalg.structured import rq as rq

@@ -20,6 +20,7 @@ from agnesi.ops.linalg import (
     lu,
     norms,
     pinv,
+    polar,
     products,
     qr,
     schur,
@@ -123,7 +124,7 @@ def _factors() -> Iterator[tuple[str, Sample]]:
         yield f"rq, part {i}", (lambda x, i=i: structured.rq(x, "economic")[i], (*SQUARE, (TALL,)))
     yield "qr_multiply", (lambda a, c: structured.qr_multiply(a, c)[0], ((TALL, TALL.T),))
     yield "orthogonal_procrustes", (
-        lambda a, b: structured.orthogonal_procrustes(a, b).R, ((A, A.T),))
+        lambda a, b: polar.orthogonal_procrustes(a, b).R, ((A, A.T),))
     yield "svdvals", (svd.svdvals, ANY)
     for i in (0, 2):
         yield f"svd, part {i}", (lambda x, i=i: arith.abs(svd.svd(x, False)[i]), ANY)
@@ -138,8 +139,8 @@ def _factors() -> Iterator[tuple[str, Sample]]:
         yield f"schur, part {i}", (
             lambda x, i=i: schur.schur(x)[i], (*SQUARE, (np.zeros((0, 3, 3)),)), False)
     yield "schur of pairs", (lambda x: schur.schur(x, "complex").T, ((A,), (STACK,)), False)
-    yield "polar", (lambda x: special.polar(x).u, ANY)
-    yield "polar, left", (lambda x: special.polar(x, "left").p, SQUARE)
+    yield "polar", (lambda x: polar.polar(x).u, ANY)
+    yield "polar, left", (lambda x: polar.polar(x, "left").p, SQUARE)
 
 
 def _functions() -> Iterator[tuple[str, Sample]]:

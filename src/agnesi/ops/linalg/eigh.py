@@ -131,7 +131,7 @@ def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:
 
     Gradients are Hermitian, as though ``x`` were ``(x + adjoint(x)) / 2``.  They are those of
     functions that do not depend on signs and phases of vectors, nor on how vectors of one repeated
-    value span their space.
+    value span their space; second derivatives need values that differ.
 
     Parameters
     ----------
@@ -165,6 +165,8 @@ def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:
 def eigvalsh(x: Any, /, UPLO: Side = "L", *,
              out: Tensor | None = None) -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending; derivatives hold for repeated ones, too.
+
+    Second derivatives need values that differ.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, reduce
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.linalg.base import floating, matrix
+from agnesi.ops.linalg.polar import NuclearNorm
 from agnesi.ops.linalg.solve import inv
 from agnesi.ops.linalg.svd import VALUES
 from agnesi.ops.movement import expand_dims, moveaxis, reshape
@@ -25,9 +26,11 @@ def _matrix_norm(x: Tensor, ord: Order) -> Tensor:
     """Norms of the matrices on the last two axes, which stay as axes of size 1."""
     if ord is None or ord == "fro":
         return reduce.norm(x, 2, (-2, -1), keepdims=True)
-    if ord == "nuc" or ord in (2, -2):
+    if ord == "nuc":
+        return apply(NuclearNorm(), x)
+    if ord in (2, -2):
         values = apply(VALUES, x)
-        over = {"nuc": reduce.sum, 2: reduce.max, -2: reduce.min}[ord]
+        over = {2: reduce.max, -2: reduce.min}[ord]
         return expand_dims(over(values, -1, keepdims=True), -1)
     if ord not in _SUMS:
         raise ValueError(

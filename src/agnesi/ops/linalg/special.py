@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from agnesi.core import dtypes
 from agnesi.core.errors import ShapeError, TraceError
@@ -13,20 +13,12 @@ from agnesi.ops.convert import as_tensor, common, number
 from agnesi.ops.creation import zeros
 from agnesi.ops.index import take
 from agnesi.ops.join import concat
-from agnesi.ops.linalg.base import adjoint, matrix, times
-from agnesi.ops.linalg.gaps import rows
+from agnesi.ops.linalg.base import adjoint, matrix
 from agnesi.ops.linalg.pinv import default_rtol
 from agnesi.ops.linalg.svd import svd
 from agnesi.ops.movement import reshape
 from agnesi.ops.ranges import arange, eye
 from agnesi.ops.slices import flip
-
-
-class PolarResult(NamedTuple):
-    """``u @ p`` (or ``p @ u``) is the matrix."""
-
-    u: Tensor
-    p: Tensor
 
 
 def _vector(x: Any) -> Tensor:
@@ -213,41 +205,6 @@ def khatri_rao(a: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 # -- singular vectors ---------------------------------------------------------------------------
-@public
-def polar(a: Any, side: str = "right") -> PolarResult:
-    """The factors of matrices that turn and that stretch.
-
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, n).
-    side : {"right", "left"}
-        ``a = u @ p`` or ``a = p @ u``.
-
-    Returns
-    -------
-    u : Tensor
-        With orthonormal columns or rows, of shape (..., m, n).
-    p : Tensor
-        Hermitian and without negative eigenvalues.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.linalg.polar(ag.tensor([[0.0, -2.0], [3.0, 0.0]])).p
-    tensor([[3., 0.],
-            [0., 2.]])
-    """
-    if side not in ("right", "left"):
-        raise ValueError(f"side must be 'right' or 'left', not {side!r}")
-    u, s, vh = svd(matrix(a), full_matrices=False)
-    if side == "right":
-        stretched = times(arith.multiply(adjoint(vh), rows(s)), vh)
-    else:
-        stretched = times(arith.multiply(u, rows(s)), adjoint(u))
-    return PolarResult(times(u, vh), stretched)
-
-
 def _rank(x: Tensor, s: Tensor, rcond: float | None) -> int:
     if s.data is None:
         raise TraceError("how many vectors there are depends on values that are not known yet")

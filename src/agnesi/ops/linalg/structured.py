@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from agnesi.core.dims import is_settled
 from agnesi.core.errors import ShapeError
@@ -10,31 +10,22 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.compare import equal, greater, less_equal
-from agnesi.ops.convert import as_tensor, cast, common
+from agnesi.ops.convert import as_tensor, common
 from agnesi.ops.fft import fft, ifft
 from agnesi.ops.join import concat
-from agnesi.ops.linalg.base import adjoint, floating, matrix, square, times
-from agnesi.ops.linalg.eigh import eigh
-from agnesi.ops.linalg.gaps import rows
-from agnesi.ops.linalg.pinv import default_rtol
+from agnesi.ops.linalg.base import adjoint, floating, hermitian, matrix, square, times
+from agnesi.ops.linalg.eigh import eigvalsh
+from agnesi.ops.linalg.pinv import default_rtol, inverse_of
 from agnesi.ops.linalg.qr import QRResult, qr
 from agnesi.ops.linalg.solve import solve
 from agnesi.ops.linalg.special import orth, toeplitz
-from agnesi.ops.linalg.svd import svd, svdvals
+from agnesi.ops.linalg.svd import svdvals
 from agnesi.ops.movement import matrix_transpose
 from agnesi.ops.reduce import all as every
 from agnesi.ops.reduce import max as greatest
-from agnesi.ops.reduce import sum
 from agnesi.ops.select import clip, where
 from agnesi.ops.slices import flip
 from agnesi.ops.trig import acos, asin
-
-
-class ProcrustesResult(NamedTuple):
-    """The orthogonal matrix, and the sum of singular values."""
-
-    R: Tensor
-    scale: Tensor
 
 
 @public
@@ -84,7 +75,7 @@ def qr_multiply(a: Any, c: Any, mode: Literal["left", "right"] = "right") -> QRR
 @public
 def pinvh(a: Any, atol: float | None = None, rtol: float | None = None, *,
           out: Tensor | None = None) -> Tensor:
-    """Pseudo-inverses of Hermitian matrices, by their eigenvalues.
+    """Pseudo-inverses of Hermitian matrices, or of the Hermitian parts of others.
 
     Parameters
     ----------
@@ -101,14 +92,11 @@ def pinvh(a: Any, atol: float | None = None, rtol: float | None = None, *,
     tensor([[0.5, 0. ],
             [0. , 0. ]])
     """
-    a = square(a)
-    w, v = eigh(a)
-    share = default_rtol(a) if rtol is None else rtol
-    size = arith.abs(w)
-    bound = arith.add(arith.multiply(greatest(size, axis=-1, keepdims=True), share), atol or 0.0)
-    counts = greater(size, bound)
-    inverse = where(counts, arith.reciprocal(where(counts, w, 1)), 0)
-    return times(arith.multiply(v, cast(rows(inverse), a.dtype)), adjoint(v))
+    a = hermitian(square(a))
+    share: Any = default_rtol(a) if rtol is None else rtol
+    if atol:
+        share = share + atol / greatest(arith.abs(eigvalsh(a)), axis=-1)
+    return inverse_of(a, share)
 
 
 def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
@@ -144,24 +132,6 @@ def ishermitian(a: Any, atol: float | None = None, rtol: float | None = None) ->
     """
     a = square(a)
     return _close_to(a, adjoint(a), atol, rtol)
-
-
-@public
-def orthogonal_procrustes(a: Any, b: Any) -> ProcrustesResult:
-    """The orthogonal ``R`` for which ``a @ R`` is nearest to ``b``, and the sum of the singular
-    values of ``adjoint(a) @ b``.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.linalg.orthogonal_procrustes(ag.eye(2), ag.eye(2) * 3).scale.item()
-    6.0
-    """
-    a, b = map(matrix, common(a, b))
-    if a.shape != b.shape:
-        raise ShapeError(f"the shapes of a and b ({a.shape} vs {b.shape}) should match")
-    u, s, vh = svd(times(adjoint(a), b), full_matrices=False)
-    return ProcrustesResult(times(u, vh), sum(s, -1))
 
 
 @public

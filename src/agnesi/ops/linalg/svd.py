@@ -190,7 +190,7 @@ def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True,
     """Singular values and vectors: ``x = U * S @ Vh``.
 
     Derivatives are those of functions that do not depend on signs and phases of vectors, nor on how
-    vectors of one repeated value span their space.
+    vectors of one repeated value span their space; second derivatives need values that differ.
 
     Parameters
     ----------
