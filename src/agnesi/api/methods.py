@@ -6,7 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api import exchange, functions, host, inplace, matrices, shaping, show, ufunc
+from agnesi.api import (
+    arrayfunction,
+    exchange,
+    functions,
+    host,
+    inplace,
+    matrices,
+    shaping,
+    show,
+    ufunc,
+)
 from agnesi.autodiff import recording, reverse
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.index import getitem
@@ -159,6 +169,7 @@ def _own() -> dict[str, Any]:
     table.update((name, shaping.converter(d, name)) for name, d in CONVERSIONS.items())
     table.update((name, matrices.method(f)) for name, f in matrices.NAMES.items())
     table.update(
+        __array_function__=arrayfunction.__array_function__,
         __array_ufunc__=ufunc.__array_ufunc__,
         __repr__=show.__repr__, copy=host.clone, nelement=host.numel,
         fill_=inplace.fill_, zero_=inplace.zero_, copy_=inplace.copy_, add_=inplace.add_,

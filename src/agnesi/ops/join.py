@@ -262,6 +262,10 @@ def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
     )
 
 
+#: How ``pad`` fills borders.
+PAD_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
 # -- borders ------------------------------------------------------------------------------------
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
@@ -287,8 +291,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     x : array_like
     pad_width : int, (before, after), or one such pair for each axis
     mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
-    constant_values : number
-        What the border of mode "constant" holds.
+    constant_values : number, (before, after), or one such pair for each axis
+        What the border of mode "constant" holds; corners belong to the later axis.
 
     Returns
     -------
@@ -302,14 +306,29 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     """
     x = as_tensor(x)
     widths = _widths(pad_width, x.ndim)
+    if mode not in PAD_MODES:
+        raise ValueError(f"mode {mode!r} is none of {', '.join(PAD_MODES)}")
     if mode == "constant":
-        return _bordered(x, widths, constant_values)
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValueError(f"mode {mode!r} is none of constant, edge, reflect, symmetric, wrap")
+        return _with_constants(x, widths, constant_values)
     for axis, (before, after) in enumerate(widths):
         if before or after:
             positions: Any = np.arange(operator.index(x.shape[axis]))
             x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]
+    return x
+
+
+def _with_constants(x: Tensor, widths: list[tuple[int, int]], given: Any) -> Tensor:
+    if np.ndim(given) == 0:
+        return _bordered(x, widths, given)
+    values = np.broadcast_to(np.asarray(given), (x.ndim, 2))
+    if (values == values.flat[0]).all():
+        return _bordered(x, widths, values.flat[0])
+    for axis, (ends, borders) in enumerate(zip(widths, values, strict=True)):
+        first, last = (
+            filled((*x.shape[:axis], n, *x.shape[axis + 1:]), v, x.dtype)
+            for n, v in zip(ends, borders, strict=True)
+        )
+        x = concat([first, x, last], axis)
     return x
 
 
