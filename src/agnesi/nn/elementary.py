@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -39,7 +39,21 @@ class Identity(Module):
         return x
 
 
-class Add(Module):
+class _Placewise(Module):
+    """A learned number for each place, in the attribute that ``learned`` names."""
+
+    learned: ClassVar[str]
+
+    def __init__(self, shape: int | tuple[int, ...], *, dtype: Any = None) -> None:
+        sizes = _sizes(shape)
+        bound = 1 / math.sqrt(max(math.prod(sizes), 1))
+        setattr(self, self.learned, uniform(sizes, bound, dtype))
+
+    def extra_repr(self) -> str:
+        return ", ".join(map(str, getattr(self, self.learned).shape))
+
+
+class Add(_Placewise):
     """A learned shift for each place.
 
     Parameters
@@ -61,18 +75,14 @@ class Add(Module):
     (2, 3)
     """
 
-    def __init__(self, shape: int | tuple[int, ...], *, dtype: Any = None) -> None:
-        sizes = _sizes(shape)
-        self.bias = uniform(sizes, 1 / math.sqrt(max(math.prod(sizes), 1)), dtype)
+    learned = "bias"
+    bias: Tensor
 
     def forward(self, x: Tensor) -> Tensor:
         return add(x, self.bias)
 
-    def extra_repr(self) -> str:
-        return ", ".join(map(str, self.bias.shape))
 
-
-class CMul(Module):
+class CMul(_Placewise):
     """A learned factor for each place.
 
     Parameters
@@ -94,15 +104,11 @@ class CMul(Module):
     (2, 3)
     """
 
-    def __init__(self, shape: int | tuple[int, ...], *, dtype: Any = None) -> None:
-        sizes = _sizes(shape)
-        self.weight = uniform(sizes, 1 / math.sqrt(max(math.prod(sizes), 1)), dtype)
+    learned = "weight"
+    weight: Tensor
 
     def forward(self, x: Tensor) -> Tensor:
         return multiply(x, self.weight)
-
-    def extra_repr(self) -> str:
-        return ", ".join(map(str, self.weight.shape))
 
 
 class Mul(CMul):
