@@ -46,14 +46,15 @@ LEFT_OUT = {
     "numpy.linalg": {},
     "numpy.fft": {},
     "scipy.special": {
-        "lists of zeros, and sequences for tables": """
-            \\w+_zeros bernoulli euler stirling2 \\w+_seq lmbda lqmn lqn riccati_\\w+
-            mathieu_\\w+_coef legendre_p_all assoc_legendre_p_all sph_\\w+_all
+        "sequences of orders and degrees, for each of which there is a function": """
+            stirling2 \\w+_seq lmbda lqmn lqn riccati_\\w+ mathieu_\\w+_coef legendre_p_all
+            assoc_legendre_p_all sph_\\w+_all
         """,
-        "polynomials as objects, and their roots for quadrature": """
+        "polynomials as objects, where eval_ and roots_ have functions": """
             legendre chebyt chebyu chebyc chebys jacobi laguerre genlaguerre hermite hermitenorm
-            gegenbauer sh_\\w+ roots_\\w+ [pcs]\\w*_roots \\w+_roots
+            gegenbauer sh_\\w+
         """,
+        "older names of roots_": "\\w+_roots",
         "ellipsoidal harmonics": "ellip_harm\\w* ellip_normal",
         "settings and information": "errstate geterr seterr test \\w*Error \\w*Warning",
     },
@@ -111,6 +112,8 @@ OPERANDS: dict[str, tuple[Any, ...]] = {
         "bdtr bdtrc bdtri fdtr fdtrc fdtri nbdtr nbdtrc nbdtri eval_gegenbauer eval_genlaguerre "
         "hyp1f1 hyperu wright_bessel log_wright_bessel lpmv nctdtrit mathieu_cem mathieu_sem "
         "mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2".split(), (1.0, 2.0, V)),
+    **dict.fromkeys("jn_zeros jnp_zeros yn_zeros ynp_zeros jnyn_zeros".split(), (1, 2)),
+    **dict.fromkeys(("roots_jacobi", "roots_sh_jacobi"), (3, 2.0, 1.5)),
     "assoc_legendre_p": (2.0, 1.0, V), "sph_legendre_p": (2.0, 1.0, V), "zeta": (2.0, V),
     "tensorsolve": (X, V), "tensorinv": (ag.tensor(np.eye(4).reshape(2, 2, 2, 2)),),
     "multi_dot": ([X, Y, X],), "matrix_power": (X, 3), "polygamma": (1, X), "roots": (V,),

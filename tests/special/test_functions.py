@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 import agnesi as ag
 from agnesi import special
-from agnesi.ops import formula
+from agnesi.ops import formula, quadrature
 from agnesi.ops.elementwise import TABLE
 from agnesi.testing import check_grads, samples
 
@@ -78,7 +78,7 @@ def test_derivatives_at_special_points(name, x, slope):
     np.testing.assert_allclose(found.numpy(), slope, 1e-9, 1e-12)
 
 
-SHARED = sorted(set(special.__all__) - {
+SHARED = sorted(set(special.__all__) - set(quadrature.__all__) - {
     "trigamma", "gammainc_da", "betainc_da", "betainc_db", "logsumexp", "softmax", "log_softmax",
     "multigammaln", "sici", "lambertw", "spherical_jn", "zeta", "sinc", "factorialk", "diric",
     "sph_harm_y", "sph_legendre_p", "assoc_legendre_p", "kn", "yn", "inv_boxcox1p", "gammasgn",
@@ -124,6 +124,29 @@ def test_names_are_those_of_scipy(name):
             np.testing.assert_allclose(got.numpy(), wanted, tolerance, 1e-14)
         return
     raise AssertionError(name)
+
+
+@pytest.mark.parametrize("name", quadrature.__all__)
+def test_tables_are_those_of_scipy(name):
+    numbers = {"roots_genlaguerre": (4, 0.5), "roots_gegenbauer": (4, 0.5),
+               "roots_jacobi": (4, 0.5, 1.5), "roots_sh_jacobi": (4, 2.0, 1.5),
+               **dict.fromkeys(("jn_zeros", "jnp_zeros", "yn_zeros", "ynp_zeros", "jnyn_zeros"),
+                               (2, 3))}.get(name, (4,))
+    expected = getattr(reference, name)(*numbers)
+    with ag.config(default_float="float64"):
+        found = getattr(special, name)(*numbers)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    found = found if isinstance(found, tuple) else (found,)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got.numpy(), wanted)
+    with pytest.raises(TypeError):
+        getattr(special, name)(*(2.5,) * len(numbers))
+
+
+def test_rules_integrate_what_has_gradients():
+    x, w = special.roots_legendre(12)
+    slope = ag.grad(lambda a: (w * ag.exp(a * x)).sum())(ag.tensor(0.5, dtype="float64"))
+    np.testing.assert_allclose(slope.item(), 2 * (0.5 * np.cosh(0.5) - np.sinh(0.5)) / 0.25, 1e-6)
 
 
 def test_those_with_other_parameters():

@@ -13,7 +13,16 @@ tensor([1., 2.])
 tensor(2.5066283)
 """
 
-from agnesi.ops import cumulative, cylinder, elliptic, hypergeometric, orthogonal, powers, waves
+from agnesi.ops import (
+    cumulative,
+    cylinder,
+    elliptic,
+    hypergeometric,
+    orthogonal,
+    powers,
+    quadrature,
+    waves,
+)
 from agnesi.ops.arith import cbrt as cbrt
 from agnesi.ops.bessel import i0 as i0
 from agnesi.ops.bessel import i0e as i0e
@@ -89,6 +98,7 @@ from agnesi.ops.normal import ndtri as ndtri
 from agnesi.ops.numeric import sinc as sinc
 from agnesi.ops.orthogonal import *  # noqa: F403
 from agnesi.ops.powers import *  # noqa: F403
+from agnesi.ops.quadrature import *  # noqa: F403
 from agnesi.ops.select import round as round
 from agnesi.ops.special import digamma as digamma
 from agnesi.ops.special import digamma as psi
@@ -116,6 +126,7 @@ __all__ = [
     "spherical_kn", "spherical_yn", "trigamma", "xlog1py", "xlogy", "y0", "y1", "yv", "zeta",
 ]
 __all__ += powers.__all__
+__all__ += quadrature.__all__
 __all__ += cumulative.__all__
 __all__ += cylinder.__all__
 __all__ += elliptic.__all__

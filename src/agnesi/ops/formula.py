@@ -42,16 +42,22 @@ def or_scipy(name: str, fallback: Numeric) -> Numeric:
     return function
 
 
+def from_scipy(name: str) -> Any:
+    """SciPy's function of this name; an error where SciPy is missing."""
+    found = _scipy(name)
+    if found is None:
+        raise ImportError(
+            f"{name} is computed by SciPy, which is not installed or too old: "
+            "pip install -U 'agnesi[scipy]'"
+        )
+    return found
+
+
 def only_scipy(name: str, function: Numeric | None = None) -> Numeric:
     """SciPy's function of this name, or one that calls it; an error where SciPy is missing."""
 
     def value(*xs: np.ndarray) -> np.ndarray:
-        found = _scipy(name)
-        if found is None:
-            raise ImportError(
-                f"{name} is computed by SciPy, which is not installed or too old: "
-                "pip install -U 'agnesi[scipy]'"
-            )
+        found = from_scipy(name)
         result = found(*xs) if function is None else function(found, *xs)
         return np.asarray(result).astype(xs[-1].dtype, copy=False)
 
