@@ -348,3 +348,27 @@ def test_functions_tell_of_places_out_of_range(places, shape):
         function(ag.tensor(x), ag.tensor(i * 0 + x.size))
     assert not state.numpy().any()
     assert "all: a" not in str(function.plan())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "complex128"])
+@pytest.mark.parametrize("width", [256, 257, 319, 320, 383, 384, 777])
+def test_blocks_at_places(dtype, width):
+    random = np.random.default_rng(width)
+    for lead, n, m, places in (((), 1, 5, "int32"), ((3,), 7, 33, "int64"), ((), 7, 1, "int64")):
+        x = (random.standard_normal((*lead, n, width)) * 50).astype(dtype)
+        i = random.integers(-n, n, m).astype(places)
+        take = ag.jit(lambda x, i: ag.take(x, i, axis=x.ndim - 2))
+        np.testing.assert_array_equal(take(ag.tensor(x), ag.tensor(i)), np.take(x, i, len(lead)))
+        for wrong in (n, -n - 1):
+            i[-1] = wrong
+            with pytest.raises(IndexError):
+                take(ag.tensor(x), ag.tensor(i))
+        assert "C function" in str(take.plan())
+
+
+def test_blocks_past_the_caches():
+    x = np.random.default_rng(0).standard_normal((300, 5003)).astype("float32")
+    i = np.random.default_rng(1).integers(0, 300, 900)
+    take = ag.jit(lambda x, i: ag.take(x, i, axis=0))
+    np.testing.assert_array_equal(take(ag.tensor(x), ag.tensor(i)), x[i])
+    assert "C function" in str(take.plan())

@@ -86,7 +86,7 @@ def _lend_library() -> None:
 
         return address(library, name)
 
-    for library in ("sort", "first", "extreme", "running", "take", "add at"):
+    for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks"):
         RESOLVERS[library] = functools.partial(address, library)
 
 

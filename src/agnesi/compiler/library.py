@@ -19,6 +19,7 @@ _MAKERS = {
     "running": ("rowwise.running", "running_module"),
     "take": ("rowwise.places", "take_module"),
     "add at": ("rowwise.places", "add_module"),
+    "blocks": ("rowwise.blocks", "blocks_module"),
 }
 
 

@@ -232,6 +232,8 @@ def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
 
 #: Rows, and elements of all of them or of one alone, from which a function is faster than loops.
 _ROWS, _ALL, _ALONE = 4, 1000, 2000
+#: Bytes of blocks that a function copies, and results that are larger than caches.
+_BLOCK, _PAST = 256, 16 << 20
 _ADDED = frozenset(("float32", "float64", "int32", "int64"))
 
 
@@ -260,6 +262,23 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
                 over=over, tells=tells)
 
 
+def _copies(op: Any, x: Any, indices: Sequence[Any]) -> Call | None:
+    """How a function copies blocks of memory at places of an axis."""
+    (axis, *others), (index, *_) = op.axes, indices
+    if others or op.at != axis or not is_static((*x.shape, *index.shape)):
+        return None
+    count, n, m = map(math.prod, (x.shape[:axis], (x.shape[axis],), index.shape))
+    size = math.prod(x.shape[axis + 1:]) * x.dtype.itemsize
+    if size < _BLOCK or index.dtype.name not in ("int32", "int64") or n >= 1 << 31:
+        return None
+    units = units_for(count * m * size // x.dtype.itemsize, count * m)
+    table = (operand(0), operand(1), result(), scratch(), scratch(),
+             *map(number, (count, n, m, units, size)))
+    past = " past" if count * m * size >= _PAST else ""
+    return Call(f"blocks:{index.dtype.name}{past}", table, scratch=(1,), units=units,
+                tells=Told(1, (-n, n), 4))
+
+
 @record
 class Gather(Op):
     """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
@@ -279,7 +298,8 @@ class Gather(Op):
         return x(*_own_place(at, self, x.shape, indices))
 
     def foreign(self, x: Any, *indices: Any) -> Call | None:
-        return _function("take", self, x, 0, indices) if x.dtype.itemsize in (4, 8) else None
+        call = _function("take", self, x, 0, indices) if x.dtype.itemsize in (4, 8) else None
+        return call or _copies(self, x, indices)
 
 
 @record

@@ -25,7 +25,8 @@ def checked(kernels: Sequence[Kernel]) -> list[Kernel]:
         if call.tells is not None and sweep is not None:
             flag = checks[0].flag
             sweep.axes = ()
-            sweep.body = [Store(flag, flag.place(()), loops.const(True, "bool"))]
+            first = flag.place(tuple(loops.Affine() for _ in flag.shape))
+            sweep.body = [Store(flag, first, loops.const(True, "bool"))]
             arguments = list(call.arguments)
             arguments[call.tells.argument] = result(len(kernel.results))
             kernel.results.append(flag)

@@ -22,14 +22,14 @@ from agnesi.codegen.builder import (
 )
 from agnesi.codegen.gemm.microkernel import prefetch
 
-_TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
+TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 #: Rows at a time, and places.
 _ROWS, _LANES = 4, 16
 #: Elements ahead of those that are written for which memory is called.
 _AHEAD = 128
 #: Bytes of a row from which its elements are gathered, so that more of them are under way.
 _FAR = 1 << 19
-_TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
+TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 #: Addresses of a row that is read and of one that is written.
 _Line = tuple[Value, Value]
@@ -44,8 +44,8 @@ def take_module(name: str) -> str:
     """
     size, places = name.split()
     module = Module()
-    b = Builder(module, "run", _TASK, internal=False)
-    _Places(b, f"i{8 * int(size)}", places, False).write()
+    b = Builder(module, "run", TASK, internal=False)
+    Places(b, f"i{8 * int(size)}", places, False).write()
     return str(module)
 
 
@@ -54,16 +54,18 @@ def add_module(name: str) -> str:
     elements, those of the first operand, which are added to them, ``m``."""
     dtype, places = name.split()
     module = Module()
-    _Places(Builder(module, "run", _TASK, internal=False), _TYPES[dtype], places, True).write()
+    Places(Builder(module, "run", TASK, internal=False), TYPES[dtype], places, True).write()
     return str(module)
 
 
-class _Places:
+class Places:
+    """Writes a function that reads or adds elements at places."""
+
     def __init__(self, b: Builder, type_: str, places: str, adds: bool) -> None:
         self.b = b
         self.type = type_
         self.size = {"float": 4, "double": 8}.get(type_) or int(type_[1:]) // 8
-        self.index = _TYPES[places]
+        self.index = TYPES[places]
         self.adds = adds
         table, self.begin, self.end, _ = b.parameters
         self.source, self.places, self.target, self.room, self.flag = (
