@@ -106,6 +106,18 @@ POINTS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
     ("cumprod of zeros", lambda x: ag.cumprod(x).sum(), [0.0, 0.0], [1.0, 0.0]),
     ("sort, tie", lambda x: ag.sort(x)[0], [1.0, 1.0], [1.0, 0.0]),
     ("argmax, tie", lambda x: x[ag.argmax(x)], [3.0, 3.0], [1.0, 0.0]),
+    ("nextafter, the number", lambda x: ag.nextafter(x, 3.0), 2.0, 1.0),
+    ("nextafter, the direction", lambda x: ag.nextafter(2.0, x), 2.0, 0.0),
+    ("gammainc of a shape, at 0", lambda x: ag.special.gammainc(x, 0.0), 2.0, 0.0),
+    ("gammainc of a shape, at inf", lambda x: ag.special.gammainc(x, INF), 2.0, 0.0),
+    ("gammaincc of a negative shape", lambda x: ag.special.gammaincc(x, 1.0), -2.0, NAN),
+    ("betainc of a shape, at 0", lambda x: ag.special.betainc(x, 2.0, 0.0), 2.0, 0.0),
+    ("betainc of a shape, at 1", lambda x: ag.special.betainc(2.0, x, 1.0), 2.0, 0.0),
+    ("gammaincinv at 0", lambda x: ag.special.gammaincinv(2.0, x), 0.0, INF),
+    ("polar factor of a multiple of 1", lambda x: ag.linalg.polar(ag.eye(2) * x).u[0, 0], 2.0,
+     0.0),
+    ("nuclear norm of equal values", lambda x: ag.linalg.norm(ag.eye(2) * x, "nuc"), 2.0, 2.0),
+    ("root of a multiple of 1", lambda x: ag.linalg.sqrtm(ag.eye(2) * x)[0, 0], 4.0, 0.25),
     ("index named twice", lambda x: x[[0, 0]].sum(), [1.0, 2.0], [2.0, 0.0]),
 ]
 
