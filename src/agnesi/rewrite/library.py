@@ -10,7 +10,7 @@ from agnesi.rewrite.rules import Book, Rule
 _FILES = (
     "loops", "whiles", "branches", "canonical", "algebra", "movement", "reductions", "stable",
     "softmaxes", "quotients", "specialize", "overlays", "matrices", "algorithms", "scatter",
-    "products", "pools",
+    "products", "steps", "pools",
 )
 #: Rules registered by users, to be tried before and after the built-in ones.
 OWN = {"first": Book(), "last": Book()}

@@ -9,7 +9,7 @@ from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.extents import surely
 from agnesi.core.graph import FunctionGraph, copied
-from agnesi.core.node import Node, toposort
+from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import add, multiply
 from agnesi.ops.join import Concat
@@ -55,15 +55,22 @@ def transposed_products(graph: FunctionGraph) -> FunctionGraph:
 
 
 def replaced(graph: FunctionGraph, changes: dict[Node, Node]) -> list[Node]:
-    """The outputs with nodes replaced, also where one replacement is made of another."""
+    """The outputs with nodes replaced, also in what replacements are made of."""
     done: dict[Node, Node] = {}
-    for node in graph.nodes:
-        new = changes.get(node, node)
-        for part in toposort([new], lambda n: n in done):
-            if part not in done:
-                inputs = tuple([done[n] for n in part.inputs])
-                done[part] = part if inputs == part.inputs else copied(part, inputs)
-        done[node] = done[new]
+    stack = list(graph.outputs)
+    while stack:
+        node = stack[-1]
+        needed = [changes[node]] if node in changes else node.inputs
+        missing = [n for n in needed if n not in done]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        if node in changes:
+            done[node] = done[changes[node]]
+        elif node not in done:
+            inputs = tuple([done[n] for n in node.inputs])
+            done[node] = node if inputs == node.inputs else copied(node, inputs)
     return [done[n] for n in graph.outputs]
 
 
