@@ -7,10 +7,10 @@ from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
-from agnesi.codegen.gemm.microkernel import multiply_add
+from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.pack import copy_lines, copy_turned, neighbours, zip_orders
-from agnesi.codegen.gemm.tiling import Panel, pieces_of
+from agnesi.codegen.gemm.tiling import OpenRows, Panel, pieces_of
 from agnesi.codegen.gemm.unit import Unit
 from agnesi.core.dims import is_static
 from agnesi.core.record import record
@@ -87,6 +87,7 @@ class DotUnit(Unit):
         """Rows times columns accumulators, then their sums, row by row, to the epilogue."""
         b, plan, j = self.b, self.plan, self._column(index)
         piece = panel.pieces[0]
+        self.beside = self._beside(panel, i, j)
         sums = self._sum(size, piece.active, self._a_lines(i, size), self._b_lines(j))
         empty = const(sums[0].type, 0)
         cells = []
@@ -103,6 +104,18 @@ class DotUnit(Unit):
                 row = (at + n) // piece.lanes
                 with self._present(row):
                     self._epilogue(panel, b.add(i, i64(row)), j, [value])
+
+    def _beside(self, panel: Panel, i: Value, j: Value) -> list[Value]:
+        """Columns of the next panel, to be called near in the meantime: its share of each tile."""
+        b, plan, rows = self.b, self.plan, panel.rows
+        if not plan.ahead or isinstance(rows, OpenRows):
+            return []
+        assert self.operands.b.address is not None
+        share = -(-panel.columns // rows.tiles)
+        tile = b.op("udiv", i, i64(rows.largest))
+        first = b.add(b.add(j, i64(panel.columns)), b.mul(tile, i64(share)))
+        columns = (b.add(first, i64(n)) for n in range(share))
+        return [self.operands.b.address(b, self.batch, i64(0), column) for column in columns]
 
     def _a_lines(self, i: Value, size: int) -> _Lines:
         plan = self.plan
@@ -183,6 +196,8 @@ class DotUnit(Unit):
         b, lanes, size = self.b, self.plan.lanes, len(sums) // chains
         with b.loop(i64(0), stop, lanes * chains, sums, nonempty=stop.ref.isdigit()) as loop:
             new: list[Value] = []
+            for column in self.beside:
+                prefetch(b, b.gep(self.type, column, loop.index), near=False)
             for chain in range(chains):
                 k = b.add(loop.index, i64(chain * lanes)) if chain else loop.index
                 mine = loop.carried[chain * size : (chain + 1) * size]

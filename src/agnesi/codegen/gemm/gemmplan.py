@@ -35,7 +35,7 @@ class GemmPlan(Paneled):
     pack_a: bool
     pack_b: bool
     spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
-    ahead: int = 0  # lines of B that tiles prefetch
+    ahead: int = 0  # lines of B, or panels where vectors run along k, that tiles prefetch
     merged: int = 1  # row chunks in a row that one thread does as one
     calls: bool = False  # whether tiles call the memory of their epilogue near
     early: bool = False  # whether the tile of the panel before does that

@@ -413,5 +413,6 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
         pack_a,
         pack_b,
         False,
+        ahead=1 if not pack_b and spec.n * spec.k * spec.itemsize > machine.l2 else 0,
     )
     return cost, chosen
