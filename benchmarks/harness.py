@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,6 +72,21 @@ class Result:
     def empty(cls, context: Context, case: str, **goals: Any) -> Result:
         """A result to which `add` brings the figures."""
         return cls(context.suite, case, context.threads, {}, {}, {}, {}, **goals)
+
+    @classmethod
+    def mean(cls, context: Context, results: Sequence[Result], goal: float) -> list[Result]:
+        """The geometric mean of all ratios as a result, beside ours as 1 second, if there are any.
+
+        The figure stands with the peer that was the best everywhere, if there was one.
+        """
+        ratios = [r.ratio for r in results if r.ratio is not None]
+        if not ratios:
+            return []
+        found = cls.empty(context, "geometric mean", goal=goal)
+        found.add(OURS, [1.0])
+        best, *others = {r.best_peer or "" for r in results if r.ratio is not None}
+        found.add("the best of each" if others else best, [geometric_mean(ratios)])
+        return [found]
 
     def add(self, name: str, samples: Sequence[float]) -> None:
         """A library's rounds, in seconds."""
@@ -285,3 +301,7 @@ def relative_spread(samples: Sequence[float]) -> float:
         return 0.0
     low, middle, high = statistics.quantiles(samples, n=4)
     return (high - low) / middle
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))

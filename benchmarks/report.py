@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
-from benchmarks.harness import OURS, Result
+from benchmarks.harness import OURS, Result, geometric_mean
 
 
 def seconds(value: float | None) -> str:
@@ -120,7 +119,3 @@ def summary(tables: Iterable[tuple[str, Sequence[Result]]]) -> str:
             ]
         )
     return "\n".join(_aligned(rows))
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))

@@ -104,15 +104,7 @@ QUICK = ("lenet 1", "alexnet 1", "vgg 5", "3x3 at 14", "1x1 at 56", "depthwise",
 def run(context: Context) -> list[Result]:
     shapes = [s for s in SHAPES if not context.quick or s.name in QUICK]
     results = context.measure_all([_case(s, kind) for s in shapes for kind in KINDS])
-    ratios = [r.seconds["torch"] / r.seconds[OURS] for r in results
-              if r.seconds.keys() >= {OURS, "torch"}]
-    if ratios:
-        overall = Result.empty(context, "geometric mean", goal=1.3)
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        overall.add(OURS, [1.0])
-        overall.add("torch", [mean])
-        results.append(overall)
-    return results
+    return [*results, *Result.mean(context, results, 1.3)]
 
 
 def _case(shape: Shape, kind: str) -> Case:
