@@ -244,6 +244,15 @@ def test_errors_of_running_code_name_operation_and_line():
     assert f(x, good).tolist() == [10, 2, 10]
 
 
+def test_whole_numbers_stay_whole_after_floats():
+    f = ag.jit(lambda x, k: x * k)
+    for _ in range(2):
+        assert f(ag.arange(3), 2.0).dtype == "float32"
+        assert f(ag.arange(3), 2).dtype == "int64"
+    g = ag.jit(lambda k: k + 1)
+    assert g(1.0) == 2 and type(g(2)) is int
+
+
 def test_unknown_modes_are_refused():
     with pytest.raises(ValueError, match="mode must be"):
         ag.jit(lambda x: x, mode="fast")

@@ -185,10 +185,10 @@ def test_numbers():
     )
     f = bind(body(4, text), spec)
     assert f(0.25, "anything", 10, MARK, True) == 11.25
-    assert f(-1, None, -1, MARK, False) == -2.0
-    assert f(2**60, None, -(2**63), MARK, False) == 2.0**60 - 2.0**63
+    assert f(-1.0, None, -1, MARK, False) == -2.0
+    assert f(2.0**60, None, -(2**63), MARK, False) == 2.0**60 - 2.0**63
     good = [0.25, 0, 10, MARK, True]
-    wrong = [(0, True), (0, "1"), (0, np.float64(1)), (0, 10**400), (2, 1.0), (2, True),
+    wrong = [(0, True), (0, 1), (0, "1"), (0, np.float64(1)), (2, 1.0), (2, True),
              (2, 2**63), (2, None), (3, object()), (4, 1), (4, None)]  # fmt: skip
     for position, value in wrong:
         args = list(good)

@@ -36,7 +36,7 @@ class Arg(NamedTuple):
     """One positional argument.
 
     ``array``: an exact ndarray, or a wrapper that holds one, of this dtype and shape, C-contiguous
-    and aligned.  ``float``: a float or an int, as a double.  ``int``: as an i64.  ``bool``: as an
+    and aligned.  ``float``: a float, as a double.  ``int``: as an i64.  ``bool``: as an
     i64 of 0 or 1.  ``identity``: this very ``object``.  ``ignore``: anything.
     The last two have no buffer.  An array that is ``written`` must be writeable.
     """

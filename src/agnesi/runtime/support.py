@@ -260,7 +260,7 @@ def _api(code: machine.Code) -> list[int]:
         c("PyType_IsSubtype"),
         id(float),
         id(int),
-        c("PyLong_AsDouble"),
+        id(MemoryError),
         c("PyLong_AsLongLong"),
         c("PyErr_Occurred"),
         c("PyErr_Clear"),
@@ -275,7 +275,6 @@ def _api(code: machine.Code) -> list[int]:
         c("PyObject_CallOneArg"),
         c("PyObject_Vectorcall"),
         id(tuple),
-        id(MemoryError),
     ]
 
 
