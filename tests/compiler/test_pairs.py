@@ -18,3 +18,13 @@ def test_energy_and_forces(bodies):
     wanted = science.energy_by_hand(places, masses)
     np.testing.assert_allclose(energy.data, wanted[0], 1e-10)
     np.testing.assert_allclose(gradient.data, wanted[1], 1e-9, 1e-9)
+
+
+def test_costly_numbers_of_channels_are_computed_once():
+    """Not for every place of the images that they scale."""
+    rng = np.random.default_rng(0)
+    images, spread = rng.standard_normal((4, 50, 50, 16)), rng.uniform(0.5, 2, 16)
+    scaled = ag.jit(lambda x, v: x / ag.sqrt(v + 1e-5))
+    got = scaled(ag.tensor(images), ag.tensor(spread))
+    np.testing.assert_allclose(got.data, images / np.sqrt(spread + 1e-5), 1e-12)
+    assert scaled.plan().arena_bytes == spread.nbytes

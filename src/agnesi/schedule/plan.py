@@ -45,6 +45,8 @@ _PRICE, _TOGETHER = 2000, 24
 _STEPS, _SMALL = 3, 8
 #: Instructions from which a large value that is needed up to so many times is computed once.
 _DEAR, _FEW_TIMES = 15, 16
+#: The same for a small one that is needed at least so often, and how small it may be.
+_DEAR_OFTEN, _OFTEN, _SMALLEST = 5, 256, 8
 
 
 def _numel(node: Node) -> int:
@@ -179,9 +181,12 @@ def _sizes(node: Node) -> tuple[Any, ...]:
 
 
 def _is_dear(base: Node, node: Node) -> bool:
-    """Whether what is repeated a few times, for components of a vector say, is costly and large."""
-    many = _weight(base)
-    if many < _LITTLE or not 2 * many <= _weight(node) <= _FEW_TIMES * many:
+    """Whether what is repeated is costly: a large value a few times, for components of a vector
+    say, or a small one very often, for all places of images say."""
+    many, size = _weight(base), _weight(node)
+    if size >= _BIG and size >= _OFTEN * many >= _OFTEN * _SMALLEST:
+        return _is_given(base)
+    if many < _LITTLE or not 2 * many <= size <= _FEW_TIMES * many:
         return False
     total, stack, seen = 0, [base], {id(base)}
     while stack and total < _DEAR:
@@ -194,6 +199,23 @@ def _is_dear(base: Node, node: Node) -> bool:
                 seen.add(id(operand))
                 stack.append(operand)
     return total >= _DEAR
+
+
+def _is_given(base: Node) -> bool:
+    """Whether something costly is computed element by element from nothing but what is there."""
+    total, stack, seen = 0, [base], {id(base)}
+    while stack:
+        maker = stack.pop()
+        if maker.op is None:
+            continue
+        if not lowerable(maker) or not maker.op.pointwise:
+            return False
+        total += price(maker.op.name)
+        for operand in map(source, maker.inputs):
+            if id(operand) not in seen:
+                seen.add(id(operand))
+                stack.append(operand)
+    return total >= _DEAR_OFTEN
 
 
 class Plan:
