@@ -50,6 +50,42 @@ def chain_by_hand(x: float, operations: int) -> tuple[float, float]:
     return a
 
 
+def pendulum(xp: Any, steps: int, h: float = 0.02) -> Function:
+    """Where a double pendulum is after so many steps of Runge and Kutta, written by Python loops.
+
+    A step takes 180 scalar operations.
+    """
+
+    def slope(a: Any, b: Any, p: Any, q: Any) -> Any:
+        s, c = xp.sin(a - b), xp.cos(a - b)
+        n = 1.0 / (2.0 - c * c)
+        u = (-c * s * p * p - s * q * q - 2.0 * xp.sin(a) + c * xp.sin(b)) * n
+        v = (2.0 * s * p * p + c * s * q * q + 2.0 * c * xp.sin(a) - 2.0 * xp.sin(b)) * n
+        return p, q, u, v
+
+    def ahead(y: Any, k: Any, t: float) -> Any:
+        return tuple(x + t * d for x, d in zip(y, k, strict=True))
+
+    def run(a: Any, b: Any) -> Any:
+        y = (a, b, 0.0 * a, 0.0 * b)
+        for _ in range(steps):
+            k1 = slope(*y)
+            k2 = slope(*ahead(y, k1, 0.5 * h))
+            k3 = slope(*ahead(y, k2, 0.5 * h))
+            k4 = slope(*ahead(y, k3, h))
+            y = ahead(y, [p + 2.0 * (q + r) + s
+                          for p, q, r, s in zip(k1, k2, k3, k4, strict=True)], h / 6.0)
+        return y[0] * y[0] + y[1]
+
+    return run
+
+
+def pendulum_by_hand(a: float, b: float, steps: int) -> tuple[float, float, float]:
+    """The same with its derivatives: steps of no size along the imaginary axis."""
+    run, h = pendulum(np, steps), 1e-40
+    return run(a, b), run(a + h * 1j, b + 0j).imag / h, run(a + 0j, b + h * 1j).imag / h
+
+
 def energy(xp: Any, softening: float = 0.05) -> Function:
     """The potential of masses at places, (n,) and (n, 3): its gradient are the forces."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +18,9 @@ TITLE = "scientific programs with gradients, float64"
 THREADS = (1,)
 GOAL, CHAIN_GOAL = 1.5, 5.0
 CHAINS = (100, 1_000, 3_000, 10_000)
-#: The longest graph that XLA gets in quick mode: it takes minutes for one of 10 000 operations.
-QUICK_CHAIN = 3_000
+#: Steps of the pendulum, 180 operations each; XLA takes minutes for as many as the second.
+PENDULUM = (6, 56)
+QUICK_PENDULUM = 6
 #: Graphs whose times to compile are compared.
 COMPILED = (1_000, 10_000)
 #: How many times the time per operation may grow from the short graph to the long one.
@@ -39,7 +40,8 @@ class Problem:
 
 def run(context: Context) -> list[Result]:
     cases = [_case(problem(), context.quick) for problem in PROBLEMS]
-    chains = [_chain(n, jax=n <= QUICK_CHAIN or not context.quick) for n in CHAINS]
+    chains = [_chain(n) for n in CHAINS]
+    chains += [_pendulum(n, jax=n <= QUICK_PENDULUM or not context.quick) for n in PENDULUM]
     return [*context.measure_all([*chains, *cases]), *_compile_times(context)]
 
 
@@ -221,30 +223,49 @@ def _torch(problem: Problem, compiled: bool) -> Contender:
 
 
 # ---------------------------------------------------------------------------------------- chains
-def _chain(operations: int, jax: bool) -> Case:
+def _chain(operations: int) -> Case:
     """The derivative of a long chain of scalars."""
+    contenders = {
+        OURS: lambda: chain_of_agnesi(operations),
+        "jax": lambda: _numbers_of_jax(science.chain(peers.jax().numpy, operations), 0.3),
+    }
+    return _numbers(f"{operations} scalar operations, gradient", contenders,
+                    lambda: science.chain_by_hand(0.3, operations), CHAIN_GOAL)
 
-    def expect() -> Any:
-        return [np.asarray(v) for v in science.chain_by_hand(0.3, operations)]
 
-    contenders: dict[str, Callable[[], Contender]] = {OURS: lambda: chain_of_agnesi(operations)}
+def _pendulum(steps: int, jax: bool) -> Case:
+    """The derivatives of steps through time that are written out."""
+    at, argnums = (0.4, 0.2), (0, 1)
+    contenders = {OURS: lambda: _numbers_of_agnesi(
+        science.pendulum(peers.agnesi(), steps), *at, argnums=argnums)}
     if jax:
-        contenders["jax"] = lambda: _chain_of_jax(operations)
-    return Case(f"{operations} scalar operations, gradient", expect, contenders, rtol=1e-9,
-                atol=1e-12, dtype="float64", goal=CHAIN_GOAL if jax else None)
+        contenders["jax"] = lambda: _numbers_of_jax(
+            science.pendulum(peers.jax().numpy, steps), *at, argnums=argnums)
+    return _numbers(f"{steps} steps of Runge-Kutta written out, gradient", contenders,
+                    lambda: science.pendulum_by_hand(*at, steps), CHAIN_GOAL if jax else None)
+
+
+def _numbers(name: str, contenders: dict[str, Callable[[], Contender]],
+             expect: Callable[[], Sequence[float]], goal: float | None) -> Case:
+    return Case(name, lambda: [np.asarray(v) for v in expect()], contenders, rtol=1e-9, atol=1e-12,
+                dtype="float64", goal=goal)
 
 
 def chain_of_agnesi(operations: int) -> Contender:
+    return _numbers_of_agnesi(science.chain(peers.agnesi(), operations), 0.3)
+
+
+def _numbers_of_agnesi(function: science.Function, *at: float, argnums: Any = 0) -> Contender:
     ag = peers.agnesi()
-    fn = ag.jit(ag.value_and_grad(science.chain(ag, operations)))
-    return Contender(fn, (ag.tensor(np.asarray(0.3)),))
+    fn = ag.jit(_flat(ag.value_and_grad(function, argnums)))
+    return Contender(fn, tuple(ag.tensor(np.asarray(x)) for x in at))
 
 
-def _chain_of_jax(operations: int) -> Contender:
+def _numbers_of_jax(function: science.Function, *at: float, argnums: Any = 0) -> Contender:
     jax = peers.jax()
-    fn = jax.jit(jax.value_and_grad(science.chain(jax.numpy, operations)))
-    (x,) = peers.jax_arrays(np.asarray(0.3))
-    return Contender(lambda: jax.block_until_ready(fn(x)))
+    fn = jax.jit(_flat(jax.value_and_grad(function, argnums)))
+    args = peers.jax_arrays(*map(np.asarray, at))
+    return Contender(lambda: jax.block_until_ready(fn(*args)))
 
 
 def _compile_times(context: Context) -> list[Result]:

@@ -22,7 +22,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.dispatch import current
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
-from agnesi.core.graph import FunctionGraph
+from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
@@ -74,7 +74,9 @@ class Version:
         self.laid = [i for i in self.arrays if trace.depends_on_layout(symbols[i])]
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = self.plain and _is_flat(tree) and not self.records
-        self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, _ in trace.leaves.values()]
+        # A number in the code stays what it is.
+        self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, leaf in trace.leaves.values()
+                      if x.shape or live_tensor(leaf) is not None]
         self.watched = list(trace.watched.values())
         self.footprint = self._footprint(trace, updates)
         graph = _closed(inputs, nodes)

@@ -27,7 +27,7 @@ class Cut(NamedTuple):
 def _is_number(node: Node) -> bool:
     op = node.op
     return (
-        op is not None and op.pointwise and op.lower is not None and op.outputs == 1
+        op is not None and (op.pointwise or op.name == "astype") and op.lower is not None and op.outputs == 1
         and op.condition is None and not op.template and not op.rereads
         and node.shape == () and node.dtype.kind in "fiub"
         and all(i.shape == () and i.outputs is None and i.dtype.kind != "c" for i in node.inputs)
@@ -41,15 +41,26 @@ def cut(order: Sequence[Node]) -> Cut:
     if len(numbers) < _LEAST or 2 * len(numbers) < operations:
         return Cut(order, {})
     stages = _stages(order, numbers)
-    ready: dict[int, int] = {}
-    for node in order:
-        step = latency(node.op.name) if id(node) in numbers else 0
-        ready[id(node)] = step + max((ready[id(i)] for i in node.inputs), default=0)
-    # Of numbers that are ready at once, the one that was written first comes first.
+    start, left = _times(order, numbers)
+    # Of several that could start at once, the one that most has to wait for comes first.
     result = sorted(order, key=lambda n: (
-        stages[id(n)], id(n) in numbers, ready[id(n)] if id(n) in numbers else 0
+        stages[id(n)],
+        (1, start[id(n)], -left[id(n)]) if id(n) in numbers else (0, 0, 0),
     ))
     return Cut(result, _stretches(result, numbers, stages))
+
+
+def _times(order: Sequence[Node], numbers: set[int]) -> tuple[dict[int, int], dict[int, int]]:
+    """When each node could start at the earliest, and how long what waits for it takes."""
+    start: dict[int, int] = {}
+    left = dict.fromkeys(map(id, order), 0)
+    step = {id(n): latency(n.op.name) if id(n) in numbers else 0 for n in order}
+    for node in order:
+        start[id(node)] = max((start[id(i)] + step[id(i)] for i in node.inputs), default=0)
+    for node in reversed(order):
+        for i in node.inputs:
+            left[id(i)] = max(left[id(i)], left[id(node)] + step[id(node)])
+    return start, left
 
 
 def _stages(order: Sequence[Node], numbers: set[int]) -> dict[int, int]:

@@ -36,11 +36,13 @@ _TANH = (
 def _by_halves(x: Lane, coefficients: Sequence[float]) -> Lane:
     """A polynomial whose terms are put together in pairs, those in pairs, and so on (Estrin)."""
     terms = [x.like(c) for c in coefficients]
-    while len(terms) > 1:
+    powers = [x]  # first of all: instructions that are ready go in the order in which they stand
+    while 1 << len(powers) < len(terms):
+        powers.append(powers[-1] * powers[-1])
+    for power in powers:
         odd = terms[-1:] if len(terms) % 2 else []
-        terms = [mad(x, high, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
-        terms += odd
-        x = x * x
+        pairs = zip(terms[::2], terms[1::2], strict=False)
+        terms = [mad(power, high, low) for low, high in pairs] + odd
     return terms[0]
 
 
