@@ -101,12 +101,27 @@ def test_unknown_function_is_reported():
 def test_many_modules_at_once():
     texts = [f"define i32 @f() {{\n  ret i32 {i}\n}}" for i in range(20)]
     one, several = (
-        llvm.compile_objects(texts, machine.target().cpu, machine.target().features, 1, threads)
+        llvm.Team(machine.target().cpu, machine.target().features, 1, threads).objects(texts)
         for threads in (1, 4)
     )
     assert one == several and len(set(one)) == 20
     with pytest.raises(RuntimeError, match="expected"):
-        llvm.compile_objects([*texts, "wrong"], machine.target().cpu, "", 1, 4)
+        llvm.Team(machine.target().cpu, "", 1, 4).objects([*texts, "wrong"])
+
+
+def test_a_team_begins_before_all_is_known():
+    interval = sys.getswitchinterval()
+    team = llvm.Team(machine.target().cpu, machine.target().features, 1, 2)
+    texts = [f"define i32 @f() {{\n  ret i32 {i}\n}}" for i in range(6)]
+    for text in texts[:4]:
+        team.add(text)
+    together = team.objects(texts)
+    alone = llvm.Team(machine.target().cpu, machine.target().features, 1, 1).objects(texts)
+    assert together == alone == team.objects(texts)
+    team.add("wrong")
+    with pytest.raises(RuntimeError, match="expected"):
+        team.objects(texts)
+    assert sys.getswitchinterval() == interval
 
 
 def test_target_is_read_from_the_cache_alike(fresh_cache):

@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from agnesi.runtime import diskcache, elf, machine, units
+from agnesi.runtime import diskcache, elf, llvm, machine, units
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +122,39 @@ def test_common_units_are_compiled_and_loaded_once(fresh_cache, monkeypatch):
     diskcache.clear()
     again = machine.load(module(kernel("k0", ".t0", 11)))
     assert run(again) == 77 and len(compiled) == 6
+
+
+def test_units_are_known_while_a_module_is_written(monkeypatch):
+    """Large functions as they come, small ones in groups; the same as of the whole module."""
+    monkeypatch.setattr(units, "LARGE", 400)
+    monkeypatch.setattr(units, "GROUP", 500)
+    large = kernel("k1", ".t0").replace("  ret", "  store i64 %m, ptr %p\n" * 10 + "  ret")
+    calls = kernel("k3", ".t0").replace("@llvm.smax.i64(i64 %w, i64 5)", "@k0(ptr %p, i64 %w)")
+    functions = [kernel("k0", ".t0"), large, kernel("k2", ".t0", 4), calls,
+                 *(kernel(f"k{i}", ".t0", i) for i in range(4, 9))]
+    text = module(*functions)
+    outside = text[: text.index("define")].splitlines()
+    stream = units.Stream()
+    found = [stream.feed(f.rstrip("\n"), lambda: outside) for f in functions]
+    whole = units.split(text)
+    assert len(whole) == 5 and {u for u in found if u} == {*whole[:3]}  # not a group's beginning
+
+
+def test_what_was_begun_ahead_is_not_made_again(fresh_cache, monkeypatch):
+    made = []
+    real = llvm._object
+
+    def count(*parts):
+        made.append(parts)
+        return real(*parts)
+
+    monkeypatch.setattr(llvm, "_object", count)
+    functions = [kernel("k0", ".t0"), kernel("k1", ".t0", 4)]
+    text = module(*functions)
+    ahead = machine.Ahead(1)
+    for function in functions:
+        ahead.add(function.rstrip("\n"), lambda: text[: text.index("define")].splitlines())
+    assert run(machine.load(text, ahead=ahead)) == 28 and len(made) == 3
 
 
 def test_llvm_loads_units_too(monkeypatch):

@@ -83,9 +83,8 @@ def _literal(type_: str, value: float | int | bool) -> str:
 def const(type_: str, value: float | int | bool) -> Value:
     """A constant; for a vector type every lane holds ``value``."""
     literal = _literal(scalar(type_), value)
-    if width(type_) == 1:
-        return Value(literal, type_)
-    return Value(f"splat ({scalar(type_)} {literal})", type_)
+    text = literal if width(type_) == 1 else f"splat ({scalar(type_)} {literal})"
+    return Value(text, type_)
 
 
 def lanes(type_: str, values: Sequence[float | int | bool]) -> Value:
@@ -134,8 +133,7 @@ class Module:
     def _table(self, element: str, literals: Sequence[str]) -> Value:
         body = ", ".join(f"{element} {v}" for v in literals)
         text = f"private unnamed_addr constant [{len(literals)} x {element}] [{body}], align 64"
-        name = self._globals.setdefault(text, f"@.t{len(self._globals)}")
-        return Value(name, "ptr")
+        return Value(self._globals.setdefault(text, f"@.t{len(self._globals)}"), "ptr")
 
     def metadata(self, name: str, text: str) -> None:
         """Define ``!name``."""
@@ -148,11 +146,13 @@ class Module:
         return name in self._functions
 
     def __str__(self) -> str:
+        return "\n".join([*self.outside(), *self._functions.values()]) + "\n"
+
+    def outside(self) -> list[str]:
+        """The lines that are in no function, so far."""
         parts = [f"{name} = {text}" for text, name in self._globals.items()]
-        parts.extend(t for n, t in self._declarations.items() if n not in self._functions)
-        parts.extend(self._functions.values())
-        parts.extend(f"!{name} = {text}" for name, text in self._metadata.items())
-        return "\n".join(parts) + "\n"
+        parts += [t for n, t in self._declarations.items() if n not in self._functions]
+        return parts + [f"!{name} = {text}" for name, text in self._metadata.items()]
 
 
 class Loop:

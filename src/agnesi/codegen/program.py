@@ -8,7 +8,6 @@ from typing import Any
 from agnesi.codegen.builder import Builder, Module, Value, i64
 from agnesi.codegen.calls import emit_call, plan_call
 from agnesi.codegen.control import emit_control, inlined
-from agnesi.codegen.conv import emit_convolution, plan_convolution
 from agnesi.codegen.foreign import emit_foreign
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored
@@ -37,6 +36,7 @@ from agnesi.core.kernels import (
 )
 from agnesi.core.record import record, replace
 
+Written = Callable[[str, Callable[[], list[str]]], None]
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 #: Asks for better code in haste too: in the tiles of a convolution it halves the time to run.
 _HOT = 'nounwind "hot"'
@@ -77,13 +77,15 @@ class Varying:
     arena_bytes: Size
 
 
-def emit_program(kernels: Sequence[Kernel], machine: Machine,
-                 varying: Varying | None = None) -> tuple[str, list[Step]]:
+def emit_program(kernels: Sequence[Kernel], machine: Machine, varying: Varying | None = None,
+                 written: Written = lambda function, outside: None) -> tuple[str, list[Step]]:
     """The module's text, and what its body does step by step.
 
-    The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.
+    The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.  ``written`` is
+    told the function of each kernel as soon as there is one, and how to ask for the lines
+    outside of functions then.
     """
-    program = _Program(kernels, machine, varying.names if varying else ())
+    program = _Program(kernels, machine, varying.names if varying else (), written)
     steps = [program.step(kernel) for kernel in kernels]
     _body(program, steps, varying.slot if varying else 0)
     if varying:
@@ -95,7 +97,8 @@ class _Program:
     """The functions of one module; blocks inside of loops and branches are written through it."""
 
     def __init__(self, kernels: Sequence[Kernel], machine: Machine,
-                 sizes: Sequence[Extent]) -> None:
+                 sizes: Sequence[Extent], written: Written) -> None:
+        self._written = written
         self.module = Module(machine.features, machine.hasty)
         self.machine = machine
         self.sizes = sizes
@@ -148,6 +151,8 @@ class _Program:
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
             emit_product(b, kernel, cut, pointer, begin, end)
         elif isinstance(kernel, Convolution):
+            from agnesi.codegen.conv import emit_convolution, plan_convolution
+
             conv = plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
                                     l2=machine.l2, l3=machine.l3)
             units, parallel, spare = conv.units, conv.parallel, conv.spare
@@ -216,6 +221,7 @@ class _Program:
         if text not in self._texts:
             self._texts[text] = b.name
             b.finish()
+            self._written(b.text(), self.module.outside)
         return self._texts[text]
 
 

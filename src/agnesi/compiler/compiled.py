@@ -235,6 +235,7 @@ class Compiled:
             slow=self.slow,
             guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
             clock=self.clock, own_scratch=self.settings.own_scratch,
+            ahead=self.scheduled.ahead if "scheduled" in self.__dict__ else None,
         )
         self.strides = self._strides()
 

@@ -54,7 +54,6 @@ class Scheduled:
                  hasty: bool = False) -> None:
         if limit is not None and graph.extents:
             raise UnknownSizeError("a memory limit needs sizes that are known")
-        from agnesi.codegen.conv import preferred
         from agnesi.codegen.program import Machine, Varying, emit_program
         from agnesi.runtime import machine
         from agnesi.schedule.fuse import fuse
@@ -67,7 +66,7 @@ class Scheduled:
         ]
         found = machine.target()
         program = fuse(
-            graph.outputs, buffers, partial(preferred, vector_bits=found.vector_bits),
+            graph.outputs, buffers, partial(_preferred, vector_bits=found.vector_bits),
             {i: t for t, i in targets if not t.contiguous and _dense(t.shape, t.strides)},
             _products() if hasty else {},
         )
@@ -83,9 +82,11 @@ class Scheduled:
         if graph.extents:
             results = tuple(n for i in made for n in graph.outputs[i].shape)
             varying = Varying(graph.extents, self.layout.arena_slot + 1, results, arena)
+        self.ahead = machine.Ahead(0 if hasty else 1)
         text, self.steps = emit_program(
             self.layout.kernels,
             Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names, hasty), varying,
+            self.ahead.add,
         )
         clock.mark("emit")
         table = self.layout.table
@@ -111,6 +112,13 @@ class Scheduled:
     def _is_long(self) -> bool:
         """Whether a call takes long enough for other threads to run meanwhile."""
         return guess(_work(self.layout.kernels)) > _GIL_WORK
+
+
+def _preferred(*args: Any, **keywords: Any) -> Any:
+    """What convolutions prefer; their room is loaded (15 ms) where there are any."""
+    from agnesi.codegen.conv import preferred
+
+    return preferred(*args, **keywords)
 
 
 def _products() -> dict[str, str]:
@@ -236,11 +244,11 @@ class Bound:
                  arguments: Sequence[Any], outputs: Sequence[tuple[str, tuple[int, ...], bool]], *,
                  result: str, slow: Callable[..., Any] | None, guards: Sequence[Any],
                  written: Sequence[Tensor | int], name: str, clock: Clock,
-                 own_scratch: bool = False) -> None:
+                 own_scratch: bool = False, ahead: Any = None) -> None:
         from agnesi.runtime import entry, machine
         from agnesi.runtime.callbacks import Callbacks
 
-        self.code = machine.load(recipe.text, optimize=recipe.optimize)
+        self.code = machine.load(recipe.text, optimize=recipe.optimize, ahead=ahead)
         clock.mark("machine code")
         back = Callbacks(recipe.callbacks) if recipe.callbacks else None
         self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]

@@ -189,6 +189,8 @@ class State(threading.local):
     trace: Any = None
     #: The innermost function that is evaluated on one example for many (``autodiff/vmap.py``).
     examples: Any = None
+    #: Whether nodes take down the user's line; rewriting tells new ones that of what they replace.
+    placing: bool = True
     #: Told about tensors right before they are changed in place, where somebody has to know.
     watch: Any = None
 

@@ -256,7 +256,7 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, op.name, xs) from None
     inputs = tuple([graph_node(x) for x in xs])
-    return node_of_type(op, inputs, types, user_where(3))
+    return node_of_type(op, inputs, types, user_where(3) if STATE.placing else None)
 
 
 def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -92,9 +92,11 @@ class Interner:
         if node in self._known:
             return node
         key = self._key(node)
-        found = self._nodes.get(key)
-        if found is None:
-            self._nodes[key] = found = node
+        try:
+            found = self._nodes.setdefault(key, node)
+        except TypeError:  # an operation without a hash
+            found = self._nodes.setdefault((id(node.op), *key[1:]), node)
+        if found is node:
             self._known.add(node)
         elif found.name is None and node.name is not None and found.op is not None:
             found.name = node.name
@@ -113,10 +115,6 @@ class Interner:
         inputs: tuple[int, ...] = tuple(map(id, node.inputs))
         if len(inputs) == 2 and inputs[0] > inputs[1] and op.name in COMMUTATIVE:
             inputs = inputs[::-1]
-        try:
-            hash(op)
-        except TypeError:
-            op = id(op)
         return (op, inputs, node.shape, node.dtype)
 
 
@@ -324,10 +322,10 @@ class FunctionGraph:
         graph.inputs, graph.outputs = tuple(inputs), tuple(outputs)
         return graph
 
-    @property
-    def nodes(self) -> list[Node]:
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
         """All nodes that the outputs need, inputs first."""
-        return toposort(self.outputs)
+        return tuple(toposort(self.outputs))
 
     @property
     def live(self) -> list[Node]:

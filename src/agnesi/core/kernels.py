@@ -449,6 +449,12 @@ def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
             stack.extend(value.args)
 
 
-def buffers_of(values: Any) -> list[Buffer]:
+def buffers_of(values: Iterable[Expr]) -> list[Buffer]:
     """Buffers that expressions load from, each once."""
-    return list(dict.fromkeys(v.param[0] for v in walk(list(values)) if v.op == "load"))
+    found: dict[Buffer, None] = {}
+    for value in reversed(list(values)):
+        if value.buffers is None:
+            loads = [v.param[0] for v in walk([value]) if v.op == "load"]
+            value.buffers = dict.fromkeys(loads)
+        found.update(value.buffers)
+    return list(found)

@@ -55,13 +55,14 @@ def latency(name: str) -> int:
 class Axis:
     """A loop variable that runs over [0, extent).  ``slot`` tells loops of one nest apart."""
 
-    __slots__ = ("__weakref__", "extent", "slot")
+    __slots__ = ("__weakref__", "_index", "extent", "slot")
     _known: ClassVar[weakref.WeakValueDictionary[tuple[int, int], Axis]] = (
         weakref.WeakValueDictionary()
     )
 
     extent: int
     slot: int
+    _index: Affine
 
     def __new__(cls, slot: int, extent: int) -> Axis:
         found = cls._known.get((slot, extent))
@@ -71,20 +72,33 @@ class Axis:
             cls._known[slot, extent] = found
         return found
 
+    @property
+    def index(self) -> Affine:
+        """The axis itself as an index."""
+        try:
+            return self._index
+        except AttributeError:
+            self._index = found = Affine(0, {self: 1})
+            return found
+
     def __repr__(self) -> str:
         return f"i{self.slot}<{self.extent}>"
 
 
 class Expr:
-    """A scalar value: operation name, arguments, dtype name, parameter, free axes."""
+    """A scalar value: operation name, arguments, dtype name, parameter, free axes.
 
-    __slots__ = ("__weakref__", "args", "dtype", "free", "op", "param")
+    ``buffers`` are what it loads from, once somebody asked (``kernels.buffers_of``).
+    """
+
+    __slots__ = ("__weakref__", "args", "buffers", "dtype", "free", "op", "param")
 
     op: str
     args: tuple[Expr, ...]
     dtype: str
     param: Any
     free: frozenset[Axis]
+    buffers: dict[Any, None] | None
 
     def __repr__(self) -> str:
         if self.op == "load":
@@ -112,6 +126,7 @@ def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
         if free is None:
             free = frozenset().union(*(a.free for a in args)) if args else frozenset()
         found.free = free
+        found.buffers = None
         _interned[key] = found
     return found
 
@@ -122,10 +137,12 @@ class Affine:
     Sizes may be run-time values: as coefficients they stay, as constants they become atoms.
     """
 
-    __slots__ = ("const", "terms")
+    __slots__ = ("_atoms", "_hash", "const", "terms")
 
     const: int
     terms: dict[Any, int]
+    _atoms: tuple[Expr, ...]
+    _hash: int
 
     def __init__(self, const: Size = 0, terms: Mapping[Any, int] | None = None) -> None:
         self.terms = {a: c for a, c in (terms or {}).items() if c}
@@ -150,7 +167,11 @@ class Affine:
         return isinstance(other, Affine) and self.const == other.const and self.terms == other.terms
 
     def __hash__(self) -> int:
-        return hash((self.const, frozenset(self.terms.items())))
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = found = hash((self.const, frozenset(self.terms.items())))
+            return found
 
     def __add__(self, other: Affine | Size) -> Affine:
         if isinstance(other, int):
@@ -174,15 +195,21 @@ class Affine:
     @property
     def atoms(self) -> tuple[Expr, ...]:
         """The terms that are not loop axes."""
-        return tuple(a for a in self.terms if isinstance(a, Expr))
+        try:
+            return self._atoms
+        except AttributeError:
+            self._atoms = found = tuple([a for a in self.terms if isinstance(a, Expr)])
+            return found
 
     @property
     def free(self) -> frozenset[Axis]:
         """Axes that the index depends on."""
-        axes = {a for a in self.terms if isinstance(a, Axis)}
-        for atom in self.atoms:
-            axes |= atom.free
-        return frozenset(axes)
+        atoms = self.atoms
+        if not atoms:
+            return frozenset(self.terms)
+        return frozenset([a for a in self.terms if isinstance(a, Axis)]).union(
+            *[atom.free for atom in atoms]
+        )
 
     def bounds(self) -> tuple[int, int] | None:
         """Least and greatest value, where the atoms are axes only."""
@@ -215,6 +242,9 @@ class Affine:
         value, by = index(rest), const(n, "int64")
         quotient = call("floor_divide", value, by)
         return whole + Affine(0, {quotient: 1}), Affine(0, {call("remainder", value, by): 1})
+
+
+START = Affine()  # the first index
 
 
 def _divides(n: Any, c: Any) -> bool:
@@ -322,7 +352,7 @@ def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: I
             axis = Axis(slot, size)
         taken.add(axis)
         axes.append(axis)
-    inner = body(*(Affine(0, {a: 1}) for a in axes))
+    inner = body(*[a.index for a in axes])
     bound = tuple(axes)
     return make("reduce", (inner,), inner.dtype, (kind, bound), inner.free - set(bound))
 
@@ -362,9 +392,9 @@ class Read:
     def broadcast(self, at: At) -> Expr:
         """The element that broadcasting puts at ``at``."""
         own = at[len(at) - len(self.shape):]
-        return self.function(
-            tuple(Affine() if n == 1 else i for n, i in zip(self.shape, own, strict=True))
-        )
+        if 1 in self.shape:
+            own = tuple([START if n == 1 else i for n, i in zip(self.shape, own, strict=True)])
+        return self.function(own)
 
 
 @record
@@ -429,10 +459,8 @@ class Substitution:
         """An index after the replacement."""
         result = Affine(at.const)
         for atom, c in at.terms.items():
-            if isinstance(atom, Axis):
-                new = self.axes.get(atom, Affine(0, {atom: 1}))
-            else:
-                new = atom_of(self(atom))
+            axis = isinstance(atom, Axis)
+            new = self.axes.get(atom, atom.index) if axis else atom_of(self(atom))
             result = result + new * c
         return result
 

@@ -108,6 +108,23 @@ def struct(cls: C) -> C:
     return _declared(cls, None, {})
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def handle(cls: C) -> C:
+    """A class decorator like :func:`record` for objects that are equal to themselves only.
+
+    Examples
+    --------
+    >>> from agnesi.core.record import handle
+    >>> @handle
+    ... class Ticket:
+    ...     event: str
+    >>> Ticket("opera") == Ticket("opera")
+    False
+    """
+    cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore
+    return _declared(cls, None, {"__setattr__": _setattr})
+
+
 def _declared(cls: C, hashed: Any, given: dict[str, Any]) -> C:
     own = cls.__dict__
     kinds = own.get("__annotations__", {})

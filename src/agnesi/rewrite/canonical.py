@@ -43,10 +43,13 @@ def fold(node: Node) -> Node | None:
         return None
     if not node.inputs and type(node.op) is not Size:
         return None  # what counts (arange, eye) is computed where it is read
+    costly = _is_costly(node)
+    if not costly and any(n.op is not None for n in node.inputs):
+        return None
     if not is_static(node.shape):
         return None
     size: Any = product(node.shape)
-    depth = _KNOWN_DEPTH if size * node.dtype.itemsize <= _FOLDED_BYTES and _is_costly(node) else 0
+    depth = _KNOWN_DEPTH if costly and size * node.dtype.itemsize <= _FOLDED_BYTES else 0
     try:
         values = _all_known(node, depth)
         if values is None:

@@ -109,11 +109,13 @@ class Settler:
     def _step(self, node: Node, stack: list[Node]) -> Node | None:
         """What a node becomes next; None if it waits for its operands, or is settled."""
         settled = self.settled
-        waiting = [n for n in node.inputs if n not in settled]
-        if waiting:
+        try:
+            inputs = tuple([settled[n] for n in node.inputs])
+        except KeyError:
+            waiting = [n for n in node.inputs if n not in settled]
             stack.extend(n for n in waiting if not self._circular(n))
             return None
-        one = self.interner.rebuilt(node, tuple([settled[n] for n in node.inputs]))
+        one = self.interner.rebuilt(node, inputs)
         if one is not node:
             self._circular(one)
             self.became[node] = one
@@ -164,11 +166,11 @@ class Settler:
 @contextmanager
 def outside_traces() -> Iterator[None]:
     """Operations build plain graph nodes within this block, whatever the thread is tracing."""
-    before, STATE.trace = STATE.trace, None
+    before, STATE.trace, STATE.placing = (STATE.trace, STATE.placing), None, False
     try:
         yield
     finally:
-        STATE.trace = before
+        STATE.trace, STATE.placing = before
 
 
 def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],
@@ -188,7 +190,8 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
     """Settle a graph stage by stage; the canonical rules stay in force throughout.
 
     Operations that are defined by simpler ones are expanded behind the stabilize stage, whose
-    rules look for them; its rules do not run on what comes out.
+    rules look for them; its rules do not run on what comes out.  Without such rules the others run
+    together, on expanded operations.
     """
     def inner(body: FunctionGraph) -> FunctionGraph:
         return run(body, rules, Report())
@@ -197,12 +200,14 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
     with outside_traces(), no_gc():
         graph = bodies_settled(graph, inner)
         known: AbstractSet[Node] = frozenset()
-        for stage in STAGES:
+        apart = any(r.stage == "stabilize" for r in rules)
+        for stage in STAGES if apart else STAGES[-1:]:
             if stage == "specialize":
                 graph = graph.expand()
             active = [r for r in rules if r.stage in ("canonicalize", stage)]
-            if any(r.stage == stage for r in active):
-                graph = _stage(graph, stage, active, report, known)
+            new = [r for r in active if r.stage == stage] if apart else active
+            if new:
+                graph = _stage(graph, stage, active, new, report, known)
                 known = frozenset(graph.nodes)
     return graph
 
@@ -231,17 +236,18 @@ def bodies_settled(graph: FunctionGraph,
     return FunctionGraph.of(graph.inputs, [done[n] for n in graph.outputs])
 
 
-def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule], report: Report,
-           known: AbstractSet[Node]) -> FunctionGraph:
+def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule], new: Sequence[Rule],
+           report: Report, known: AbstractSet[Node]) -> FunctionGraph:
+    """A graph settled by ``rules``, of which ``new`` were not in force before."""
     before = len(graph)
-    globals_ = [r for r in rules if isinstance(r, GraphRule) and r.stage == stage]
+    globals_ = [r for r in new if isinstance(r, GraphRule)]
     local = [r for r in rules if not isinstance(r, GraphRule)]
     firings: Counter[str] = Counter()
     for rule in globals_:
-        new = rule.on_graph(graph)
-        if new is not graph:
+        made = rule.on_graph(graph)
+        if made is not graph:
             firings[rule.name] += 1
-            graph = new
+            graph = made
     while True:
         did = StageReport(stage, before, firings=firings.copy())
         active = [r for r in local if r.name not in report.endless]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from agnesi.core.dtypes import float32
 from agnesi.core.graph import COMMUTATIVE, constant, constant_value
 from agnesi.core.node import Node
+from agnesi.core.record import handle
 from agnesi.core.tensor import Tensor, symbol
 
 _UNIFORM_SIZE = 1024
@@ -38,7 +38,7 @@ def variables(names: str) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-@dataclass(frozen=True, eq=False)
+@handle
 class Pattern:
     """A compiled pattern: a variable (name), a number (value), or an operation on patterns."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from agnesi.core import shapes
@@ -13,6 +12,7 @@ from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
+from agnesi.core.record import field, handle
 from agnesi.core.tensor import Tensor
 from agnesi.ops.expand import BroadcastTo
 from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match
@@ -20,7 +20,7 @@ from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match
 STAGES = ("canonicalize", "stabilize", "specialize")
 
 
-@dataclass(frozen=True, eq=False)
+@handle
 class Rule:
     """What all rules have: a name, a stage, tags, and the operations that they start from.
 
@@ -50,7 +50,7 @@ class Rule:
         return any(n in (self.name, self.stage) or n in self.tags for n in names)
 
 
-@dataclass(frozen=True, eq=False)
+@handle
 class PatternRule(Rule):
     """Whatever fits the pattern becomes the replacement, if ``when`` agrees."""
 
@@ -72,11 +72,11 @@ class PatternRule(Rule):
         return f"{self.name}: {self.pattern} -> {self.replacement}"
 
 
-@dataclass(frozen=True, eq=False)
+@handle
 class NodeRule(Rule):
     """A function that gives a node's replacement (a node or tensor), or None."""
 
-    function: Callable[[Node], Node | Tensor | None] = field(default=lambda node: None)
+    function: Callable[[Node], Node | Tensor | None] = lambda node: None
 
     def __call__(self, node: Node) -> Node | None:
         new = self.function(node)
@@ -89,11 +89,11 @@ class NodeRule(Rule):
         return f"{self.name}: {(self.function.__doc__ or '').splitlines()[0]}"
 
 
-@dataclass(frozen=True, eq=False)
+@handle
 class GraphRule(Rule):
     """A function from a whole graph to a whole graph with the same types."""
 
-    function: Callable[[FunctionGraph], FunctionGraph] = field(default=lambda graph: graph)
+    function: Callable[[FunctionGraph], FunctionGraph] = lambda graph: graph
 
     def on_graph(self, graph: FunctionGraph) -> FunctionGraph:
         """The graph that the function makes, its types checked."""
@@ -106,11 +106,11 @@ class GraphRule(Rule):
         return FunctionGraph(new.inputs, new.outputs)
 
 
-@dataclass(frozen=True, eq=False)
+@handle
 class InsideRule(GraphRule):
     """A function on a whole graph that also gets a function which settles graphs inside of it."""
 
-    inside: Callable[[FunctionGraph, Any], FunctionGraph] = field(default=lambda graph, _: graph)
+    inside: Callable[[FunctionGraph, Any], FunctionGraph] = lambda graph, _: graph
 
     def with_inner(self, improve: Callable[[FunctionGraph], FunctionGraph]) -> GraphRule:
         """The rule as one on whole graphs alone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,8 @@ _EXPORTS = (
     re.compile(r"^define (?!internal|private)[^@]*@([\w.$]+)\(", re.MULTILINE),
     re.compile(r"^@([\w.$]+) = (?:global|constant)", re.MULTILINE),
 )
+#: Seconds after which one thread's Python gives way to another's, while both generate code.
+_INTERVAL = 0.0005
 _DECLARED = re.compile(r"^declare [^@]*@([\w.$]+)\(", re.MULTILINE)
 
 
@@ -45,17 +48,25 @@ class _Options:
 
     The loops here have the addresses that they want.  That pass looks for better ones, at a price
     that grows with the square of a loop's accesses: it was most of the time of some kernels.
+    Meanwhile Python's threads change often: those that generate code need it for moments only.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
+        self._interval = 0.0
 
     def _use(self, change: int) -> None:
         with self._lock:
-            self._users += change
-            off = "false" if not self._users else "true"
-            binding().set_option("", f"-disable-lsr={off}")
+            was, self._users = self._users, self._users + change
+            if was and self._users:
+                return
+            binding().set_option("", f"-disable-lsr={'true' if self._users else 'false'}")
+            if self._users:
+                self._interval = sys.getswitchinterval()
+                sys.setswitchinterval(min(_INTERVAL, self._interval))
+            else:
+                sys.setswitchinterval(self._interval)
 
     def __enter__(self) -> None:
         self._use(1)
@@ -67,45 +78,82 @@ class _Options:
 _OPTIONS = _Options()
 
 
-def compile_objects(
-    texts: Sequence[str], cpu: str, features: str, optimize: int, threads: int = 1
-) -> list[bytes]:
-    """The relocatable objects of modules; code generation runs on several threads.
+class Team:
+    """Threads that generate code: relocatable objects of modules, by text.
 
     Level 0 is level 1 for modules with a function that is marked as ``"hot"``.
     """
-    binding()
-    objects: list[bytes] = [b""] * len(texts)
-    errors: list[BaseException] = []
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
 
-    def work() -> None:
-        machines: dict[int, Any] = {}
-        while not errors:
-            try:
-                index = order.pop()  # the longest that is left
-            except IndexError:
-                return
-            try:
-                text = texts[index]
-                level = optimize or int(' "hot" {' in text)
-                if level not in machines:
-                    machines[level] = _machine(cpu, features, level)
-                machine = machines[level]
-                objects[index] = _object(optimized(text, machine, level), machine)
-            except BaseException as error:
-                errors.append(error.with_traceback(None))
+    def __init__(self, cpu: str, features: str, optimize: int, threads: int) -> None:
+        self._target = cpu, features
+        self._optimize = optimize
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._made: dict[str, bytes] = {}
+        self._waiting: list[str] = []
+        self._helpers: list[threading.Thread] = []
+        self._running = 0
+        self._machines: list[dict[int, Any]] = []
+        self._errors: list[BaseException] = []
 
-    helpers = [threading.Thread(target=work) for _ in range(min(threads, len(texts)) - 1)]
-    with _OPTIONS:
-        for helper in helpers:
-            helper.start()
-        work()
-        for helper in helpers:
+    def add(self, text: str) -> None:
+        """Let another thread begin with a module; what it meets is raised by :meth:`objects`."""
+        self._take([text])
+        self._start(len(self._waiting))
+
+    def objects(self, texts: Sequence[str]) -> list[bytes]:
+        """The objects of modules, in whose making this thread joins."""
+        self._take(texts)
+        self._start(len(self._waiting) - 1)
+        with self._lock:
+            self._running += 1
+        self._help()
+        for helper in self._helpers:
             helper.join()
-    if errors:
-        raise errors[0]
-    return objects
+        if self._errors:
+            raise self._errors[0]
+        return [self._made[text] for text in texts]
+
+    def _take(self, texts: Sequence[str]) -> None:
+        with self._lock:
+            new = [t for t in dict.fromkeys(texts) if t not in self._made]
+            self._made.update(dict.fromkeys(new, b""))
+            self._waiting += new
+
+    def _start(self, most: int) -> None:
+        """Let so many helpers run, if there may be as many."""
+        with self._lock:
+            more = max(0, min(most, self._threads - 1) - self._running)
+            self._running += more
+        new = [threading.Thread(target=self._help, name="agnesi-llvm") for _ in range(more)]
+        self._helpers += new
+        for helper in new:
+            helper.start()
+
+    def _help(self) -> None:
+        """Work until nothing waits."""
+        machines = self._machines.pop() if self._machines else {}
+        with _OPTIONS:
+            while (text := self._next()) is not None:
+                try:
+                    level = self._optimize or int(' "hot" {' in text)
+                    if level not in machines:
+                        machines[level] = _machine(*self._target, level)
+                    machine = machines[level]
+                    self._made[text] = _object(optimized(text, machine, level), machine)
+                except BaseException as error:
+                    self._errors.append(error.with_traceback(None))
+        self._machines.append(machines)
+
+    def _next(self) -> str | None:
+        """The longest that waits; None ends the thread's work."""
+        with self._lock:
+            if not self._waiting or self._errors:
+                self._running -= 1
+                return None
+            text = max(self._waiting, key=len)
+            self._waiting.remove(text)
+            return text
 
 
 def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:

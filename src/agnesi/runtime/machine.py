@@ -14,7 +14,7 @@ import platform
 import re
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from typing import Any
 
@@ -115,7 +115,23 @@ class Code:
         return llvm.texts(self.text, at.cpu, at.features, self._optimize)
 
 
-def load(text: str, *, optimize: int = 1) -> Code:
+class Ahead:
+    """Functions of a program whose code is generated while the rest is still being written."""
+
+    def __init__(self, optimize: int) -> None:
+        at = target()
+        self._optimize = optimize
+        self._stream = units.Stream()
+        self.team = llvm.Team(at.cpu, at.features, optimize, cores())
+
+    def add(self, function: str, outside: Callable[[], list[str]]) -> None:
+        """A function is written; ``outside`` gives the lines outside of functions."""
+        unit = self._stream.feed(function, outside)
+        if unit and diskcache.get(_key("unit", unit.text, self._optimize)) is None:
+            self.team.add(unit.text)
+
+
+def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
     """Machine code of a module, from the disk cache where it was compiled before.
 
     Parameters
@@ -127,6 +143,8 @@ def load(text: str, *, optimize: int = 1) -> Code:
         time for loops that are 10 to 30 % slower; functions marked as ``"hot"`` get level 1; 1: a
         short clean-up, then code that is scheduled and cleared of what is done twice; 2: LLVM's O2
         without its vectorisers.
+    ahead : Ahead, optional
+        Where parts of it were begun at that level.
 
     Examples
     --------
@@ -139,7 +157,7 @@ def load(text: str, *, optimize: int = 1) -> Code:
     name = _key("program", text, optimize)
     packed = diskcache.get(name)
     if packed is None:
-        objects = _objects(units.split(text), optimize)
+        objects = _objects(units.split(text), optimize, ahead)
         diskcache.put(name, units.pack(objects))
     else:
         objects = units.unpack(packed)
@@ -149,14 +167,16 @@ def load(text: str, *, optimize: int = 1) -> Code:
         return Code(text, optimize, [llvm.Loaded([data for _, data in objects], text)])
 
 
-def _objects(parts: Sequence[units.Unit], optimize: int) -> list[tuple[str, bytes]]:
+def _objects(parts: Sequence[units.Unit], optimize: int,
+             ahead: Ahead | None) -> list[tuple[str, bytes]]:
     """The objects of a program's units; shared units have files of their own."""
     names = [_key("unit", part.text, optimize) for part in parts]
     found = [
         diskcache.get(name) if part.name else None for part, name in zip(parts, names, strict=True)
     ]
     missing = [i for i, data in enumerate(found) if data is None]
-    made = compile_objects([parts[i].text for i in missing], optimize)
+    wanted = [parts[i].text for i in missing]
+    made = ahead.team.objects(wanted) if ahead else compile_objects(wanted, optimize)
     for i, data in zip(missing, made, strict=True):
         found[i] = data
         if parts[i].name:
@@ -199,7 +219,7 @@ def _linked(data: bytes, known: Mapping[str, elf.Image]) -> elf.Image:
 def compile_objects(texts: Sequence[str], optimize: int = 1) -> list[bytes]:
     """The relocatable objects of modules, without the cache."""
     at = target()
-    return llvm.compile_objects(texts, at.cpu, at.features, optimize, cores())
+    return llvm.Team(at.cpu, at.features, optimize, cores()).objects(texts)
 
 
 def _key(kind: str, text: str, optimize: int) -> str:

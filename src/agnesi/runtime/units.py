@@ -9,7 +9,7 @@ with those functions declared only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agnesi.runtime import diskcache
@@ -20,6 +20,7 @@ GROUP = 24000
 """Characters of smaller functions that are a unit together, where there are as many."""
 
 _NAME = re.compile(r"@([\w.$]+)")
+_NOTED = re.compile(r", ![\w.]+ (!\d+)")
 _PREFIX = "define internal "
 
 
@@ -33,10 +34,9 @@ class Unit(NamedTuple):
 def split(text: str) -> list[Unit]:
     """The units of a module in the order in which they can be loaded."""
     functions, outside = _functions(text)
-    others = _others(outside)
-    if others is None:
+    cutter = _cutter(outside.splitlines())
+    if cutter is None:
         return [Unit("", text)]
-    cutter = _Cutter(others, [line for line in outside.splitlines() if line.startswith("!")])
     small = [f for f in functions if not _is_large(f) and cutter.stands_alone(f)]
     several = sum(map(len, small)) >= GROUP
     for function in functions:
@@ -51,6 +51,47 @@ def split(text: str) -> list[Unit]:
         return [Unit("", text)]
     rest = _renamed("".join([outside, "\n", *left]), cutter.names)
     return [*cutter.units.values(), Unit("", "\n".join([*cutter.declared, rest]))]
+
+
+class Stream:
+    """The units of a module that is still being written, as far as they are sure."""
+
+    def __init__(self) -> None:
+        self._cutter = _Cutter({}, {})
+        self._small: list[str] = []
+
+    def feed(self, function: str, outside: Callable[[], list[str]]) -> Unit | None:
+        """The unit that a function completes; ``outside`` gives the lines outside of functions."""
+        function += "\n"
+        large = _is_large(function)
+        if not large:
+            self._small.append(function)
+            if sum(map(len, self._small)) < GROUP:
+                return None
+        cutter, around = self._cutter, _cutter(outside())
+        if around is None:
+            return None
+        cutter.others |= around.others
+        cutter.metadata = around.metadata
+        group = [function] if large else self._small
+        group = [f for f in group if cutter.stands_alone(f)]
+        if not large:
+            whole = sum(map(len, group)) >= GROUP
+            self._small = [] if whole else group
+            group = group if whole else []
+        if group:
+            cutter.add(group)
+            return [*cutter.units.values()][-1]
+        return None
+
+
+def _cutter(outside: Sequence[str]) -> _Cutter | None:
+    """One for functions with this around them; None where that holds what no unit can."""
+    others = _others(outside)
+    if others is None:
+        return None
+    notes = [line for line in outside if line.startswith("!")]
+    return _Cutter(others, {line.split(" ", 1)[0]: line for line in notes})
 
 
 def _is_large(function: str) -> bool:
@@ -73,7 +114,7 @@ def _groups(functions: Sequence[str]) -> Iterator[list[str]]:
 class _Cutter:
     """Makes units; ``names`` are those of their functions outside, by label."""
 
-    def __init__(self, others: dict[str, str], metadata: Sequence[str]) -> None:
+    def __init__(self, others: dict[str, str], metadata: Mapping[str, str]) -> None:
         self.others = others
         self.metadata = metadata
         self.units: dict[str, Unit] = {}
@@ -93,8 +134,8 @@ class _Cutter:
         labels = [_label(f) for f in functions]
         used = dict.fromkeys(n for f in functions for n in _NAME.findall(f) if n not in labels)
         lines = [self.others[name] for name in used]
-        if any(", !" in f for f in functions):
-            lines += self.metadata
+        noted = dict.fromkeys(n for f in functions for n in _NOTED.findall(f))
+        lines += [self.metadata[n] for n in noted if n in self.metadata]
         constants = [name for name in used if not self.others[name].startswith("declare ")]
         names = {name: f".c{i}" for i, name in enumerate(constants)}
         names |= {name: self.names[name] for name in used if name in self.names}
@@ -145,10 +186,10 @@ def _functions(text: str) -> tuple[list[str], str]:
     return functions, "".join(outside)
 
 
-def _others(text: str) -> dict[str, str] | None:
+def _others(lines: Sequence[str]) -> dict[str, str] | None:
     """Declarations and private constants by name; None if there is anything but metadata beside."""
     found = {}
-    for line in text.splitlines():
+    for line in lines:
         if not line or line[0] in ";!":
             continue
         name = _NAME.search(line)

@@ -8,6 +8,7 @@ from typing import Any
 
 from agnesi.core import loops
 from agnesi.core.dims import product
+from agnesi.core.dtypes import name_of
 from agnesi.core.gemm import summed
 from agnesi.core.kernels import (
     Buffer,
@@ -194,25 +195,25 @@ class _Fuser:
 
         def element(at: At) -> Expr:
             if total is not None and node is total[0]:
-                return loops.load(total[1], node.dtype.name, total[1].place(at))
+                return loops.load(total[1], name_of(node.dtype), total[1].place(at))
             constant = _uniform(node)
             if constant is not None:
-                return loops.const(constant, node.dtype.name)
+                return loops.const(constant, name_of(node.dtype))
             if node.op is None or (id(node) in self.plan.root and id(node) not in inside):
                 buffer = self._buffer(node)
-                return loops.load(buffer, node.dtype.name, buffer.place(at))
+                return loops.load(buffer, name_of(node.dtype), buffer.place(at))
             base = flat_source(node)
             stored = id(base) in self.plan.root and id(base) not in inside
             if base is not node and (base.op is None or stored):
                 buffer = self._buffer(base)
                 if buffer.contiguous and _uniform(base) is None:
-                    return loops.load(buffer, node.dtype.name, loops.ravel(at, shape))
+                    return loops.load(buffer, name_of(node.dtype), loops.ravel(at, shape))
             if node.op.name == "after":
                 self._wait_for(node.inputs[1:])
             reads = [self._read(i, inside, total) for i in node.inputs]
             return node.op.lower(at, *reads)
 
-        found = self._reads[key] = Read(shape, node.dtype.name, _memoised(element))
+        found = self._reads[key] = Read(shape, name_of(node.dtype), _memoised(element))
         return found
 
     def _wait_for(self, nodes: Sequence[Node]) -> None:
@@ -378,7 +379,7 @@ class _Fuser:
         axes = tuple(Axis(d, n) for d, n in enumerate(node.shape))
         inside = frozenset(id(r) for r in cluster.roots)
         total = Buffer(node.shape, node.dtype, "sum", node=node)
-        at = tuple(Affine(0, {axis: 1}) for axis in axes)
+        at = tuple([axis.index for axis in axes])
         body = []
         for root in cluster.roots:
             buffer = self._buffer(root)
@@ -395,7 +396,7 @@ class _Fuser:
         whole = only_at(body, total, at)
         if not whole:
             buffer = self._separate(node, cluster)
-            value = loops.load(total, node.dtype.name, total.place(at))
+            value = loops.load(total, name_of(node.dtype), total.place(at))
             nodes, body = [node], [Store(buffer, buffer.place(at), value)]
         kind, sizes = sizes_of(node)
         kernels, buffers = in_parts(
@@ -419,7 +420,7 @@ class _Fuser:
         nodes = [*dict.fromkeys([node, *cluster.roots])]
         if cut is None:
             buffer = self._separate(node, cluster)
-            value = loops.load(total, node.dtype.name, total.place(at))
+            value = loops.load(total, name_of(node.dtype), total.place(at))
             cut = cut_batch(axes[:-2], strides, [Store(buffer, buffer.place(at), value)])
             nodes = [node]
         assert cut is not None
@@ -448,7 +449,7 @@ class _Fuser:
         operand = node.inputs[which]
         lead = batch[len(batch) - (len(operand.shape) - 2) :]
         at = tuple(
-            Affine() if n == 1 and a.extent != 1 else Affine(0, {a: 1})
+            loops.START if n == 1 and a.extent != 1 else a.index
             for a, n in zip((*lead, *pair), operand.shape, strict=True)
         )
         value = self._read(operand, frozenset())(*at)
@@ -464,7 +465,7 @@ class _Fuser:
         value = loops.Substitution({a: Affine() for a in every if a.extent == 1})(value)
         copy = Buffer(tuple(a.extent for a in every), operand.dtype, "temporary")
         self.program.buffers.append(copy)
-        place = copy.place([Affine(0, {a: 1}) for a in every])
+        place = copy.place([a.index for a in every])
         self.program.kernels.append(Nest([operand], every, [Store(copy, place, value)]))
         return Matrix(copy, 0, tuple(place.terms.get(a, 0) for a in (*batch, *pair)))
 

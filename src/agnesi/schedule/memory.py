@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.extents import guess
@@ -66,10 +66,11 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     shared: dict[Buffer, Buffer] = {}
     copies: list[tuple[Buffer, Buffer]] = []
     dependence = Dependence(kernels)
+    checks = {k: kernel.flag for k, kernel in enumerate(kernels) if isinstance(kernel, Check)}
     for pair in (*updates, *carried):
         state, result = pair
         if result.role != "output" or not _goes_in_place(
-            kernels, dependence, state, result
+            kernels, dependence, state, result, checks
         ):
             copies += [] if pair in carried else [pair]
             continue
@@ -182,7 +183,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
 
 
 def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buffer,
-                   result: Buffer) -> bool:
+                   result: Buffer, checks: Mapping[int, Buffer]) -> bool:
     """Decide on an update in place; its kernels then come behind the state's readers.
 
     They also come behind checks, where these do not wait for them: who is stopped keeps his state.
@@ -191,7 +192,6 @@ def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buf
     if not writers or not (state.contiguous or state.strides == result.strides):
         return False
     writer, *later = writers
-    checks = {k: kernel.flag for k, kernel in enumerate(kernels) if isinstance(kernel, Check)}
     if any(flag in kernels[writer].writes() for flag in checks.values()):
         return False
     if not overwrites_safely(kernels[writer], state, result) and (

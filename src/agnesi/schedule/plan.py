@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.dims import product
+from agnesi.core.dtypes import name_of
 from agnesi.core.extents import guess
 from agnesi.core.loops import Affine, Axis, is_heavy, price, ravel, unravel
 from agnesi.core.node import Node
@@ -63,10 +64,12 @@ def lowerable(node: Node) -> bool:
     op = node.op
     if op is None or op.lower is None or op.outputs != 1:
         return False
+    real = node.dtype.kind != "c"
     for operand in node.inputs:
         if operand.outputs is not None:
             return False
-    return is_known(node)
+        real = real and operand.dtype.kind != "c"
+    return real or is_known(node)
 
 
 def is_empty(node: Node) -> bool:
@@ -85,7 +88,7 @@ def _is_matmul(node: Node) -> bool:
     return (
         node.op is not None
         and node.op.template == "matmul"
-        and node.dtype.name in ("float32", "float64", "int32", "int64")
+        and name_of(node.dtype) in ("float32", "float64", "int32", "int64")
         and node.inputs[0].shape[-1] > 0
         and _numel(node) > 0
     )
@@ -93,10 +96,10 @@ def _is_matmul(node: Node) -> bool:
 
 def is_movement(node: Node) -> bool:
     """Whether a node only renames the indices of its operand."""
-    return lowerable(node) and all(i.dtype == node.dtype for i in node.inputs[:1]) and (
-        node.op.view or node.op.flat
-        or node.op.name in ("broadcast_to", "permute_dims", "reshape", "after")
-    )
+    op = node.op
+    return op is not None and (
+        op.view or op.flat or op.name in ("broadcast_to", "permute_dims", "reshape", "after")
+    ) and lowerable(node) and all(i.dtype == node.dtype for i in node.inputs[:1])
 
 
 def source(node: Node) -> Node:
@@ -131,14 +134,16 @@ class Cluster:
     """
 
     __slots__ = (
-        "merged", "number", "price", "product", "reduces", "rereads", "roots", "stretch", "sweeps",
-        "users",
+        "lowers", "merged", "number", "price", "product", "reduces", "rereads", "roots", "stretch",
+        "sweeps", "users",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
         self.number = number
         self.roots = [root]
         self.users = users
+        #: Whether the loop language can say what the first root is.
+        self.lowers = lowerable(root)
         self.product: Node | None = root if is_product(root) else None
         self.reduces = 0
         #: Rough number of instructions for one element of everything in it.
@@ -164,7 +169,7 @@ class Cluster:
     @property
     def foreign(self) -> bool:
         """Whether it is no loop nest: filled by Python, from parts, or a bare product."""
-        return not lowerable(self.roots[0]) or self.product is self.roots[0]
+        return not self.lowers or self.product is self.roots[0]
 
     @property
     def regions(self) -> bool:
@@ -357,7 +362,7 @@ class Plan:
             return not self._claim_regions(node, users)
         if any(c.price > _PRICE for c in users):
             return not is_movement(node)
-        if any(not lowerable(c.roots[0]) and not c.roots[0].op.inlines for c in users):
+        if any(not c.lowers and not c.roots[0].op.inlines for c in users):
             return not (is_movement(node) and all(c.roots[0].op.name in CONTROL for c in users))
         if is_product(node):
             return not self._claim(node, users)
@@ -490,7 +495,9 @@ def _reaches(start: Cluster, goal: Cluster) -> bool:
     """Whether ``goal`` depends on ``start``."""
     stack, seen = [start], {id(start)}
     while stack:
-        for user in {u.now() for u in stack.pop().users}:
+        for user in stack.pop().users:
+            while user.merged is not None:
+                user = user.merged
             if user is goal or len(seen) > _MERGE_LIMIT:
                 return True
             if id(user) not in seen:

@@ -18,7 +18,7 @@ def axes_of(shape: Sequence[Any]) -> tuple[Axis, ...]:
 
 def point(axes: tuple[Axis, ...]) -> At:
     """The index of the point of the axes; axes of size 1 are always at 0."""
-    return tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
+    return tuple(loops.START if a.extent == 1 else a.index for a in axes)
 
 
 def point_in(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:
