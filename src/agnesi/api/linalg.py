@@ -7,6 +7,8 @@ generated code's.  ``backend()`` names the library.
 
 from numpy.linalg import LinAlgError as LinAlgError
 
+from agnesi.ops.linalg.banded import solve_banded as solve_banded
+from agnesi.ops.linalg.banded import solveh_banded as solveh_banded
 from agnesi.ops.linalg.cholesky import cho_factor as cho_factor
 from agnesi.ops.linalg.cholesky import cho_solve as cho_solve
 from agnesi.ops.linalg.cholesky import cholesky as cholesky

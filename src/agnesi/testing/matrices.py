@@ -9,7 +9,9 @@ import numpy as np
 
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
+from agnesi.ops.join import stack
 from agnesi.ops.linalg import (
+    banded,
     cholesky,
     det,
     eig,
@@ -101,6 +103,11 @@ def _systems() -> Iterator[tuple[str, Sample]]:
         lambda c, b: structured.solve_toeplitz(c + np.array([9, 0, 0, 0]), b), ((A[0], B),))
     yield "matmul_toeplitz", (
         lambda c, r, b: structured.matmul_toeplitz((c, r), b), ((TALL[:, 0], A[0], B),))
+    strongest = np.array([[0.3], [6.0], [0.5], [0.2]])
+    yield "solve_banded", (
+        lambda a, b: banded.solve_banded((2, 1), a + strongest, b), ((A, B), (A, B[:, 0])))
+    yield "solveh_banded", (
+        lambda d, b: banded.solveh_banded(stack([d * 0.2, d * d + 3]), b), ((A[0], B),))
     yield "tensorsolve", (solve.tensorsolve, ((_RNG.standard_normal((2, 3, 6)), STACK[0, :2]),))
     yield "tensorinv", (lambda a: solve.tensorinv(a, 1), ((_RNG.standard_normal((6, 2, 3)),),))
 
