@@ -118,3 +118,10 @@ def test_derivatives_of_derivatives() -> None:
     x = ag.tensor(np.float64(0.3))
     second = ag.grad(ag.grad(f))
     np.testing.assert_allclose(float(ag.jit(second)(x)), float(second(x)), rtol=1e-9)
+
+
+def test_numbers_in_the_code_are_not_looked_at_by_calls() -> None:
+    fn = ag.jit(science.chain(ag, 300))
+    fn(ag.tensor(np.float64(0.3)))
+    (made,) = fn.specialisations
+    assert not [g for g in made.compiled.guards if g.slot == "requires_grad"]

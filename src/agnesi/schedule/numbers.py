@@ -27,8 +27,9 @@ class Cut(NamedTuple):
 def _is_number(node: Node) -> bool:
     op = node.op
     return (
-        op is not None and (op.pointwise or op.name == "astype") and op.lower is not None and op.outputs == 1
-        and op.condition is None and not op.template and not op.rereads
+        op is not None and (op.pointwise or op.name == "astype")
+        and op.lower is not None and op.outputs == 1 and op.condition is None
+        and not op.template and not op.rereads
         and node.shape == () and node.dtype.kind in "fiub"
         and all(i.shape == () and i.outputs is None and i.dtype.kind != "c" for i in node.inputs)
     )
