@@ -30,6 +30,8 @@ MESSAGES = [
      "(3, 1))"),
     (lambda: L.cholesky(ag.eye(2, dtype="float16")),
      "cholesky(float16(2, 2)): linear algebra does not compute in float16: cast to float32"),
+    (lambda: L.inv(ag.eye(2, dtype="bfloat16")),
+     "inv(bfloat16(2, 2)): linear algebra does not compute in bfloat16: cast to float32"),
     (lambda: L.norm(FLAT, "max"),
      "norm(float32(2, 3), 'max'): there is no norm 'max' of matrices; there are 'fro', 'nuc', 1, "
      "-1, 2, -2, inf and -inf"),
