@@ -44,9 +44,14 @@ def floating(x: Any) -> Tensor:
 def matrix(x: Any) -> Tensor:
     """A matrix, or a stack of them."""
     x = floating(x)
+    check_matrix(x)
+    return x
+
+
+def check_matrix(x: Tensor) -> None:
+    """There are two axes, at least."""
     if len(x.shape) < 2:
         raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
-    return x
 
 
 def square(x: Any) -> Tensor:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core import shapes
+from agnesi.core import dtypes, shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, reduce
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.linalg.base import floating, matrix
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.linalg.base import check_matrix, matrix
 from agnesi.ops.linalg.polar import NuclearNorm
 from agnesi.ops.linalg.solve import inv
 from agnesi.ops.linalg.svd import VALUES
@@ -22,14 +22,20 @@ Order = Any
 _SUMS = {1: (0, "max"), -1: (0, "min"), math.inf: (1, "max"), -math.inf: (1, "min")}
 
 
+def _operand(x: Any) -> Tensor:
+    """Floats of any precision: most norms are but sums."""
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
 def _matrix_norm(x: Tensor, ord: Order) -> Tensor:
     """Norms of the matrices on the last two axes, which stay as axes of size 1."""
     if ord is None or ord == "fro":
         return reduce.norm(x, 2, (-2, -1), keepdims=True)
     if ord == "nuc":
-        return apply(NuclearNorm(), x)
+        return apply(NuclearNorm(), matrix(x))
     if ord in (2, -2):
-        values = apply(VALUES, x)
+        values = apply(VALUES, matrix(x))
         over = {2: reduce.max, -2: reduce.min}[ord]
         return expand_dims(over(values, -1, keepdims=True), -1)
     if ord not in _SUMS:
@@ -78,7 +84,7 @@ def norm(x: Any, /, ord: Order = None, axis: Any = None, keepdims: bool = False,
     >>> ag.linalg.norm(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).item()
     6.0
     """
-    x = floating(x)
+    x = _operand(x)
     if axis is None and ord is not None and len(x.shape) not in (1, 2):
         raise ShapeError(f"a norm by order {ord!r} needs an axis for shape {x.shape}")
     if axis is None:
@@ -128,7 +134,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Order = "fro", axis: 
     >>> ag.linalg.matrix_norm(ag.tensor([[3.0, 0.0], [0.0, 4.0]])).item()
     5.0
     """
-    return _norm_of_matrices(matrix(x), ord, axis, keepdims)
+    x = _operand(x)
+    check_matrix(x)
+    return _norm_of_matrices(x, ord, axis, keepdims)
 
 
 @public
@@ -156,7 +164,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     >>> ag.linalg.vector_norm(ag.tensor([3.0, 4.0])).item()
     5.0
     """
-    return reduce.norm(floating(as_tensor(x)), ord, axis, keepdims=keepdims)
+    return reduce.norm(_operand(x), ord, axis, keepdims=keepdims)
 
 
 @public
