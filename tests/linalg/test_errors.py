@@ -100,8 +100,9 @@ def test_compiled_code_tells_all_operands(function: Any, operands: Any, text: st
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_norms_that_are_sums_take_numbers_of_16_bits(dtype: str) -> None:
     x = ag.arange(6).reshape(2, 3).astype(dtype)
-    for f, expected in ((L.norm, 7.4161985), (lambda x: L.norm(x, 1), 7), (L.matrix_norm, 7.4161985),
-                        (L.vector_norm, 7.4161985), (lambda x: L.vector_norm(x, ord=1), 15)):
+    for f, expected in ((L.norm, 7.4161985), (lambda x: L.norm(x, 1), 7),
+                        (L.matrix_norm, 7.4161985), (L.vector_norm, 7.4161985),
+                        (lambda x: L.vector_norm(x, ord=1), 15)):
         for found in (f(x), ag.jit(f)(x)):
             assert found.dtype == dtype
             assert found.item() == ag.tensor(expected, dtype=dtype).item()
