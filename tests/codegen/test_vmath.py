@@ -222,21 +222,23 @@ def test_infinity_and_signed_zero(name: str, dtype: str, compiled) -> None:
             assert got[2] == 0 and np.signbit(got[2]), (key, got[2])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", brief.FUNCTIONS)
-def test_functions_of_one_number(name: str, compiled, exact) -> None:
-    case = _case(name, "float64", alone=True)
-    grid, truth = exact(name, "float64")
-    near = np.append(np.linspace(-7, 7, 1500), [1, np.pi / 2, -np.pi / 2, np.pi, 3e7, 6e7, 1e300])
+def test_functions_of_one_number(name: str, dtype: str, compiled, exact) -> None:
+    case = _case(name, dtype, alone=True)
+    grid, truth = exact(name, dtype)
+    near = np.append(np.linspace(-7, 7, 1500), [1, np.pi / 2, -np.pi / 2, np.pi, 3e7, 6e7, 1e30])
+    near = near.astype(dtype)
     grid, truth = np.append(grid, near), [*truth, *_exact(name, near)]
     for key, features in FEATURES.items():
         one = compile_cases([case], features)
         got = one.run(case, grid)
         error = _ulps(got, truth)
         worst = int(np.argmax(error))
-        limit = LIMIT["float64"] + (0.5 if key == "plain" else 0.0)
+        limit = LIMIT[dtype] + (0.5 if key == "plain" else 0.0)
         assert error[worst] <= limit, (key, error[worst], grid[worst], got[worst])
-        ends = np.array([np.inf, -np.inf, -0.0])
-        wide, alone = compiled[key].run(_case(name, "float64"), ends), one.run(case, ends)
+        ends = np.array([np.inf, -np.inf, -0.0], dtype)
+        wide, alone = compiled[key].run(_case(name, dtype), ends), one.run(case, ends)
         np.testing.assert_array_equal(alone, wide)
         assert np.signbit(alone[2]) == np.signbit(wide[2])
 

@@ -282,8 +282,8 @@ def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value
     """
     if not is_heavy(name) or args[0].type not in ("float", "double"):
         return emit(b, name, dtypes, args)
-    brief_one = brief.FUNCTIONS.get(name) if args[0].type == "double" else None
-    return outlined(name, brief_one or _FLOAT[name], *(Lane(b, a) for a in args)).v
+    function = brief.FUNCTIONS.get(name, _FLOAT[name])
+    return outlined(name, function, *(Lane(b, a) for a in args)).v
 
 
 def sine_and_cosine(b: Builder, x: Value) -> tuple[Value, Value]:

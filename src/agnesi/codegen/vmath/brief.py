@@ -1,4 +1,4 @@
-"""Functions of one float64 by shorter chains of instructions that wait for each other.
+"""Functions of one number by shorter chains of instructions that wait for each other.
 
 Lanes hide latencies, a single number does not: each operation of a program on numbers waits for the
 one before.  So polynomials are evaluated by halves, and a branch, which the processor predicts,
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agnesi.codegen.builder import Builder, Value, const, vector
-from agnesi.codegen.vmath import hyperbolic, trig
-from agnesi.codegen.vmath.lane import Lane, mad, outlined, rarely
+from agnesi.codegen.vmath import trig
+from agnesi.codegen.vmath.explog import exp_bounded
+from agnesi.codegen.vmath.lane import Lane, mad, outlined, rarely, through_double
 from agnesi.codegen.vmath.reduction import is_huge, reduce_near
 
 # (sin x - x) / x^3 and (cos x - 1 + z/2) / z^2 in z = x^2 on |x| <= 1, relative errors of the
@@ -142,11 +143,22 @@ def sine_and_cosine(x: Lane) -> tuple[Lane, Lane]:
     return sine, cosine
 
 
+def _tanh_far(x: Lane) -> Lane:
+    """For numbers beyond one, where what is taken from one is small; and for zero."""
+    e = exp_bounded(x.abs().least_of(20.0) * 2.0)
+    return (1.0 - 2.0 / (e + 1.0)).copysign(x)
+
+
 def tanh(x: Lane) -> Lane:
-    far = lambda: outlined("tanh.far", hyperbolic.tanh, x)  # noqa: E731
+    far = lambda: outlined("tanh.far", _tanh_far, x)  # noqa: E731
     return _either(_is_small(x), lambda: _odd(x, _TANH), far)
 
 
+def _of_both(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
+    """For float32 too, which hardly takes longer than float64."""
+    return lambda x: function(x) if x.double else through_double(function, x)
+
+
 FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
-    "sin": sin, "cos": cos, "tanh": tanh,
+    "sin": _of_both(sin), "cos": _of_both(cos), "tanh": _of_both(tanh),
 }
