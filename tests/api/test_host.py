@@ -126,3 +126,9 @@ def test_unknown_sizes_are_refused():
         len(ag.ones(()))
     with pytest.raises(TypeError, match="without axes"):
         iter(ag.ones(()))
+
+
+def test_round_and_the_one_device():
+    assert round(ag.tensor(1.567, dtype="float64"), 2) == 1.57 and round(ag.tensor(2.5)) == 2
+    layer = ag.nn.Linear(2, 2)
+    assert layer.to("cpu") is layer and ag.ones(2).to("cpu").tolist() == [1, 1]

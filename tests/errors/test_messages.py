@@ -148,9 +148,16 @@ CASES = [
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 2)), ag.ShapeError,
      "cross_entropy(float32(3, 4), int64(2)): labels need one entry per row of (3, 4): "
      "shape (3,), not (2,)"),
-    (lambda m: ag.cross_entropy(m("float32", 3, 4), m("float64", 3)), ag.ShapeError,
-     "cross_entropy(float32(3, 4), float64(3)): sizes 4 and 3 differ on axis -1 and neither "
-     "is 1: shapes (3, 4) and (3,) do not broadcast"),
+    (lambda m: ag.cross_entropy(m("float32", 3, 4), m("float64", 3)), ag.DTypeError,
+     "cross_entropy(float32(3, 4), float64(3)): labels must be integers, not float64(3): convert "
+     "them with .astype('int64'); probabilities have the shape of the logits"),
+    (lambda m: m("float32", 3).to("cuda:0"), ValueError,
+     "there is one device, 'cpu', and not 'cuda:0'"),
+    (lambda m: m("int64", 3) ** -1, ValueError,
+     "power(int64(3), -1): whole numbers have no negative powers: convert one to a float"),
+    (lambda m: ag.exp(2**70), ag.DTypeError,
+     "exp(1180591620717411303424): the integer 1180591620717411303424 does not fit into int64 or "
+     "uint64; write it as a float"),
     (lambda m: ag.tril(m("float32", 3)), ag.ShapeError,
      "tril(float32(3)): a matrix has at least 2 dimensions, this has shape (3,)"),
     (lambda m: ag.flip(m("float32", 3), axis=1), IndexError,
@@ -274,6 +281,26 @@ GRADIENTS = [
 def test_gradients(call, error, text):
     line = call.__code__.co_firstlineno
     assert message(call) == (error, f"{text}\n  at {__file__}:{line}")
+
+
+MODULES = [
+    (lambda: ag.nn.Linear(4, 8).load_state_dict(ag.nn.Linear(4, 7).state_dict()), ValueError,
+     "weight has shape (8, 4), the state has (7, 4)"),
+    (lambda: ag.nn.Conv2d(3, 4, 3, groups=2), ValueError,
+     "Conv2d: 3 and 4 channels must be multiples of groups=2"),
+    (lambda: ag.nn.Dropout(1.5), ValueError, "Dropout: p is a share between 0 and 1, not 1.5"),
+    (lambda: ag.nn.GroupNorm(3, 4), ValueError,
+     "GroupNorm: 4 channels do not fall into 3 equal groups"),
+    (lambda: ag.nn.Linear(2, 2).to("cuda"), ValueError,
+     "there is one device, 'cpu', and not 'cuda'"),
+    (lambda: ag.optim.SGD(ag.nn.Linear(2, 2).parameters(), lr=-0.1), ValueError,
+     "the learning rate must not be negative, but is -0.1"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), MODULES)
+def test_modules_and_optimizers(call, error, text):
+    assert message(call) == (error, f"{text}\n  at {__file__}:{call.__code__.co_firstlineno}")
 
 
 def test_changes_of_what_is_read_only():

@@ -59,7 +59,7 @@ OTHER = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "true_divide": "divide",
     "pow": "power", "neg": "negative", "eq": "equal", "ne": "not_equal", "lt": "less",
     "le": "less_equal", "gt": "greater", "ge": "greater_equal", "mm": "matmul", "bmm": "matmul",
-    "mv": "matmul", "conjugate": "conj", "absolute": "abs",
+    "mv": "matmul", "__round__": "round", "conjugate": "conj", "absolute": "abs",
 }
 #: In-place forms of the functions of the same name: the method's name ends in an underscore.
 IN_PLACE = """

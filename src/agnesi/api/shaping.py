@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import as_dtype
-from agnesi.core.public import public
+from agnesi.core.public import is_device, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import add as plus
 from agnesi.ops.arith import imag
@@ -147,7 +147,7 @@ def to(self: Tensor, target: Any = None, *, dtype: Any = None, copy: bool = Fals
     The only device is "cpu", which is accepted.
     """
     wanted = dtype if dtype is not None else getattr(target, "dtype", target)
-    if wanted is None or wanted == "cpu":
+    if wanted is None or is_device(wanted):
         return apply(Cast(self.dtype), self) if copy else self
     return astype(self, wanted, copy=copy)
 

@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, retold, typed
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The only device.
+#: The only device, and names of others.
 DEVICE = "cpu"
+_DEVICES = (DEVICE, "cuda", "gpu", "mps", "tpu", "xpu")
 
 
 def told(function: F) -> F:
@@ -66,6 +67,14 @@ def on_host(device: Any) -> None:
     """Whether a device is where all tensors are: "cpu", or None."""
     if device is not None and device != DEVICE:
         raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
+
+
+def is_device(target: Any) -> bool:
+    """Whether something names a device, of which there is one, rather than a dtype."""
+    named = isinstance(target, str) and target.partition(":")[0] in _DEVICES
+    if named and target != DEVICE:
+        raise ValueError(at(f"there is one device, {DEVICE!r}, and not {target!r}"))
+    return named
 
 
 def _shown(function: Any) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module
@@ -26,8 +27,8 @@ class _Conv(Module):
                  dtype: Any = None, algorithm: Any = None) -> None:
         if in_channels % groups or out_channels % groups:
             raise ValueError(
-                f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
-                f"multiples of groups={groups}"
+                at(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
+                   f"multiples of groups={groups}")
             )
         self.kernel_size = per_axis(kernel_size, self.rank, "kernel_size")
         self.stride, self.padding, self.dilation = stride, padding, dilation

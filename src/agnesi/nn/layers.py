@@ -141,7 +141,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, *, generator: Generator | None = None) -> None:
         if not 0 <= p <= 1:
-            raise ValueError(f"Dropout: p is a share between 0 and 1, not {p}")
+            raise ValueError(at(f"Dropout: p is a share between 0 and 1, not {p}"))
         self.p = p
         self.generator = generator
 

@@ -12,6 +12,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import TraceError, at
 from agnesi.core.op import typed
+from agnesi.core.public import is_device
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.tree import entries, replaced, table
 from agnesi.ops.convert import cast
@@ -175,7 +176,9 @@ class Module:
         mine = dict(self.named_parameters())
         unknown = sorted(values.keys() - mine.keys())
         if unknown:
-            raise KeyError(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
+            raise KeyError(
+                at(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
+            )
         if STATE.trace is not None:  # the copy is what runs, this is what may change
             for module in self.modules():
                 STATE.trace.watch(module, "_training")
@@ -225,14 +228,14 @@ class Module:
         missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
         if strict and (missing or unknown):
             raise KeyError(
-                f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
-                "strict=False loads what fits"
+                at(f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
+                   "strict=False loads what fits")
             )
         arrays = {name: np.asarray(state[name]) for name in mine if name in state}
         for name, array in arrays.items():
             if array.shape != mine[name].shape:
                 raise ValueError(
-                    f"{name} has shape {mine[name].shape}, the state has {array.shape}"
+                    at(f"{name} has shape {mine[name].shape}, the state has {array.shape}")
                 )
         for name, array in arrays.items():
             np.copyto(mine[name].data, array, casting="same_kind")
@@ -263,12 +266,16 @@ class Module:
     def to(self, dtype: Any) -> Self:
         """Convert all float parameters and buffers to another float dtype; gradients are dropped.
 
+        The only device, "cpu", is accepted, and changes nothing.
+
         Examples
         --------
         >>> from agnesi import nn
         >>> nn.Linear(3, 2).to("float64").weight.dtype
         dtype('float64')
         """
+        if is_device(dtype):
+            return self
         kind = dtypes.as_dtype(dtype)
         if kind.kind not in "fV":
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))

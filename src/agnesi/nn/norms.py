@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.dims import product
+from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
@@ -160,7 +161,9 @@ class GroupNorm(Module):
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, *,
                  dtype: Any = None) -> None:
         if num_channels % num_groups:
-            raise ValueError(f"GroupNorm: {num_channels} channels do not fall into {num_groups}")
+            raise ValueError(
+                at(f"GroupNorm: {num_channels} channels do not fall into {num_groups} equal groups")
+            )
         self.num_groups, self.eps = num_groups, eps
         self.weight = ones((num_channels,), dtype=dtype, requires_grad=True)
         self.bias = zeros((num_channels,), dtype=dtype, requires_grad=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.core import dtypes, loops
 from agnesi.core.dims import Dim
+from agnesi.core.op import explain
 from agnesi.core.public import into, public, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor
@@ -205,6 +206,9 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
             return sqrt(x1, out=out)
         if x2 == -1 and kind in "fcV":
             return reciprocal(x1, out=out)
+        if x2 < 0 and kind in "iu" and type(x2) is int:
+            error = ValueError("whole numbers have no negative powers: convert one to a float")
+            raise explain(error, "power", (x1, x2))
     return _power(x1, x2, out=out)
 
 

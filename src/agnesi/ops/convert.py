@@ -99,7 +99,10 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
         node = Node(Size(x), (), (), dtypes.int64, weak=True)
         return symbol(node) if dtype is None else cast(symbol(node), dtype)
     if type(x) in SCALARS:
-        return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
+        try:
+            return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
+        except OverflowError:
+            raise _too_large(x) from None
     return wrap(as_array(x, dtype))
 
 
@@ -116,12 +119,18 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if isinstance(x, (list, tuple)) and not _has_array(x):
             dtype = _default(array.dtype)
+    if type(x) is int and array.dtype.kind == "O":
+        raise _too_large(x)
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
         raise DTypeError(
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
             "tensors hold bool, integer, float and complex numbers"
         )
     return array.astype(dtypes.as_dtype(dtype), copy=False)
+
+
+def _too_large(x: int) -> DTypeError:
+    return DTypeError(f"the integer {x} does not fit into int64 or uint64; write it as a float")
 
 
 def _value(element: Tensor) -> np.ndarray:

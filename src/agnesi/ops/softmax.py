@@ -423,6 +423,9 @@ def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None, reduction:
             return apply(LabelLoss(mean=True), x, labels)
         losses = apply(LabelLoss(), x, labels)
         return reduced_loss(losses, reduction, _row_weights(labels, weight, x))
+    if len(target.shape) == len(x.shape) - 1:
+        raise DTypeError(f"labels must be integers, not {typed(target)}: convert them with "
+                         ".astype('int64'); probabilities have the shape of the logits")
     shapes.broadcast(x.shape, target.shape)
     target = cast(target, x.dtype)
     if weight is not None:

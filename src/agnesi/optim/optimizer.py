@@ -70,6 +70,8 @@ class Optimizer:
                 )
         if not self.parameters:
             raise ValueError(at("there are no parameters to optimise"))
+        if isinstance(lr, (int, float)) and lr < 0:
+            raise ValueError(at(f"the learning rate must not be negative, but is {lr}"))
         self.lr = lr
         self.slots = {
             name: [wrap(np.zeros(p.shape, _computed(p.dtype))) for p in self.parameters]
@@ -177,7 +179,9 @@ class Optimizer:
         cells = self._cells()
         if cells.keys() != state.keys():
             differ = sorted(cells.keys() ^ state.keys())
-            raise KeyError(f"the state is not one of this {type(self).__name__}: {differ} differ")
+            raise KeyError(
+                at(f"the state is not one of this {type(self).__name__}: {differ} differ")
+            )
         arrays = {name: np.asarray(state[name]) for name in cells}
         for name, array in arrays.items():
             if array.shape != cells[name].shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.optim.hyper import Hyper
 from agnesi.optim.optimizer import Optimizer
@@ -43,7 +44,7 @@ class SGD(Optimizer):
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *, momentum: float = 0.0,
                  weight_decay: float = 0.0, nesterov: bool = False) -> None:
         if nesterov and momentum == 0:
-            raise ValueError("SGD: nesterov needs momentum")
+            raise ValueError(at("SGD: nesterov needs momentum"))
         self.slot_names = ("momentum",) if momentum else ()
         super().__init__(parameters, lr)
         self.momentum = momentum
