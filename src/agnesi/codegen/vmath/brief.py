@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agnesi.codegen.builder import Builder, Value, const, vector
-from agnesi.codegen.vmath import trig
+from agnesi.codegen.vmath import hyperbolic, trig
 from agnesi.codegen.vmath.explog import exp_bounded
 from agnesi.codegen.vmath.lane import Lane, mad, outlined, rarely, through_double
 from agnesi.codegen.vmath.reduction import is_huge, reduce_near
@@ -64,7 +64,7 @@ def _either(condition: Lane, yes: Callable[[], Lane], no: Callable[[], Lane]) ->
 
 def _is_small(x: Lane) -> Lane:
     """Whether ``0 < |x| <= 1``: the polynomials of odd functions lose the sign of zero."""
-    size = (x.bits() & ((1 << 63) - 1)) - 1
+    size = x.abs().bits() - 1
     return Lane(x.b, x.b.icmp("ult", size.v, x.like(1.0).bits().v))
 
 
@@ -150,8 +150,11 @@ def _tanh_far(x: Lane) -> Lane:
 
 
 def tanh(x: Lane) -> Lane:
-    far = lambda: outlined("tanh.far", _tanh_far, x)  # noqa: E731
-    return _either(_is_small(x), lambda: _odd(x, _TANH), far)
+    if x.double:
+        return _either(_is_small(x), lambda: _odd(x, _TANH),
+                       lambda: outlined("tanh.far", _tanh_far, x))
+    return _either(_is_small(x), lambda: through_double(lambda y: _odd(y, _TANH), x),
+                   lambda: outlined("tanh.far", hyperbolic.tanh, x))
 
 
 def _of_both(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
@@ -160,5 +163,5 @@ def _of_both(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
 
 
 FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
-    "sin": _of_both(sin), "cos": _of_both(cos), "tanh": _of_both(tanh),
+    "sin": _of_both(sin), "cos": _of_both(cos), "tanh": tanh,
 }
