@@ -47,6 +47,7 @@ _LONG = 1024  # k from which A in whole lines goes in strips, although B would d
 _LOW = 8  # rows of tiles so low that there is code for every height
 _HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _FEWEST = 4  # work units of a large product
+_LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
@@ -136,7 +137,7 @@ def _tile_plan(
         chunks, groups = 1, max(2, min(8, _power(spec.n * spec.itemsize // _RUN)))
     elif large:
         groups = -(-spec.n // _LARGE_COLUMNS)
-        chunks = _chunks(spec, groups, _LARGE_ROWS)
+        chunks = _chunks(spec, groups, _LARGE_ROWS, _LEAST_ROWS)
     spill = spec.k >= _SPILL_FROM or long_epilogue
     far = spec.n * spec.k * spec.itemsize > machine.l2 and _row_tiles(cut) <= 4
     chosen = GemmPlan(
@@ -169,8 +170,8 @@ def _strip_plan(
     limit = min(longest, one) if one >= _SHORTEST else longest
     k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
     groups = -(-panels // max(1, room // k_block))
-    chunks = _chunks(spec, groups, _STRIP_ROWS)
     whole = groups == 1 and spec.sizes[0] == 1
+    chunks = _chunks(spec, groups, _STRIP_ROWS, _FEW_ROWS if whole else _LEAST_ROWS)
     merged = max(1, _STRIP_ROWS * chunks // spec.m) if whole else 1
     chosen = GemmPlan(
         spec,
@@ -199,9 +200,9 @@ def _flat_plan(
     return cost, replace(chosen, spill=long_epilogue, calls=True, early=True)
 
 
-def _chunks(spec: GemmSpec, groups: int, rows: int) -> int:
-    """Row chunks of about so many rows, or lower ones for want of work units."""
-    return max(-(-spec.m // rows), min(-(-_FEWEST // groups), max(1, spec.m // 128)))
+def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
+    """Row chunks of about so many rows, or lower ones, but not too low, for want of work units."""
+    return max(-(-spec.m // rows), min(-(-_FEWEST // groups), max(1, spec.m // least)))
 
 
 def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
