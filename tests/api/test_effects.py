@@ -213,3 +213,15 @@ def test_checks_come_behind_the_prints_above_them(capsys):
         with pytest.raises(ValueError, match="roots"):
             compiled(ag.tensor([1.0, -1.0]))
         assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_prints_without_a_format_are_pythons(capsys):
+    def program(x):
+        ag.print("x is", x)
+        ag.print(x, x * 2)
+        ag.print("done")
+        return x
+
+    for way in (program, ag.jit(program)):
+        way(ag.tensor([1.0]))
+        assert capsys.readouterr().out == "x is [1.]\n[1.] [2.]\ndone\n"

@@ -132,3 +132,14 @@ def test_round_and_the_one_device():
     assert round(ag.tensor(1.567, dtype="float64"), 2) == 1.57 and round(ag.tensor(2.5)) == 2
     layer = ag.nn.Linear(2, 2)
     assert layer.to("cpu") is layer and ag.ones(2).to("cpu").tolist() == [1, 1]
+
+
+def test_arrays_of_the_other_byte_order_are_converted():
+    for kind in (">f8", ">i4", ">u2", ">c8"):
+        x = np.array([1, 2], kind)
+        compiled = ag.jit(lambda x: x * 1)(x)
+        for found in (ag.tensor(x), ag.asarray(x), compiled, ag.zeros(2, kind) + x):
+            assert found.dtype == x.dtype.newbyteorder("=") and found.tolist() == [1, 2]
+        assert ag.zeros(2, kind).dtype.isnative
+        with pytest.raises(ValueError, match="copy"):
+            ag.asarray(x, copy=False)

@@ -226,7 +226,7 @@ class _Line:
 
 
 @told
-def print(text: str, *args: Any, **named: Any) -> Any:
+def print(text: Any, *args: Any, **named: Any) -> Any:
     """Print a line each time this is reached, in compiled code too, in program order.
 
     In a declared graph, where nothing is reached, the line is printed when the result is computed.
@@ -234,7 +234,8 @@ def print(text: str, *args: Any, **named: Any) -> Any:
     Parameters
     ----------
     text : str
-        A format string, as for ``str.format``; values come as NumPy arrays.
+        A format string, as for ``str.format``; values come as NumPy arrays.  Where it names none,
+        or is a tensor, they follow each other as with Python's own ``print``.
     *args, **named
         Tensors, or what may stand for them.
 
@@ -253,6 +254,10 @@ def print(text: str, *args: Any, **named: Any) -> Any:
     >>> y = f(ag.tensor([1.0, 2.0]))
     sum 3.0 of [1. 2.]
     """
+    if not isinstance(text, str):
+        text, args = "", (text, *args)
+    if "{" not in text:
+        text = " ".join([text] * bool(text) + ["{}"] * len(args))
     line = _Line(text, tuple(named))
     xs = [as_tensor(x) for x in (*args, *named.values())]
     if STATE.trace is None and STATE.examples is None and any(x.data is None for x in xs):

@@ -72,6 +72,8 @@ def as_dtype(dtype: Any) -> np.dtype:
         found = None
     if found is not None and found.name == "bfloat16":
         return _bfloat16()
+    if found is not None and not found.isnative:  # as files hold them
+        found = found.newbyteorder("=")
     if found is None or found not in ALL:  # None equals float64 for NumPy
         names = ", ".join([*(d.name for d in ALL), "bfloat16"])
         raise DTypeError(f"unsupported dtype {dtype!r}; choose one of {names}")
