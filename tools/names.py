@@ -105,7 +105,8 @@ OPERANDS: dict[str, tuple[Any, ...]] = {
     "unpackbits": (I.astype("uint8"),), "fill_diagonal": (X, 1.0), "bincount": (I[0],),
     "cross": (X, Y), "digitize": (X, V), "searchsorted": (V, X), "ldexp": (X, I),
     "solve_triangular": (X, V), "cho_solve": ((X, True), V),
-    "solve_banded": ((1, 1), X, V), "solveh_banded": (X[:2], V),
+    "solve_banded": ((1, 1), X, V), "solveh_banded": (X[:2], V), "diagsvd": (V, 3, 4),
+    "convolution_matrix": (V, 3),
     "lu_solve": ((X, ag.tensor(np.arange(3))), V),
     **{f"{kind}_cv": (0.0, 1.0, 0.5, 2.0, V) for kind in
        "pro_ang1 pro_rad1 pro_rad2 obl_ang1 obl_rad1 obl_rad2".split()},

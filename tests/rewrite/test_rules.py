@@ -75,7 +75,7 @@ def spread_maxima(image, given):
 def scattered(base, new):
     """Rows of ``new`` added into ``base`` in another order, one of them twice."""
     base = spread_constant((3, 4), base, new.dtype) if isinstance(base, int) else base
-    return spread(ScatterAdd, base, new, (0,), 0, [ag.tensor([2, 0, 2])])
+    return spread(ScatterAdd, base, new, (0,), 0, [ag.tensor([2, 0, 2])], "add_at")
 
 
 def beside(x, start, stop, size):
