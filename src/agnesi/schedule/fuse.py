@@ -32,11 +32,12 @@ from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
+from agnesi.schedule.kinds import flat_source, is_empty, lowerable, source
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.library import in_library
 from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.parts import in_parts
-from agnesi.schedule.plan import CONTROL, Cluster, Plan, flat_source, is_empty, lowerable, source
+from agnesi.schedule.plan import CONTROL, Cluster, Plan
 from agnesi.schedule.points import axes_of, point, point_in
 from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.sparse import sparse

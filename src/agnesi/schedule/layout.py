@@ -17,7 +17,7 @@ from agnesi.core.kernels import Store
 from agnesi.core.loops import Axis
 from agnesi.core.node import Node
 from agnesi.schedule.convolutions import is_convolution, sizes_of
-from agnesi.schedule.plan import flat_source, lowerable, splits_evenly
+from agnesi.schedule.kinds import flat_source, lowerable, splits_evenly
 
 Order = tuple[int, ...]
 #: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands

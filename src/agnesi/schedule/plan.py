@@ -11,13 +11,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agnesi.core.dims import product
-from agnesi.core.dtypes import name_of
-from agnesi.core.extents import guess
-from agnesi.core.loops import Affine, Axis, is_heavy, price, ravel, unravel
+from agnesi.core.loops import is_heavy, price
 from agnesi.core.node import Node
-from agnesi.schedule.complexes import is_known
-from agnesi.schedule.convolutions import is_convolution
+from agnesi.schedule.kinds import (
+    flat_source,
+    is_empty,
+    is_movement,
+    is_product,
+    lowerable,
+    numel,
+    source,
+    splits_evenly,
+    weight,
+)
 from agnesi.schedule.numbers import cut
 from agnesi.schedule.siblings import sweep_of, unite
 
@@ -50,80 +56,8 @@ _DEAR, _FEW_TIMES = 15, 16
 _DEAR_OFTEN, _OFTEN, _SMALLEST = 5, 256, 8
 
 
-def _numel(node: Node) -> int:
-    return product(node.shape)  # type: ignore[return-value]
-
-
-def _weight(node: Node) -> int:
-    """About how many elements a node has."""
-    return guess(product(node.shape))
-
-
-def lowerable(node: Node) -> bool:
-    """Whether the loop language can say what an element of this node is."""
-    op = node.op
-    if op is None or op.lower is None or op.outputs != 1:
-        return False
-    real = node.dtype.kind != "c"
-    for operand in node.inputs:
-        if operand.outputs is not None:
-            return False
-        real = real and operand.dtype.kind != "c"
-    return real or is_known(node)
-
-
-def is_empty(node: Node) -> bool:
-    """Whether there is nothing to compute: no elements, and no Python to run."""
-    op = node.op
-    ours = lowerable(node) or (op is not None and bool(op.parts or op.foreign or op.decompose))
-    return ours and (op is None or op.outputs == 1) and 0 in node.shape
-
-
-def is_product(node: Node) -> bool:
-    """Whether the compiler has a kernel with an epilogue for this node."""
-    return (is_convolution(node) or _is_matmul(node)) and lowerable(node)
-
-
-def _is_matmul(node: Node) -> bool:
-    return (
-        node.op is not None
-        and node.op.template == "matmul"
-        and name_of(node.dtype) in ("float32", "float64", "int32", "int64")
-        and node.inputs[0].shape[-1] > 0
-        and _numel(node) > 0
-    )
-
-
-def is_movement(node: Node) -> bool:
-    """Whether a node only renames the indices of its operand."""
-    op = node.op
-    return op is not None and (
-        op.view or op.flat or op.name in ("broadcast_to", "permute_dims", "reshape", "after")
-    ) and lowerable(node) and all(i.dtype == node.dtype for i in node.inputs[:1])
-
-
-def source(node: Node) -> Node:
-    """What a chain of movements looks at."""
-    while node.op is not None and is_movement(node):
-        node = node.inputs[0]
-    return node
-
-
 def _same(node: Node) -> Node:
     return node
-
-
-def flat_source(node: Node) -> Node:
-    """The node with the same elements in the same order, behind any reshapes."""
-    while node.op is not None and node.op.flat and lowerable(node):
-        node = node.inputs[0]
-    return node
-
-
-def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether a reshape between the shapes needs no division of indices."""
-    at = tuple(Affine(0, {Axis(i, n): 1}) for i, n in enumerate(target))
-    return not any(i.atoms for i in unravel(ravel(at, target), shape))
 
 
 class Cluster:
@@ -178,7 +112,7 @@ class Cluster:
 
     @property
     def widest(self) -> Node:
-        return max(self.roots, key=_weight)
+        return max(self.roots, key=weight)
 
 
 def _sizes(node: Node) -> tuple[Any, ...]:
@@ -188,7 +122,7 @@ def _sizes(node: Node) -> tuple[Any, ...]:
 def _is_dear(base: Node, node: Node) -> bool:
     """Whether what is repeated is costly: a large value a few times, for components of a vector
     say, or a small one very often, for all places of images say."""
-    many, size = _weight(base), _weight(node)
+    many, size = weight(base), weight(node)
     if size >= _BIG and size >= _OFTEN * many >= _OFTEN * _SMALLEST:
         return _is_given(base)
     if many < _LITTLE or not 2 * many <= size <= _FEW_TIMES * many:
@@ -271,7 +205,7 @@ class Plan:
         self._demand(node)
         reduces = bool(node.op.reduction(*node.inputs))
         for operand in node.inputs:
-            if reduces or (id(node) in self._inside and _numel(operand) == _numel(node)):
+            if reduces or (id(node) in self._inside and numel(operand) == numel(node)):
                 self._inside.add(id(operand))
             self._users.setdefault(id(operand), set()).update(users)
             self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
@@ -393,13 +327,13 @@ class Plan:
 
     def _is_light(self, node: Node) -> bool:
         """Whether computing a value again takes a few steps from one that is kept anyway."""
-        size, steps = _weight(node), 0
+        size, steps = weight(node), 0
         kept: set[int] = set()
         stack = [node] if size >= _LITTLE else []
         while stack and steps <= _STEPS:
             steps += 1
             for operand in map(source, stack.pop().inputs):
-                if _weight(operand) * _SMALL <= size:
+                if weight(operand) * _SMALL <= size:
                     continue
                 if operand.op is None or self._is_kept(operand):
                     kept.add(id(operand))
@@ -450,15 +384,15 @@ class Plan:
                 return False
             root = cluster.widest
             if not outer:
-                if _weight(operand) >= (_BIG if _numel(root) == 1 else _LITTLE):
+                if weight(operand) >= (_BIG if numel(root) == 1 else _LITTLE):
                     return False
-            elif _numel(root) != _numel(node) and not (
+            elif numel(root) != numel(node) and not (
                 trailing and _sizes(root)[: len(outer)] == outer
             ):
                 return False
             if (
-                id(node) in self._inside and _weight(operand) >= _LITTLE
-                and _weight(root) >= _weight(node)
+                id(node) in self._inside and weight(operand) >= _LITTLE
+                and weight(root) >= weight(node)
             ):
                 return False  # it would be computed inside of another reduction and once more
         return True
@@ -468,7 +402,7 @@ class Plan:
         clusters = list(users)
         if len(clusters) > _TOGETHER or sum(c.price for c in clusters) > _PRICE:
             return False
-        widest = max((c.widest for c in clusters), key=_weight)
+        widest = max((c.widest for c in clusters), key=weight)
         sizes = _sizes(widest)
         for c in clusters:
             if c.foreign or c.product is not None:

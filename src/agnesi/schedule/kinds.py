@@ -1,0 +1,86 @@
+"""What a node is for planning: its size, whether code is generated for it, what it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.core.dims import product
+from agnesi.core.dtypes import name_of
+from agnesi.core.extents import guess
+from agnesi.core.loops import Affine, Axis, ravel, unravel
+from agnesi.core.node import Node
+from agnesi.schedule.complexes import is_known
+from agnesi.schedule.convolutions import is_convolution
+
+
+def numel(node: Node) -> int:
+    """How many elements a node has."""
+    return product(node.shape)  # type: ignore[return-value]
+
+
+def weight(node: Node) -> int:
+    """About how many elements a node has."""
+    return guess(product(node.shape))
+
+
+def lowerable(node: Node) -> bool:
+    """Whether the loop language can say what an element of this node is."""
+    op = node.op
+    if op is None or op.lower is None or op.outputs != 1:
+        return False
+    real = node.dtype.kind != "c"
+    for operand in node.inputs:
+        if operand.outputs is not None:
+            return False
+        real = real and operand.dtype.kind != "c"
+    return real or is_known(node)
+
+
+def is_empty(node: Node) -> bool:
+    """Whether there is nothing to compute: no elements, and no Python to run."""
+    op = node.op
+    ours = lowerable(node) or (op is not None and bool(op.parts or op.foreign or op.decompose))
+    return ours and (op is None or op.outputs == 1) and 0 in node.shape
+
+
+def is_product(node: Node) -> bool:
+    """Whether the compiler has a kernel with an epilogue for this node."""
+    return (is_convolution(node) or _is_matmul(node)) and lowerable(node)
+
+
+def _is_matmul(node: Node) -> bool:
+    return (
+        node.op is not None
+        and node.op.template == "matmul"
+        and name_of(node.dtype) in ("float32", "float64", "int32", "int64")
+        and node.inputs[0].shape[-1] > 0
+        and numel(node) > 0
+    )
+
+
+def is_movement(node: Node) -> bool:
+    """Whether a node only renames the indices of its operand."""
+    op = node.op
+    return op is not None and (
+        op.view or op.flat or op.name in ("broadcast_to", "permute_dims", "reshape", "after")
+    ) and lowerable(node) and all(i.dtype == node.dtype for i in node.inputs[:1])
+
+
+def source(node: Node) -> Node:
+    """What a chain of movements looks at."""
+    while node.op is not None and is_movement(node):
+        node = node.inputs[0]
+    return node
+
+
+def flat_source(node: Node) -> Node:
+    """The node with the same elements in the same order, behind any reshapes."""
+    while node.op is not None and node.op.flat and lowerable(node):
+        node = node.inputs[0]
+    return node
+
+
+def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether a reshape between the shapes needs no division of indices."""
+    at = tuple(Affine(0, {Axis(i, n): 1}) for i, n in enumerate(target))
+    return not any(i.atoms for i in unravel(ravel(at, target), shape))
