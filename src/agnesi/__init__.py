@@ -52,6 +52,7 @@ from agnesi.core.errors import MissingInputError as MissingInputError
 from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
 
+__version__ = "0.1.0"
 __array_api_version__ = _VERSION
 bool = _bool
 newaxis = None

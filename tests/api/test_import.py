@@ -1,7 +1,9 @@
 """What `import agnesi` brings along, and how long it takes."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 _LOADED = """
 import sys
@@ -37,3 +39,12 @@ def test_every_late_name_is_there():
 
     assert [n for n in agnesi._LATE if getattr(agnesi, n, None) is None] == []
     assert set(agnesi._LATE) <= set(dir(agnesi))
+
+
+def test_the_version_is_the_packages():
+    import agnesi
+
+    root = Path(__file__).parents[2]
+    for file in ("pyproject.toml", "CITATION.cff"):
+        found = re.search(r'^version *[:=] *"?([0-9.]+)', (root / file).read_text(), re.MULTILINE)
+        assert found is not None and agnesi.__version__ == found[1]

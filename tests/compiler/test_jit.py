@@ -253,6 +253,13 @@ def test_whole_numbers_stay_whole_after_floats():
     assert g(1.0) == 2 and type(g(2)) is int
 
 
+def test_compiled_functions_show_what_they_compile():
+    def plain(x):
+        return x
+
+    assert repr(ag.jit(plain)) == f"<ag.jit of {plain!r}>"
+
+
 def test_unknown_modes_are_refused():
     with pytest.raises(ValueError, match="mode must be"):
         ag.jit(lambda x: x, mode="fast")

@@ -70,6 +70,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return name
         return _compiled_again, (self.function, self.keep_grads, self.mode, self.settings)
 
+    def __repr__(self) -> str:
+        return f"<ag.jit of {self.function!r}>"
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         function = deepcopy(self.function, memo)
         if function is self.function:
