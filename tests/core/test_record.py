@@ -75,3 +75,25 @@ def test_fields_by_keyword_only_come_last():
     assert Full("a", [1], 2, marks=[3]).marks == [3]
     with pytest.raises(TypeError, match="positional"):
         Full("a", [1], 2, [3])
+
+
+@pytest.mark.parametrize("before", [0, 100])
+def test_first_and_later_objects_are_made_alike(before):
+    @struct
+    class Basket:
+        owner: str
+        apples: list[int] = field(default_factory=list)
+        notes: list[str] = field(default_factory=list, kw_only=True)
+        size: int = 3
+
+    for _ in range(before):
+        Basket("Ada")
+    full = Basket("Eve", [1], 5, notes=["red"])
+    assert vars(full) == {"owner": "Eve", "apples": [1], "notes": ["red"], "size": 5}
+    assert list(vars(full)) == ["owner", "apples", "notes", "size"]
+    one, other = Basket(owner="Ada"), Basket("Ada")
+    assert one == other and one.apples is not other.apples and one.size == 3
+    for args, names in (((), {}), ((1, 2, 3, 4), {}), ((1,), {"owner": 2}), ((1,), {"other": 2})):
+        with pytest.raises(TypeError, match="__init__"):
+            Basket(*args, **names)
+        Basket("Ada")

@@ -1,16 +1,19 @@
 """Classes of fields: like those of ``dataclass``, but nearly free at import.
 
 Operations and plans are declared by the dozen, and ``dataclass`` would spend half a millisecond on
-each.  Here the constructor is written when the first object of a class is made.
+each.  Here the constructor is written when some objects of a class have been made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
+#: Objects of a class before it gets a constructor of its own.
+_FEW = 32
+_NOTHING = object()
 _NO_FIELDS: Callable[[Any], Any] = lambda self: ()  # noqa: E731 - stands beside attrgetter
 
 
@@ -63,11 +66,40 @@ def _constructor(cls: Any) -> Any:
 
 
 def _first_init(cls: Any) -> Any:
+    """A constructor for the first objects, which are all that most classes ever have.
+
+    To write one for a class takes 0.15 ms.
+    """
+    made = 0
+
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
-        cls.__init__ = _constructor(cls)
-        cls.__init__(self, *args, **keywords)
+        nonlocal made
+        made += 1
+        if made > _FEW or not _filled(cls, self.__dict__, args, keywords):
+            cls.__init__ = _constructor(cls)
+            cls.__init__(self, *args, **keywords)
+        elif hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _filled(cls: Any, values: dict[str, Any], args: Sequence[Any],
+            keywords: Mapping[str, Any]) -> bool:
+    """Give all fields their values; False if these are not what a constructor takes."""
+    left = dict(keywords)
+    for name in cls._fields:
+        default: Any = getattr(cls, name, _NOTHING)
+        fresh = isinstance(default, _Made)
+        if args and not (fresh and default.kw_only):
+            values[name], args = args[0], args[1:]
+            continue
+        if default is _NOTHING and name not in left:
+            return False
+        values[name] = left.pop(name, default)
+        if values[name] is default and fresh:
+            values[name] = default.make()
+    return not args and not left
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
