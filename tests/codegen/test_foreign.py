@@ -307,7 +307,8 @@ def test_functions_are_left_to_loops_where_operands_are_computed():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
-@pytest.mark.parametrize("shape", [(25, 40), (3, 5, 64), (60, 1000), (40, 333), (2000,), (1, 5000)])
+@pytest.mark.parametrize("shape", [(25, 40), (3, 5, 64), (60, 1000), (40, 333), (2000,), (1, 5000),
+                                   (2, 264_333)])
 def test_places_of_extremes_of_rows(dtype, shape):
     random = np.random.default_rng(0)
     for most in (3, 1000):
