@@ -24,7 +24,7 @@ from agnesi.schedule.kinds import (
     splits_evenly,
     weight,
 )
-from agnesi.schedule.numbers import cut
+from agnesi.schedule.numbers import Cut, cut
 from agnesi.schedule.siblings import sweep_of, unite
 
 _CHEAP = frozenset(
@@ -54,10 +54,6 @@ _STEPS, _SMALL = 3, 8
 _DEAR, _FEW_TIMES = 15, 16
 #: The same for a small one that is needed at least so often, and how small it may be.
 _DEAR_OFTEN, _OFTEN, _SMALLEST = 5, 256, 8
-
-
-def _same(node: Node) -> Node:
-    return node
 
 
 class Cluster:
@@ -160,10 +156,12 @@ def _is_given(base: Node) -> bool:
 class Plan:
     """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
 
-    ``order`` lists the nodes, makers first; ``outputs`` must get memory.
+    ``order`` lists the nodes, makers first; ``outputs`` must get memory; ``inner`` says that they
+    are the body of a loop.
     """
 
-    def __init__(self, order: Sequence[Node], outputs: Iterable[Node]) -> None:
+    def __init__(self, order: Sequence[Node], outputs: Iterable[Node],
+                 inner: bool = False) -> None:
         self.root: dict[int, Cluster] = {}
         self.clusters: list[Cluster] = []
         self._must = {id(flat_source(n)) for n in outputs}
@@ -174,7 +172,8 @@ class Plan:
         self._inside: set[int] = set()
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if n.op and n.op.reduction(*n.inputs)}
-        order, self._stretch = cut(order)
+        # The numbers of a body stay in registers from turn to turn, or close by.
+        order, self._stretch = Cut(order, {}) if inner else cut(order)
         self._stretches: dict[int, Cluster] = {}
         for node in reversed(order):
             if node.op is not None:
@@ -280,8 +279,8 @@ class Plan:
             if node.op.changes and not is_movement(node.inputs[0]):
                 self._must.add(id(node.inputs[0]))
             if node.op.parts is None:
-                look = source if node.op.name in CONTROL else _same
-                self._must.update(id(look(operand)) for operand in node.inputs)
+                control = node.op.name in CONTROL
+                self._must.update(id(source(i) if control else i) for i in node.inputs)
         elif node.op.rereads or node.op.name == "after":
             self._must.update(id(source(operand)) for operand in node.inputs)
         elif node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
