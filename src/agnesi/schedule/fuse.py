@@ -47,27 +47,27 @@ from agnesi.schedule.together import together
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
          prefers: Prefers | None = None,
          replaced: Mapping[int, Buffer] | None = None,
-         library: Mapping[str, str] | None = None) -> Program:
+         library: Mapping[str, str] | None = None, inner: bool = False) -> Program:
     """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id.
 
     ``prefers`` tells what convolutions cost with which orders of axes in memory; ``replaced``
     which outputs, by number, are to lie like the buffers that they replace; ``library`` which
-    functions evaluate matrix products, by dtype.
+    functions evaluate matrix products, by dtype; ``inner`` that they are the body of a loop.
     """
-    return _Fuser(outputs, leaves, prefers, replaced or {}, library or {}).program
+    return _Fuser(outputs, leaves, prefers, replaced or {}, library or {}, inner).program
 
 
 class _Fuser:
     def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
                  prefers: Prefers | None, replaced: Mapping[int, Buffer],
-                 library: Mapping[str, str]) -> None:
+                 library: Mapping[str, str], inner: bool) -> None:
         self.program = Program()
         self.library = library
         self.program.leaves = leaves
         order = toposort(outputs)
         self.prefers = prefers
         self.orders = orders(order, outputs, prefers) if prefers is not None else {}
-        self.plan = Plan(order, outputs)
+        self.plan = Plan(order, outputs, inner)
         self.buffers: dict[int, Buffer] = dict(leaves)
         self._reads: dict[Any, Read] = {}
         self._waits: dict[Buffer, None] = {}
@@ -338,7 +338,7 @@ class _Fuser:
 
     def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
         """The kernels of a body."""
-        return fuse(outputs, leaves, self.prefers, library=self.library)
+        return fuse(outputs, leaves, self.prefers, library=self.library, inner=True)
 
     def _constant(self, node: Node) -> Buffer:
         """The memory of a constant that a body reads."""
