@@ -79,6 +79,10 @@ def sums(x: Any, m: Any, v: Any) -> Any:
     return part.sum() + x[m].mean() * 3 + (x[m] > 1).any() + (x[m] + 1).prod()
 
 
+def pure(x: Any, m: Any, v: Any) -> Any:
+    return ag.index_put(x, m, v) + ag.index_put(x, ~m, v, accumulate=True)
+
+
 def nothing(x: Any, m: Any, v: Any) -> Any:
     x[x > 100] += v[0]
     return x
@@ -87,7 +91,7 @@ def nothing(x: Any, m: Any, v: Any) -> Any:
 PROGRAMS = [
     added, scaled_by_itself, as_many_values, as_many_values_added, from_an_expression,
     roots_of_what_has_some, rows, rows_of_rows, columns, of_one_row, of_a_view, other_entries,
-    sums, nothing,
+    sums, pure, nothing,
 ]
 
 

@@ -20,7 +20,7 @@ from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import filled, made
 from agnesi.ops.index import Index, IndexSum, along, as_index
 from agnesi.ops.keys import Keys, complete, entries_of, is_mask, parse, plain, view_of
-from agnesi.ops.masked import part_of
+from agnesi.ops.masked import part_of, selection
 from agnesi.ops.movement import reshape
 from agnesi.ops.places import ScatterPut, replaced, selected, spread
 from agnesi.ops.ranges import Arange
@@ -236,6 +236,9 @@ def index_put(x: Any, key: Any, value: Any, *, accumulate: bool = False,
     tensor([2., 0., 1.])
     """
     x = as_tensor(x)
+    part = part_of(x, key)
+    if part is not None and part.view is x:
+        return part.filled(selection(part) + value if accumulate else value)
     value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
     mask = _masked(x, key)
     if mask is not None and value.ndim == 0:
