@@ -205,6 +205,15 @@ def test_cast_out_of_range_saturates() -> None:
     assert got.tolist() == [0, top, bottom, top, bottom]
 
 
+@pytest.mark.parametrize("target", ["uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+def test_negative_numbers_wrap_as_unsigned_integers(source: str, target: str) -> None:
+    x = np.array([-2.0, 3.0, -5.5, -0.0], source)
+    case = Case("cast", (source,), target, 4)
+    got = compile_cases([case], FEATURES["host"]).run(case, x)
+    assert got.tolist() == [2**int(target[4:]) - 2, 3, 2**int(target[4:]) - 5, 0]
+
+
 @pytest.fixture(scope="module")
 def integers() -> tuple[list[Case], Compiled]:
     cases = [

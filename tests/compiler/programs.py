@@ -184,7 +184,7 @@ class Run(More):
             return x.astype(["float32", "float64"][j % 2]), bound
         dtype = DTYPES[j % len(DTYPES)]
         wraps = dtype[0] == "u" and x.dtype.kind not in "bu"
-        if wraps and x.dtype.kind == "f":
+        if wraps and x.dtype.kind in "fV":
             x = self.xp.abs(x)  # a negative float has no unsigned value
         return x.astype(dtype), math.inf if wraps else bound
 

@@ -60,15 +60,17 @@ def _float_to_float(b: Builder, value: Value, source: str, target: str) -> Value
 
 
 def _float_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
-    """Truncate; out of range wraps through a wider integer and saturates there."""
+    """Truncate; out of range wraps through a wider or signed integer and saturates there."""
     lanes = width(value.type)
     if source in _HALVES:
         value = halves.extend(b, value)
     bits = int(target.removeprefix("u").removeprefix("int"))
     wide = vector(f"i{max(bits, 32)}", lanes)
-    kind = "fptoui" if target in ("uint32", "uint64") else "fptosi"
-    name = f"llvm.{kind}.sat.{suffix(wide)}.{suffix(value.type)}"
-    result = b.call(wide, name, value)
+    types = f"sat.{suffix(wide)}.{suffix(value.type)}"
+    result = b.call(wide, f"llvm.fptosi.{types}", value)
+    if target in ("uint32", "uint64"):
+        negative = b.fcmp("olt", value, const(value.type, 0.0))
+        result = b.select(negative, result, b.call(wide, f"llvm.fptoui.{types}", value))
     return b.cast("trunc", result, register(target, lanes)) if bits < 32 else result
 
 
