@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 OURS = "agnesi"
+LONG_PAUSE = 0.15  # seconds
 LONG = 0.005  # seconds: a call longer than this is timed without calls before it
 NOISE = 0.25  # a spread of the rounds above this is marked in the report
 
@@ -276,7 +277,8 @@ def time_in_turn(
     """Seconds a call in every round, the contenders taking turns.
 
     Before each slot come a pause of `cool` seconds, in which the previous library's threads stop
-    spinning, and a few calls that do not count, in which this library's threads wake.
+    spinning, and a few calls that do not count, in which this library's threads wake.  Behind a
+    long slot the pause is longer: freeing what it took keeps XLA's threads busy for some 50 ms.
     """
     slot, rounds, budget = (0.0015, 9, 1.0) if quick else (0.004, 25, 12.0)
     gc.disable()
@@ -285,11 +287,13 @@ def time_in_turn(
         once = sum(s.seconds for s in slots.values())
         rounds = min(rounds, max(3, round(budget / max(once, 1e-9))))
         samples: dict[str, list[float]] = {name: [] for name in slots}
+        before = 0.0
         for _ in range(rounds):
             for name, s in slots.items():
                 if cool:
-                    time.sleep(cool)
+                    time.sleep(max(cool, min(before, LONG_PAUSE)))
                 samples[name].append(s.turn())
+                before = s.seconds
     finally:
         gc.enable()
     return samples
