@@ -108,7 +108,7 @@ class DotUnit(Unit):
     def _beside(self, panel: Panel, i: Value, j: Value) -> list[Value]:
         """Columns of the next panel, to be called near in the meantime: its share of each tile."""
         b, plan, rows = self.b, self.plan, panel.rows
-        if not plan.ahead or isinstance(rows, OpenRows):
+        if not plan.ahead or isinstance(rows, OpenRows) or rows.tiles == 1:
             return []
         assert self.operands.b.address is not None
         share = -(-panel.columns // rows.tiles)
