@@ -12,6 +12,7 @@ from agnesi.codegen import scalars
 from agnesi.codegen.evaluate import Scope
 from agnesi.core.kernels import walk
 from agnesi.core.loops import Expr, latency, make
+from agnesi.core.readiness import times
 
 _LEAF = frozenset(("const", "load", "size", "index"))
 _OTHER = {"sin": "cos", "cos": "sin"}
@@ -33,17 +34,10 @@ def compute(scope: Scope, values: Sequence[Expr]) -> None:
 
 
 def _by_readiness(values: Sequence[Expr]) -> list[Expr]:
-    start: dict[Expr, int] = {}
-    left: dict[Expr, int] = {}
     order = list(walk(list(values)))
-    for value in order:
-        if value.op in ("reduce", "steps") or value.dtype.startswith("complex"):
-            return []
-        left[value] = 0
-        start[value] = max((start[a] + _step(a) for a in value.args), default=0)
-    for value in reversed(order):
-        for a in value.args:
-            left[a] = max(left[a], left[value] + _step(value))
+    if any(v.op in ("reduce", "steps") or v.dtype.startswith("complex") for v in order):
+        return []
+    start, left = times(order, lambda v: v.args, _step)
     # Of several, the one that most has to wait for comes first.
     return sorted((v for v in order if v.op not in _LEAF), key=lambda v: (start[v], -left[v]))
 

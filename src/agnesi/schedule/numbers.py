@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from agnesi.core.loops import latency
 from agnesi.core.node import Node
+from agnesi.core.readiness import times
 
 #: Numbers in a kernel, and in a program that is cut so.
 _TOGETHER, _LEAST = 64, 128
@@ -42,26 +43,14 @@ def cut(order: Sequence[Node]) -> Cut:
     if len(numbers) < _LEAST or 2 * len(numbers) < operations:
         return Cut(order, {})
     stages = _stages(order, numbers)
-    start, left = _times(order, numbers)
+    start, left = times(order, lambda n: n.inputs,
+                        lambda n: latency(n.op.name) if n.op and id(n) in numbers else 0)
     # Of several that could start at once, the one that most has to wait for comes first.
     result = sorted(order, key=lambda n: (
         stages[id(n)],
-        (1, start[id(n)], -left[id(n)]) if id(n) in numbers else (0, 0, 0),
+        (1, start[n], -left[n]) if id(n) in numbers else (0, 0, 0),
     ))
     return Cut(result, _stretches(result, numbers, stages))
-
-
-def _times(order: Sequence[Node], numbers: set[int]) -> tuple[dict[int, int], dict[int, int]]:
-    """When each node could start at the earliest, and how long what waits for it takes."""
-    start: dict[int, int] = {}
-    left = dict.fromkeys(map(id, order), 0)
-    step = {id(n): latency(n.op.name) if id(n) in numbers else 0 for n in order}
-    for node in order:
-        start[id(node)] = max((start[id(i)] + step[id(i)] for i in node.inputs), default=0)
-    for node in reversed(order):
-        for i in node.inputs:
-            left[id(i)] = max(left[id(i)], left[id(node)] + step[id(node)])
-    return start, left
 
 
 def _stages(order: Sequence[Node], numbers: set[int]) -> dict[int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.codegen.builder import Builder, Module, Value, const, i64, lanes
+from agnesi.codegen.task import task
 
 #: Lanes, vectors and rows of a tile of results, and rows of the second matrix that are packed.
 _LANES, _VECTORS, _ROWS, _DEPTH = 16, 3, 8, 512
@@ -139,8 +140,7 @@ def halves_module(turned: bool, room: int) -> str:
     ``turned``: its transpose lies there.
     """
     module = Module()
-    parameters = [("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread")]
-    b = Builder(module, "shared", parameters, internal=False)
+    b = task(module, "shared")
     table, begin, end, _ = b.parameters
     a, c, result, given = (b.load("ptr", b.gep("i64", table, i64(i))) for i in range(4))
     many, m, n, k, units = (b.load("i64", b.gep("i64", table, i64(i))) for i in range(4, 9))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.codegen.builder import Builder, Module, Value, i64
+from agnesi.codegen.builder import Module, Value, i64
+from agnesi.codegen.task import task
 
 #: Rows, or whatever is counted, come in multiples of this, so that lanes are full.
 _MULTIPLE = 16
@@ -20,8 +21,7 @@ def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], un
 
     Every unit has ``room`` bytes of memory of its own.
     """
-    parameters = [("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread")]
-    b = Builder(module, "shared", parameters, internal=False)
+    b = task(module, "shared")
     table, begin, end, _ = b.parameters
     given = [b.load(t, b.gep("i64", table, i64(i))) for i, t in enumerate(types)]
     count = given[list(steps).index(COUNT)]

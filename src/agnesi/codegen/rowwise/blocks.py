@@ -6,9 +6,10 @@ are larger than the caches, past these.
 
 from __future__ import annotations
 
-from agnesi.codegen.builder import Builder, Module, Value, i64
+from agnesi.codegen.builder import Module, Value, i64
 from agnesi.codegen.gemm.microkernel import prefetch
-from agnesi.codegen.rowwise.places import TASK, Places
+from agnesi.codegen.rowwise.places import Places
+from agnesi.codegen.task import share, task
 
 #: A line of the cache, and lines at a time.
 _LINE, _MANY = 64, 4
@@ -25,7 +26,7 @@ def blocks_module(name: str) -> str:
     """
     places, *past = name.split()
     module = Module()
-    b = Builder(module, "run", TASK, internal=False)
+    b = task(module)
     _Blocks(b, "i8", places, False).write_blocks(bool(past))
     return str(module)
 
@@ -35,7 +36,7 @@ class _Blocks(Places):
         b = self.b
         self.past = past
         self.bytes = b.load("i64", b.gep("i64", b.parameters[0], i64(9)))
-        first, last = self._share(b.mul(self.count, self.m))
+        first, last = share(b, b.mul(self.count, self.m), self.units)
         with b.when(b.icmp("slt", first, last)):
             end = b.sub(last, i64(1))
             with b.loop(first, last, 1, [self._source(first)], nonempty=True) as turn:

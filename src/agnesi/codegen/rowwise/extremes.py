@@ -19,13 +19,12 @@ from agnesi.codegen.builder import (
     vector,
 )
 from agnesi.codegen.evaluate import IDENTITY
+from agnesi.codegen.task import TYPES, share, task
 
-_TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 #: Bytes of a vector, and vectors at a time.
 _VECTOR, _MANY = 64, 4
 #: Elements of a row among which the extreme is looked for again: they are still near by then.
 _BLOCK = 1024
-_TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 
 def extremes_module(name: str) -> str:
@@ -36,7 +35,7 @@ def extremes_module(name: str) -> str:
     """
     kind, dtype = name.split()
     module = Module()
-    _Extremes(Builder(module, "run", _TASK, internal=False), kind, dtype).write()
+    _Extremes(task(module), kind, dtype).write()
     return str(module)
 
 
@@ -44,7 +43,7 @@ class _Extremes:
     def __init__(self, b: Builder, kind: str, dtype: str) -> None:
         self.b = b
         self.largest = kind == "maximum"
-        self.type = _TYPES[dtype]
+        self.type = TYPES[dtype]
         self.size = int(dtype[-2:]) // 8
         self.lanes = _VECTOR // self.size
         self.vector = vector(self.type, self.lanes)
@@ -55,11 +54,10 @@ class _Extremes:
 
     def write(self) -> None:
         b = self.b
-        table, begin, end, _ = b.parameters
+        table = b.parameters[0]
         source, target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
         n, count, units = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3, 4))
-        first, last = (b.op("udiv", b.mul(count, x), units) for x in (begin, end))
-        with b.loop(first, last) as row:
+        with b.loop(*share(b, count, units)) as row:
             start = b.gep(self.type, source, b.mul(row.index, n))
             b.store(self._place(start, n), b.gep("i64", target, row.index))
         b.ret()

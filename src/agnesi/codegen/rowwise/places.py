@@ -21,15 +21,14 @@ from agnesi.codegen.builder import (
     width,
 )
 from agnesi.codegen.gemm.microkernel import prefetch
+from agnesi.codegen.task import TYPES, share, task
 
-TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 #: Rows at a time, and places.
 _ROWS, _LANES = 4, 16
 #: Elements ahead of those that are written for which memory is called.
 _AHEAD = 128
 #: Bytes of a row from which its elements are gathered, so that more of them are under way.
 _FAR = 1 << 19
-TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 #: Addresses of a row that is read and of one that is written.
 _Line = tuple[Value, Value]
@@ -44,7 +43,7 @@ def take_module(name: str) -> str:
     """
     size, places = name.split()
     module = Module()
-    b = Builder(module, "run", TASK, internal=False)
+    b = task(module)
     Places(b, f"i{8 * int(size)}", places, False).write()
     return str(module)
 
@@ -54,7 +53,7 @@ def add_module(name: str) -> str:
     elements, those of the first operand, which are added to them, ``m``."""
     dtype, places = name.split()
     module = Module()
-    Places(Builder(module, "run", TASK, internal=False), TYPES[dtype], places, True).write()
+    Places(task(module), TYPES[dtype], places, True).write()
     return str(module)
 
 
@@ -67,7 +66,7 @@ class Places:
         self.size = {"float": 4, "double": 8}.get(type_) or int(type_[1:]) // 8
         self.index = TYPES[places]
         self.adds = adds
-        table, self.begin, self.end, _ = b.parameters
+        table = b.parameters[0]
         self.source, self.places, self.target, self.room, self.flag = (
             b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(5)
         )
@@ -83,16 +82,10 @@ class Places:
         with b.when(several):
             self._all_rows()
         with b.when(b.op("xor", several, Value("true", "i1"))):
-            first, last = (i64(0), self.m) if self.adds else self._share(self.m)
+            first, last = (i64(0), self.m) if self.adds else share(b, self.m, self.units)
             self._one_row(first, last)
         b.ret()
         b.finish()
-
-    def _share(self, count: Value) -> tuple[Value, Value]:
-        """The part of so many turns that belongs to the units of this call."""
-        b = self.b
-        return (b.op("udiv", b.mul(count, self.begin), self.units),
-                b.op("udiv", b.mul(count, self.end), self.units))
 
     # -- places ---------------------------------------------------------------------------
     def _located(self, i: Value, count: int = 1, mask: Value | None = None) -> Value:
@@ -138,9 +131,9 @@ class Places:
     # -- rows -----------------------------------------------------------------------------
     def _all_rows(self) -> None:
         b = self.b
-        room = b.gep("i32", self.room, b.mul(self.begin, self.m))
+        room = b.gep("i32", self.room, b.mul(b.parameters[1], self.m))
         self._make_ready(room)
-        first, last = self._share(self.count)
+        first, last = share(b, self.count, self.units)
         whole = b.add(first, b.op("and", b.sub(last, first), i64(-_ROWS)))
         with b.loop(first, whole, _ROWS) as row:
             self._rows([b.add(row.index, i64(k)) for k in range(_ROWS)], room)

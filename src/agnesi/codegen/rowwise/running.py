@@ -8,13 +8,12 @@ added follows from places alone.
 from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Module, Value, const, i64, lanes, vector
+from agnesi.codegen.task import TYPES, share, task
 
-_TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 _NEUTRAL = {"add": -0.0, "multiply": 1.0}
 _NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul")}
 #: Bytes of a vector, and vectors at a time.
 _VECTOR, _MANY = 64, 4
-_TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 
 def running_module(name: str) -> str:
@@ -25,14 +24,14 @@ def running_module(name: str) -> str:
     """
     kind, dtype, *reverse = name.split()
     module = Module()
-    _Running(Builder(module, "run", _TASK, internal=False), kind, dtype, bool(reverse)).write()
+    _Running(task(module), kind, dtype, bool(reverse)).write()
     return str(module)
 
 
 class _Running:
     def __init__(self, b: Builder, kind: str, dtype: str, reverse: bool) -> None:
         self.b = b
-        self.type = _TYPES[dtype]
+        self.type = TYPES[dtype]
         self.size = int(dtype[-2:]) // 8
         self.lanes = _VECTOR // self.size
         self.vector = vector(self.type, self.lanes)
@@ -42,11 +41,10 @@ class _Running:
 
     def write(self) -> None:
         b = self.b
-        table, begin, end, _ = b.parameters
+        table = b.parameters[0]
         source, target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
         n, count, units = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3, 4))
-        first, last = (b.op("udiv", b.mul(count, x), units) for x in (begin, end))
-        with b.loop(first, last) as row:
+        with b.loop(*share(b, count, units)) as row:
             start = b.mul(row.index, n)
             self._row(b.gep(self.type, source, start), b.gep(self.type, target, start), n)
         b.ret()

@@ -9,10 +9,10 @@ from __future__ import annotations
 from agnesi.codegen.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.sorting.radix import write_passes
 from agnesi.codegen.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
+from agnesi.codegen.task import share, task
 from agnesi.core.sorting import BLOCK
 
 _LANES = 16
-_TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 
 def first_module(name: str) -> str:
@@ -24,26 +24,24 @@ def first_module(name: str) -> str:
     module, spec = Module(), Spec(name, True)
     write_passes(Builder(module, "sort_digits", [("ptr", "here"), ("ptr", "there"), ("i64", "n")],
                          "ptr"), "i64", PLACE_BITS)
-    _First(Builder(module, "run", _TASK, internal=False), spec).write()
+    _First(task(module), spec).write()
     return str(module)
 
 
 class _First:
     def __init__(self, b: Builder, spec: Spec) -> None:
         self.b = b
-        table, self.begin, self.end, _ = b.parameters
+        table, begin, _, _ = b.parameters
         self.rows = Rows(b, spec, table)
         self.k = b.load("i64", b.gep("i64", table, i64(len(FIELDS))))
-        room = b.gep("i8", self.rows.room, b.mul(self.begin, self.rows.step))
+        room = b.gep("i8", self.rows.room, b.mul(begin, self.rows.step))
         self.here = room
         self.there = b.gep("i64", room, self.rows.n)
         self.count = b.alloca("i64", 1)
 
     def write(self) -> None:
         b, rows = self.b, self.rows
-        first, last = (b.op("udiv", b.mul(rows.count, x), rows.units)
-                       for x in (self.begin, self.end))
-        with b.loop(first, last) as row:
+        with b.loop(*share(b, rows.count, rows.units)) as row:
             start = b.mul(row.index, rows.n)
             self._collect(start, self._bound(start))
             count = b.load("i64", self.count)

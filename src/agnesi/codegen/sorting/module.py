@@ -19,13 +19,13 @@ from agnesi.codegen.sorting.network import Network
 from agnesi.codegen.sorting.radix import write_long, write_passes
 from agnesi.codegen.sorting.ranks import SHORT, write_ranks
 from agnesi.codegen.sorting.rows import PLACE_BITS, Rows, Spec, write_zeros
+from agnesi.codegen.task import share, task
 from agnesi.core.sorting import GROUP, SIDE_BY_SIDE, VECTOR
 
 #: Rows from which they are sorted side by side.
 _SEVERAL = 4
 #: The most elements of a row that is sorted in a block of its own, by their bytes.
 _ALONE = {4: 1 << 16, 8: 1 << 13}
-_TASK = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 
 
 def sort_module(name: str) -> str:
@@ -50,7 +50,7 @@ def sort_module(name: str) -> str:
     write_passes(Builder(module, "sort_digits", [("ptr", "here"), ("ptr", "there"), ("i64", "n")],
                          "ptr"), spec.type, PLACE_BITS if spec.places else 0)
     write_long(Builder(module, "sort_long", [*row, ("ptr", "here"), ("ptr", "there")]), spec)
-    _Driver(Builder(module, "run", _TASK, internal=False), spec, lanes).write()
+    _Driver(task(module), spec, lanes).write()
     return str(module)
 
 
@@ -61,7 +61,7 @@ class _Driver:
         self.b = b
         self.spec = spec
         self.lanes = lanes
-        self.table, self.begin, self.end, _ = b.parameters
+        self.table, self.begin, _, _ = b.parameters
         self.rows = Rows(b, spec, self.table)
 
     def write(self) -> None:
@@ -99,9 +99,7 @@ class _Driver:
 
     def _share(self, count: Value) -> AbstractContextManager[Loop]:
         """A loop over the part of ``count`` turns that belongs to the units of this call."""
-        b, units = self.b, self.rows.units
-        first, last = (b.op("udiv", b.mul(count, x), units) for x in (self.begin, self.end))
-        return b.loop(first, last)
+        return self.b.loop(*share(self.b, count, self.rows.units))
 
     def _beside(self, room: Value) -> None:
         b, rows, n = self.b, self.rows, i64(self.lanes)
