@@ -42,3 +42,16 @@ def test_gradients_of_pooled_rows(kernel):
 
         expected = gradient(ag.tensor(x)).numpy()
         np.testing.assert_array_equal(ag.jit(gradient)(ag.tensor(x)).numpy(), expected)
+
+
+@pytest.mark.parametrize(("shape", "size", "dtype"), [
+    ((1, 3, 8, 2), (5, 1), "float32"),  # 24 lanes at a step of 2: no whole number of registers
+    ((2, 1, 3, 4, 14), (1, 1, 5), "float64"),  # all lanes of the tail read one element
+])
+def test_gradients_of_windows_that_fit(shape, size, dtype):
+    x = ag.tensor(np.random.default_rng(0).normal(size=shape).astype(dtype))
+
+    def gradient(x):
+        return ag.grad(lambda x: (ag.nn.functional.adaptive_max_pool(x, size) ** 2).sum())(x)
+
+    np.testing.assert_array_equal(ag.jit(gradient)(x).numpy(), gradient(x).numpy())

@@ -55,8 +55,8 @@ def load_steps(b: Builder, type_: str, address: Value, count: int, step: int, ac
     """Every ``step``-th element in ``count`` lanes, of which the first ``active`` must be read."""
     chunk = min(count, _REGISTER // max(align, 4))
     parts = [
-        _every(b, type_, b.gep(type_, address, Value(str(first * step), "i64")), chunk, step,
-               min(max(active - first, 0), chunk), align)
+        _every(b, type_, b.gep(type_, address, Value(str(first * step), "i64")),
+               min(chunk, count - first), step, min(max(active - first, 0), chunk), align)
         for first in range(0, count, chunk)
     ]
     return _joined(b, parts)[0]
@@ -100,6 +100,8 @@ def _row(b: Builder, type_: str, address: Value, count: int, active: int, align:
 def load_repeated(b: Builder, type_: str, address: Value, count: int, length: int, active: int,
                   align: int) -> Value:
     """Elements side by side, each in ``length`` lanes."""
+    if count <= length:
+        return b.splat(b.load(type_, address, align), count)
     row = _row(b, type_, address, -(-count // length), -(-active // length), align)
     return b.shuffle(row, None, [k // length for k in range(count)])
 
