@@ -202,6 +202,8 @@ class Scope:
             return stepwise.in_steps(self, value)
         if value.op == "cast":
             (x,) = value.args
+            if x.op == "index" and value.dtype == "int32" and self.step(x.param):
+                return self._short_index(x.param)
             return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
         if value.op == "bits":
             given = self.value(value.args[0])
@@ -252,6 +254,12 @@ class Scope:
                 term = self.b.splat(term, self.lanes)
             total = self.b.add(total, self.b.mul(term, self._splat(c)))
         return total
+
+    def _short_index(self, at: Affine) -> Value:
+        """An index in lanes of 32 bits, of which a register holds twice as many."""
+        first = self.b.splat(self.b.cast("trunc", self.place(at), "i32"), self.lanes)
+        ramp = self.b.cast("trunc", self._ramp(at.terms[self.along]), vector("i32", self.lanes))
+        return self.b.add(first, ramp)
 
     def _ramp(self, step: Size) -> Value:
         """From lane to lane a step more, from 0 on."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from agnesi.core.dims import product
+from agnesi.core.extents import guess
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import POWER, reciprocal, sqrt, square
@@ -30,8 +32,13 @@ rule(reciprocal(reciprocal(x)), x, name="reciprocal_twice", stage="canonicalize"
      tags=("cancel",))
 
 # -- quotients --------------------------------------------------------------------------------
-rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize",
-     when=lambda a, b: not (a.shape and is_count(b)))
+def _saves(a: Node, b: Node) -> bool:
+    """Whether there are no fewer reciprocals than quotients."""
+    fewer = guess(product(b.shape)) < guess(product(a.shape))
+    return not (fewer or (a.shape and is_count(b)))
+
+
+rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize", when=_saves)
 rule(a / reciprocal(b), a * b, name="over_reciprocal", stage="canonicalize", tags=("cancel",))
 rule(reciprocal(a / b), b / a, name="reciprocal_of_quotient", stage="canonicalize",
      tags=("cancel",))

@@ -26,6 +26,7 @@ from agnesi.schedule.depend import Dependence
 from agnesi.schedule.narrow import narrowed
 from agnesi.schedule.order import least_memory
 from agnesi.schedule.remake import Remaker, fit
+from agnesi.schedule.rows import reads_rows_first
 
 _ROLES = ("argument", "state", "constant", "output")
 
@@ -156,7 +157,8 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     """Whether a kernel may write ``target`` over the memory of ``source`` that it reads.
 
     It may if every element of ``source`` is read only where the same element of ``target`` is
-    written, in the same step of the loops, and first read before that.
+    written, in the same step of the loops, and first read before that; or if rows are read as a
+    whole before any of their elements is written (``schedule/rows.py``).
     """
     stores = [s for s in kernel.stores() if s.buffer is target]
     if len(stores) != 1 or not isinstance(kernel, Nest | Product | Convolution):
@@ -165,7 +167,14 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
         return False
     if isinstance(kernel, Product | Convolution) and source in (kernel.a.buffer, kernel.b.buffer):
         return False
-    place = stores[0].offset
+    if isinstance(kernel, Nest) and reads_rows_first(kernel, source, stores[0]):
+        return True
+    return _reads_where_it_writes(kernel, source, stores[0])
+
+
+def _reads_where_it_writes(kernel: Kernel, source: Buffer, target: Store) -> bool:
+    """Whether elements are read where the same elements of the target are written, and before."""
+    place = target.offset
     written = loaded = False
     for store in kernel.stores():
         for value in walk([store.value]):
@@ -178,7 +187,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
             if written and not loaded:
                 return False
             loaded = True
-        written = written or store is stores[0]
+        written = written or store is target
     return True
 
 
