@@ -26,6 +26,37 @@ STEPS: dict[str, Any] = {
     "asarray": lambda m, x: m.asarray(x),
     "real": lambda m, x: m.real(x),
     "product": lambda m, x: x.reshape((-1,)) * 2,
+    "ravel": lambda m, x: m.ravel(x),
+    # computed: elementwise results lie in memory as their operands do
+    "twice": lambda m, x: x * 2,
+    "with rows": lambda m, x: x + m.reshape(m.arange(x.size, dtype="float32"), x.shape),
+    "with columns": lambda m, x: x * turned(m, m.reshape(m.arange(x.size, dtype="float32"),
+                                                         x.shape[::-1])),
+    "with one row": lambda m, x: x - m.arange(x.shape[-1], dtype="float32"),
+    "choice": lambda m, x: m.where(x > 5, x, -x),
+    "other dtype": lambda m, x: m.astype(m.astype(x, "float64"), "float32"),
+    "spread": lambda m, x: m.broadcast_to(x, (2, *x.shape)) + 1,
+}
+
+
+def turned(m: Any, x: Any) -> Any:
+    return m.permute_dims(x, tuple(range(x.ndim))[::-1])
+
+
+#: Steps whose results always lie in row-major order, unlike some of NumPy's.
+OURS: dict[str, Any] = {
+    "sum": lambda x: x.sum(0, keepdims=True),
+    "mean": lambda x: x.mean(-1) if x.ndim > 1 else x,
+    "running": lambda x: ag.cumsum(x, 0),
+    "sorted": lambda x: ag.sort(x, -1),
+    "softmax": lambda x: ag.softmax(x, -1),
+    "joined": lambda x: ag.concatenate([x, x]),
+    "rows": lambda x: x[[0, -1]],
+    "below": lambda x: ag.tril(x) if x.ndim > 1 else x,
+    "diagonal": lambda x: ag.diagonal(x) if x.ndim > 1 else x,
+    "flip": lambda x: ag.flip(x),
+    "imaginary": lambda x: ag.imag(x * 1j),
+    "ones": lambda x: ag.ones_like(x),
 }
 #: How the argument lies in memory.
 LAYOUTS: dict[str, Any] = {
@@ -64,6 +95,48 @@ def test_changes_show_where_numpy_shows_them(names: list[str], data: Any, layout
         np.testing.assert_array_equal(x, expected_x)
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from(sorted(OURS) + sorted(STEPS)), min_size=1, max_size=4), st.data(),
+       st.sampled_from(["reshape", "ravel", "two axes"]), st.sampled_from(sorted(LAYOUTS)))
+def test_changes_show_in_compiled_functions_where_they_do_eagerly(
+        names: list[str], data: Any, last: str, layout: str) -> None:
+    names = [*names, last]
+    when = data.draw(st.integers(0, len(names) - 1))
+    earlier = data.draw(st.integers(0, when + 1))
+
+    def run(x: Any) -> Any:
+        seen = [x]
+        for i, name in enumerate(names):
+            seen.append(OURS[name](seen[-1]) if name in OURS else STEPS[name](ag, seen[-1]))
+            if i == when:
+                seen[-1][..., 0] = 100
+                seen[-1][...] += 7
+                seen[earlier][...] = seen[earlier] * 3
+        return tuple(v * 1 for v in seen)
+
+    found = []
+    for way in (run, ag.jit(run)):
+        array = LAYOUTS[layout](np.arange(24.0, dtype="float32").reshape(2, 3, 4))
+        found.append((*way(ag.asarray(array, copy=False)), array))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("side", [3, 300])
+def test_a_flat_look_at_what_was_computed_from_columns_is_a_copy(side: int) -> None:
+    """Whatever its size: large results come from a pool."""
+    def run(x: Any) -> Any:
+        t = x.T * 2
+        y = t.reshape(-1)
+        y[0] = 100
+        y += 1
+        return t, y
+
+    for way in (run, ag.jit(run)):
+        t, y = way(ag.zeros((2, side, side))[0])
+        assert not t.any() and y[:2].tolist() == [101, 1]
 
 
 def added_to_a_flat_copy(x: Any) -> Any:

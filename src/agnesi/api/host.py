@@ -13,9 +13,10 @@ from agnesi.core import dims
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import TraceError, at, location
-from agnesi.core.layouts import is_row_major, note
+from agnesi.core.layouts import is_row_major
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.ops import movement
 from agnesi.ops.replicate import copy
 
 _INSTEAD = (
@@ -212,9 +213,7 @@ def is_contiguous(self: Tensor) -> bool:
 
 def contiguous(self: Tensor) -> Tensor:
     """The tensor itself if its elements lie in C order, else a copy that does."""
-    result = self if is_contiguous(self) else clone(self)
-    note(self, result)
-    return result
+    return movement.contiguous(self)
 
 
 def clone(self: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ makes and uses up a gradient does not owe it to anybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from agnesi.autodiff.recording import ALIAS
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import node_of_type
 from agnesi.core.errors import GradientError, TraceError, at, user_where
-from agnesi.core.node import Node
+from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import CONSUMED, Tensor, symbol
 
@@ -43,7 +43,11 @@ class Trace:
         self.grads: dict[int, GradRecord] = {}
         self.watched: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         #: Where layouts decided whose memory a result is (``core.layouts.note``).
-        self.asked: list[tuple[list[Any], int, list[Any], int]] = []
+        self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
+        #: Symbols that were changed in place, and what they were before.
+        self.born: dict[int, tuple[Tensor, Node]] = {}
+        #: Symbols that do not lie in row-major order, and how they lie (``core.layouts.lies``).
+        self.laid: dict[int, tuple[Tensor, Any]] = {}
 
     # -- values ---------------------------------------------------------------------------
     def node_of(self, x: Tensor) -> Node:
@@ -76,6 +80,7 @@ class Trace:
     def rebind(self, x: Tensor, node: Node) -> None:
         """Let a tensor stand for another value from now on."""
         if x.data is None:
+            self.born.setdefault(id(x), (x, x.node))  # type: ignore[arg-type]
             x.node = node
             x.requires_grad = node.requires_grad
             return
@@ -94,12 +99,19 @@ class Trace:
             if self.nodes[key] is not leaf and x._view is None
         ]
 
-    def depends_on_layout(self, x: Tensor) -> bool:
-        """Whether what is changed in place depends on how the memory of ``x`` lies."""
-        return any(
-            family is x._version and (family[0] > then or result[0] > count)
-            for family, then, result, count in self.asked
-        )
+    def first(self, x: Tensor) -> Node:
+        """The node of a tensor's value before any change: how it lies was decided there."""
+        return self.born[id(x)][1] if id(x) in self.born else self.node_of(x)
+
+    def decisive(self, arguments: Sequence[Tensor]) -> list[bool]:
+        """Whether what is changed in place depends on how the memory of arguments lies."""
+        families, sources = [], []
+        for family, then, result, count, node in self.asked:
+            if family[0] > then or result[0] > count:
+                families.append(family)
+                sources.append(node)
+        met = set(toposort(sources, _lies_anyhow))
+        return [self.first(x) in met or any(f is x._version for f in families) for x in arguments]
 
     def watch(self, owner: Any, slot: str) -> None:
         """Note that the trace depends on what a slot of an object holds now."""
@@ -137,6 +149,12 @@ class Trace:
             return
         record = self._record(t)
         record.now, record.written, record.used = grad, True, False
+
+
+def _lies_anyhow(node: Node) -> bool:
+    """Whether a value lies in memory as it does wherever its operands lie."""
+    op = node.op
+    return op is None or not (op.view or op.changes or op.lie is not None)
 
 
 class _Traces:

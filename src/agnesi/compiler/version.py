@@ -71,7 +71,8 @@ class Version:
                 nodes.append(symbols[i].node)
                 self.mutated.append(i)
         self._take_flows(nodes, updates, trace)
-        self.laid = [i for i in self.arrays if trace.depends_on_layout(symbols[i])]
+        decisive = trace.decisive([symbols[i] for i in self.arrays])
+        self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = self.plain and _is_flat(tree) and not self.records
         # A number in the code stays what it is.

@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.core.config import STATE
 from agnesi.core.errors import GradientError, ShapeError, TraceError, at, user_where
-from agnesi.core.layouts import note, reshapes_in_place
+from agnesi.core.layouts import lies, note, reshapes_in_place
 from agnesi.core.node import Node
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
@@ -45,6 +45,8 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
         raise _why(op, xs, error) from None
     if type(data) is not _ndarray:
         data = _asarray(data)
+    if not (data.flags.c_contiguous or op.view or op.lie is not None):
+        data = data.copy()
     t = _new(Tensor)
     t.data = data
     t.node = None
@@ -66,7 +68,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
         parent = make_node(op, xs)
         return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
     try:
-        results = [wrap(np.asarray(r)) for r in op.perform(*(x.data for x in xs))]
+        results = [wrap(np.asarray(r, order="C")) for r in op.perform(*(x.data for x in xs))]
     except EXPLAINED as error:
         raise _why(op, xs, error) from None
     if STATE.recording and op.differentiable and any(x.requires_grad for x in xs):
@@ -246,6 +248,8 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
             share(t, op, xs[0])
         if op.flat:
             note(xs[0], t)
+    elif op.lie is not None and STATE.trace is not None:
+        lies(t, op, xs)
     return t
 
 

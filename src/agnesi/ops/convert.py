@@ -11,6 +11,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, TraceError
+from agnesi.core.layouts import as_operands
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -44,6 +45,9 @@ class Cast(Op):
             x = x.real
         with np.errstate(all="ignore"):
             return x.astype(self.dtype)
+
+    def lie(self, x: np.ndarray) -> np.ndarray:
+        return as_operands(self, x)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (cast(g, x.dtype),)

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape, is_static
-from agnesi.core.dispatch import COPY, apply, graph_node, symbolic
+from agnesi.core.dispatch import COPY, apply, graph_node, make_node, symbolic
 from agnesi.core.errors import DTypeError
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -59,7 +59,7 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
 def spread_constant(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     """A constant of one number in a graph, broadcast to a shape."""
     one = constant(value, dtype)
-    return symbolic(BroadcastTo(shape), (one,)) if shape else one
+    return symbol(make_node(BroadcastTo(shape), (one,))) if shape else one
 
 
 def float_dtype(dtype: Any) -> np.dtype:

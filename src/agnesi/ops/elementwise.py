@@ -22,6 +22,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
 from agnesi.core.foreign import Walk
+from agnesi.core.layouts import as_operands, has_rows
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.public import apply_to
 from agnesi.core.tensor import Tensor, wrap
@@ -255,9 +256,12 @@ class Elementwise(Op):
         result = np.asarray(silently(self.function, *wide))
         return silently(result.astype, xs[-1].dtype) if result.dtype == np.float32 else result
 
+    def lie(self, *xs: np.ndarray) -> np.ndarray:
+        return as_operands(self, *xs)
+
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
-        if self.writer is None:
+        if self.writer is None or not all(map(has_rows, xs)):
             return self.function(*xs)
         shape = np.broadcast_shapes(*(x.shape for x in xs))
         result = memory.empty(shape, self._result(xs[0].dtype))

@@ -12,6 +12,7 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Shape, Size, is_settled, product
 from agnesi.core.dispatch import COPY, apply
 from agnesi.core.errors import ShapeError
+from agnesi.core.layouts import is_row_major, note
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -209,7 +210,7 @@ def flatten(x: Any, start: int = 0, end: int = -1, *, out: Tensor | None = None)
 
 @public
 def ravel(x: Any, *, out: Tensor | None = None) -> Tensor:
-    """All elements in one axis.
+    """All elements in one axis, one after another in memory: a copy where they are not yet.
 
     Examples
     --------
@@ -217,7 +218,14 @@ def ravel(x: Any, *, out: Tensor | None = None) -> Tensor:
     >>> ag.ravel(ag.zeros((2, 3))).shape
     (6,)
     """
-    return flatten(x)
+    return flatten(contiguous(as_tensor(x)))
+
+
+def contiguous(x: Tensor) -> Tensor:
+    """The tensor itself if its elements lie in C order, else a copy that does."""
+    result = x if is_row_major(x) else apply(COPY, x)
+    note(x, result)
+    return result
 
 
 @public
