@@ -141,6 +141,8 @@ def _check(
         return np.swapaxes(values, 1, 2) if strides[0] == 1 != strides[1] else values
 
     a, bb = random(spec.batch, spec.m, spec.k), random(spec.batch, spec.k, spec.n)
+    for values, share in zip((a, bb), spec.zeros, strict=True):
+        values[rng.random(values.shape) < share] = 0
     c, bias = random(spec.batch, spec.m, spec.n), random(spec.n)
     left = 2 * a + 1 if not spec.a_direct else a
     right = 2 * bb + 1 if not spec.b_direct else bb
@@ -369,3 +371,26 @@ def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:
     assert chosen.form == "strip" and chosen.early
     for epilogue in ("update", "bias_relu"):
         _check(spec, epilogue, cuts=(0.3, 0.6), **caches)
+
+
+@pytest.mark.parametrize("size", [(1140, 139, 150), (128, 1035, 134)], ids=str)
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:
+    """Of the operand that has many, in whatever order operands and result lie."""
+    bits, dtype = (256, "float64") if "b" in transposed else (512, "float32")
+    for zeros in ((0.5, 0.0), (0.0, 0.6)):
+        spec = _layout(*size, "a" in transposed, "b" in transposed, zeros=zeros, dtype=dtype)
+        chosen = plan(spec, vector_bits=bits)
+        assert chosen.form == "skip" and chosen.swapped == (zeros[0] == 0)
+        _check(spec, "update", cuts=(0.3, 0.6), vector_bits=bits)
+
+
+def test_zeros_are_skipped_in_batches() -> None:
+    spec = GemmSpec(530, 211, 260, batch=2, c_strides=(1, 530), zeros=(0.4, 0.0))
+    assert plan(spec, vector_bits=512).turns
+    _check(spec, "bias_relu", cuts=(0.4,))
+
+
+def test_few_zeros_are_not_skipped() -> None:
+    for size, share in (((512, 512, 512), 0.2), ((20, 9999, 512), 0.9)):
+        assert plan(GemmSpec(*size, zeros=(share, 0.0)), vector_bits=512).form != "skip"

@@ -33,7 +33,7 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
         a_strides=_typical(steps[0]), b_strides=_typical(steps[1]),
         c_strides=strides if 1 in strides else (n, 1),
         actual=() if is_static(product.sizes) else product.sizes,
-        steps=() if is_static((*steps[0], *steps[1])) else steps,
+        steps=() if is_static((*steps[0], *steps[1])) else steps, zeros=product.zeros,
     )
     long = cost([s.value for s in product.body]) > _LONG
     return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long,

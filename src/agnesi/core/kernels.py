@@ -162,6 +162,7 @@ class Product(Contraction):
 
     There may be any number of batch axes ``b``, as few as strides allow.  ``symbol`` names the
     library's function that may evaluate it (see ``core.foreign``) if the epilogue does nothing.
+    ``zeros`` are guesses.
     """
 
     sizes: tuple[int, int, int, int] = (1, 1, 1, 1)  # batch, m, n, k
@@ -171,6 +172,7 @@ class Product(Contraction):
     total: Buffer = None  # type: ignore[assignment]
     body: list[Store] = field(default_factory=list)
     symbol: str = ""
+    zeros: tuple[float, float] = (0.0, 0.0)  # shares of the operands' elements
 
 
 @record

@@ -42,6 +42,7 @@ from agnesi.schedule.points import axes_of, point, point_in
 from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.sparse import sparse
 from agnesi.schedule.together import together
+from agnesi.schedule.zeros import zeros_of
 
 
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
@@ -431,7 +432,7 @@ class _Fuser:
         self.program.kernels.append(
             Product(nodes, sizes, along(a, batch, axes), along(b, batch, axes),
                     (*batch, *axes[-2:]), flattened(total, batch), body,
-                    symbol=symbol)
+                    symbol=symbol, zeros=(zeros_of(node.inputs[0]), zeros_of(node.inputs[1])))
         )
         if not whole:
             self._nest(cluster)

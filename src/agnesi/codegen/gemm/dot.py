@@ -8,9 +8,9 @@ from typing import Any
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
-from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
-from agnesi.codegen.gemm.pack import copy_lines, copy_turned, neighbours, zip_orders
-from agnesi.codegen.gemm.tiling import OpenRows, Panel, pieces_of
+from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.gemm.pack import zip_orders
+from agnesi.codegen.gemm.tiling import OpenRows, Panel
 from agnesi.codegen.gemm.unit import Unit
 from agnesi.core.dims import is_static
 from agnesi.core.record import record
@@ -39,41 +39,6 @@ class DotUnit(Unit):
             self._lay_out(self.operands.a, spec.m, spec.a_strides, 0, self.packed_a)
         if self.plan.pack_b:
             self._lay_out(self.operands.b, spec.n, spec.b_strides, 1, self.packed_b)
-
-    def _lay_out(
-        self, operand: Operand, lines: int, strides: tuple[int, ...], axis: int, target: Value
-    ) -> None:
-        """``target[line][k]``, where a line is a row (axis 0) or a column (1) of the operand."""
-        plan, along_k = self.plan, strides[1 - axis]
-        if strides[axis] == 1 != along_k:
-            copy_turned(
-                self.b,
-                self.type,
-                i64(lines),
-                lines,
-                pieces_of(plan.spec.k, plan.lanes),
-                neighbours(
-                    operand, self.type, self.batch, (i64(0), i64(0)), along_k, axis, "mn"[axis]
-                ),
-                target,
-                plan.k_pitch,
-            )
-            return
-
-        def read(b: Builder, line: Value, k: Value, lanes: int, mask: Value | None) -> Value:
-            place = (line, k) if axis == 0 else (k, line)
-            return operand.load(b, self.batch, *place, lanes, mask, "k")
-
-        copy_lines(
-            self.b,
-            self.type,
-            i64(lines),
-            i64(plan.spec.k),
-            read,
-            target,
-            plan.k_pitch,
-            plan.lanes,
-        )
 
     def emit(self) -> None:
         """All panels of the unit."""

@@ -6,10 +6,16 @@ from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.dot import DotUnit
 from agnesi.codegen.gemm.gemmplan import GemmPlan
 from agnesi.codegen.gemm.operands import Operands, transposed
+from agnesi.codegen.gemm.skip import SkipUnit
 from agnesi.codegen.gemm.stream import StreamUnit
 from agnesi.codegen.gemm.strip import StripUnit
 from agnesi.codegen.gemm.tile import TileUnit
+from agnesi.codegen.gemm.unit import Unit
 from agnesi.core.dims import Size
+
+_KINDS: dict[str, type[Unit]] = {
+    "tile": TileUnit, "strip": StripUnit, "dot": DotUnit, "stream": StreamUnit, "skip": SkipUnit,
+}
 
 
 def emit_gemm(
@@ -26,7 +32,7 @@ def emit_gemm(
         whole.widen(begin, end)
         whole.emit()
         return
-    kind = {"tile": TileUnit, "strip": StripUnit, "dot": DotUnit, "stream": StreamUnit}[plan.form]
+    kind = _KINDS[plan.form]
     with b.loop(begin, end, plan.merged, [i64(-1)]) as loop:
         rest, group = divide(b, loop.index, plan.column_groups)
         batch, chunk = divide(b, rest, plan.chunks)

@@ -25,7 +25,7 @@ class GemmPlan(Paneled):
     spec: GemmSpec
     swapped: bool
     # "tile": vectors of B along n; "strip": the same, row by row of tiles; "dot": vectors along k;
-    # "stream": lines of B
+    # "stream": lines of B; "skip": those where A is not zero
     form: str
     lanes: int
     panels: tuple[Panel, ...]
@@ -66,7 +66,13 @@ class GemmPlan(Paneled):
     @property
     def prepares(self) -> bool:
         """Whether something is packed once for each batch member."""
-        return self.form == "dot" and (self.pack_a or self.pack_b)
+        packs = self.pack_a or self.pack_b if self.form == "dot" else self.pack_a
+        return packs and self.form in ("dot", "skip")
+
+    @property
+    def turns(self) -> bool:
+        """Whether a panel of sums is turned before it goes to the epilogue."""
+        return self.form == "skip" and self.spec.c_strides[1] != 1
 
     @property
     def panel_count(self) -> Any:
@@ -99,7 +105,7 @@ class GemmPlan(Paneled):
     @property
     def k_pitch(self) -> int:
         """Elements from one packed line along k to the next: whole vectors, no shared sets."""
-        vectors = -(-self.k_block // self.lanes)
+        vectors = -(-(self.spec.k if self.form == "skip" else self.k_block) // self.lanes)
         if vectors * self.lanes * self.spec.itemsize % 1024 == 0:
             vectors += max(1, _LINE // (self.lanes * self.spec.itemsize))
         return vectors * self.lanes
@@ -126,7 +132,7 @@ class GemmPlan(Paneled):
             return 0
         if self.form == "strip":
             return self.tile_pitch * self.spec.itemsize
-        if self.form == "dot":
+        if self.form in ("dot", "skip"):
             return _lines(self.spec.m * self.k_pitch * self.spec.itemsize)
         return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
 
@@ -142,6 +148,9 @@ class GemmPlan(Paneled):
 
     @property
     def c_bytes(self) -> int:
+        if self.form == "skip":
+            lines = self.width + (self.lanes if self.turns else 0)
+            return _lines((self.chunk_rows + self.lanes) * lines * self.spec.itemsize)
         if self.form == "stream":
             return _lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
         if self.blocked:

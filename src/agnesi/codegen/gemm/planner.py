@@ -16,6 +16,7 @@ from agnesi.codegen.gemm.costs import (
     tiles_of_runs,
 )
 from agnesi.codegen.gemm.gemmplan import WHOLE, GemmPlan
+from agnesi.codegen.gemm.skipping import ZEROS, skipping
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import (
     EvenRows,
@@ -75,13 +76,15 @@ def plan(
     >>> chosen.form, chosen.pack_a, chosen.pack_b
     ('tile', False, False)
     """
-    swapped = _better_transposed(spec)
-    if swapped:
-        spec = spec.transposed()
     if registers is None:
         registers = 32 if vector_bits == 512 else 16
     lanes = max(1, vector_bits // (8 * spec.itemsize))
     machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, _HASTE if hasty else CODE)
+    if max(spec.zeros) >= ZEROS and (found := skipping(spec, machine)) is not None:
+        return found
+    swapped = _better_transposed(spec)
+    if swapped:
+        spec = spec.transposed()
     if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
         return _stream_plan(spec, swapped, machine)
     if not is_static(spec.sizes[2:3]):

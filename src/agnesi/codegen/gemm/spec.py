@@ -22,6 +22,7 @@ class GemmSpec:
 
     ``actual`` has (batch, m, n, k) where some are run-time values: then the numbers are typical
     ones, by which the cut is chosen.  ``steps`` are the strides of A and B as the code has them.
+    ``zeros`` is the share of their elements that are expected to be zero.
     """
 
     m: int
@@ -36,6 +37,7 @@ class GemmSpec:
     b_direct: bool = True
     actual: tuple[Size, ...] = ()
     steps: tuple[tuple[Any, ...], ...] = ()
+    zeros: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         if min(self.m, self.n, self.k, self.batch) < 1:
@@ -87,4 +89,5 @@ class GemmSpec:
             b_direct=self.a_direct,
             actual=tuple(self.actual[i] for i in (0, 2, 1, 3)) if self.actual else (),
             steps=tuple(s[::-1] for s in reversed(self.steps)),
+            zeros=self.zeros[::-1],
         )

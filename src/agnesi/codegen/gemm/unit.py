@@ -8,8 +8,9 @@ from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.gemmplan import GemmPlan
-from agnesi.codegen.gemm.operands import Operands
-from agnesi.codegen.gemm.tiling import EvenRows, OpenPanel, OpenRows, Panel, Rows
+from agnesi.codegen.gemm.operands import Operand, Operands
+from agnesi.codegen.gemm.pack import copy_lines, copy_turned, neighbours
+from agnesi.codegen.gemm.tiling import EvenRows, OpenPanel, OpenRows, Panel, Rows, pieces_of
 from agnesi.core.dims import Size
 
 
@@ -65,6 +66,41 @@ class Unit:
 
     def prepare(self) -> None:
         """What must be done once for each batch member."""
+
+    def _lay_out(
+        self, operand: Operand, lines: int, strides: tuple[int, ...], axis: int, target: Value
+    ) -> None:
+        """``target[line][k]``, where a line is a row (axis 0) or a column (1) of the operand."""
+        plan, along_k = self.plan, strides[1 - axis]
+        if strides[axis] == 1 != along_k:
+            copy_turned(
+                self.b,
+                self.type,
+                i64(lines),
+                lines,
+                pieces_of(plan.spec.k, plan.lanes),
+                neighbours(
+                    operand, self.type, self.batch, (i64(0), i64(0)), along_k, axis, "mn"[axis]
+                ),
+                target,
+                plan.k_pitch,
+            )
+            return
+
+        def read(b: Builder, line: Value, k: Value, lanes: int, mask: Value | None) -> Value:
+            place = (line, k) if axis == 0 else (k, line)
+            return operand.load(b, self.batch, *place, lanes, mask, "k")
+
+        copy_lines(
+            self.b,
+            self.type,
+            i64(lines),
+            i64(plan.spec.k),
+            read,
+            target,
+            plan.k_pitch,
+            plan.lanes,
+        )
 
     def emit(self) -> None:
         """The whole unit."""
