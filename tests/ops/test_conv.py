@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.conv import conv1d, conv2d, conv3d, conv_transpose
+from agnesi.ops.conv import conv1d, conv2d, conv3d
+from agnesi.ops.transposed import conv_transpose
 from agnesi.testing import check_op
 
 RANDOM = np.random.default_rng(0)
@@ -91,6 +92,26 @@ def test_transposed_convolution_is_the_adjoint(stride):
     np.testing.assert_allclose((there.numpy() * g).sum(), (back.numpy() * x).sum())
 
 
+@pytest.mark.parametrize(("stride", "dilation", "padding", "extra"), [
+    (1, 3, 0, 2), (1, 3, 1, 2), (1, 2, 5, 1), (2, 3, 0, 2), (2, 4, 1, 3),
+])
+def test_what_is_added_may_be_more_than_a_stride(stride, dilation, padding, extra):
+    x, w = RANDOM.normal(size=(2, 3, 6)), RANDOM.normal(size=(3, 2, 4))
+    span = 3 * dilation
+    whole = np.zeros((2, 2, 5 * stride + span + 1 + extra))
+    for place, tap in np.ndindex(6, 4):
+        whole[:, :, place * stride + tap * dilation] += x[:, :, place] @ w[:, :, tap]
+    whole = whole[:, :, padding: whole.shape[2] - padding]
+
+    def up(x, w):
+        return conv_transpose(x, w, stride=stride, padding=padding, dilation=dilation,
+                              output_padding=extra)
+
+    np.testing.assert_allclose(up(x, w).numpy(), whole)
+    check_op(up, [[x, w]])
+    np.testing.assert_allclose(up(x[0], w).numpy(), whole[0])  # without a batch
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -102,6 +123,9 @@ def test_transposed_convolution_is_the_adjoint(stride):
         (lambda: conv1d(ag.ones((1, 1, 5)), ag.ones((1, 1, 3)), padding="big"), "'big'"),
         (lambda: conv2d(ag.ones((1, 1, 5, 5)), ag.ones((1, 1, 3, 3)), stride=(1, 2, 3)), "2 axes"),
         (lambda: conv_transpose(ag.ones((1, 1, 5)), ag.ones((2, 1, 3))), "filters take 2"),
+        (lambda: conv_transpose(ag.ones((1, 3, 5)), ag.ones((3, 1, 3)), groups=2), "3 filters"),
+        (lambda: conv_transpose(ag.ones((1, 1, 1)), ag.ones((1, 1, 1)), padding=1), "nothing of"),
+        (lambda: conv1d(ag.ones((1, 1, 5)), ag.ones((1, 1, 3)), ag.ones(3)), "channel: (1,)"),
     ],
 )
 def test_errors(call, words):

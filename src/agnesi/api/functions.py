@@ -61,7 +61,6 @@ from agnesi.ops.composite import nan_to_num as nan_to_num
 from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d
-from agnesi.ops.conv import conv_transpose as conv_transpose
 from agnesi.ops.creation import alloc as alloc
 from agnesi.ops.creation import asarray as asarray
 from agnesi.ops.creation import empty as empty
@@ -214,6 +213,7 @@ from agnesi.ops.special import erfc as erfc
 from agnesi.ops.special import erfinv as erfinv
 from agnesi.ops.special import lgamma as lgamma
 from agnesi.ops.special import polygamma as polygamma
+from agnesi.ops.transposed import conv_transpose as conv_transpose
 from agnesi.ops.trig import acos as acos
 from agnesi.ops.trig import asin as asin
 from agnesi.ops.trig import atan as atan

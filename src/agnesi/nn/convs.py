@@ -10,7 +10,8 @@ from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module
-from agnesi.ops.conv import conv1d, conv2d, conv3d, conv_transpose, per_axis
+from agnesi.ops.conv import conv1d, conv2d, conv3d, per_axis
+from agnesi.ops.transposed import conv_transpose
 
 #: Elements from which the order of filters in memory matters.
 _MANY = 1 << 12

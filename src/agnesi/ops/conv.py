@@ -1,4 +1,4 @@
-"""Convolutions (as deep learning says: correlations) over any number of axes, and transposed ones.
+"""Convolutions (as deep learning says: correlations) over any number of axes.
 
 Convolution is bilinear in image and filters.  Its two adjoints are operations of their own, and the
 three are each other's derivatives, to any order.
@@ -14,7 +14,7 @@ import numpy as np
 
 from agnesi.core import dtypes, loops
 from agnesi.core.config import LENT
-from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dims import Dim, Shape, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.loops import Affine
@@ -332,7 +332,7 @@ def borders(padding: Any, kernel: Ints, dilation: Ints, stride: Ints) -> Pads:
     return tuple((p, p) for p in per_axis(padding, rank, "padding", 0))
 
 
-def _operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
+def operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
     """Images and filters of one dtype, and how many axes the images have."""
     x, w = pair(as_tensor(x), as_tensor(w))
     rank = w.ndim - 2 if rank is None else rank
@@ -344,12 +344,16 @@ def _operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
     return x, w, rank
 
 
-def _with_bias(y: Tensor, bias: Any) -> Tensor:
+def with_bias(y: Tensor, bias: Any) -> Tensor:
+    """A number for each channel added, where there is a bias."""
     if bias is None:
         return y
     bias = as_tensor(bias)
-    if bias.ndim != 1:
-        raise ShapeError(f"the bias has shape {bias.shape}; it must have one number per channel")
+    known = is_static((*bias.shape, y.shape[1]))
+    if bias.ndim != 1 or (known and bias.shape[0] != y.shape[1]):
+        raise ShapeError(
+            f"the bias has shape {bias.shape}; it must have one number per channel: {y.shape[1:2]}"
+        )
     return y + reshape(bias, (bias.shape[0], *(1,) * (y.ndim - 2)))
 
 
@@ -360,14 +364,14 @@ def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, g
         w = flipped(w, tuple(range(2, w.ndim)))
     if x.ndim == rank + 1 and w.ndim == rank + 2:  # one image
         return _conv(x[None], w, bias, stride, padding, dilation, groups, rank, False, algorithm)[0]
-    x, w, rank = _operands(x, w, rank)
+    x, w, rank = operands(x, w, rank)
     kernel: Any = w.shape[2:]
     steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
     windows = Windows(steps, borders(padding, kernel, inside, steps), inside)
     op = Conv(windows, per_axis(groups, 1, "groups")[0], requests(algorithm))
     if op.by is not None:
         op.infer(x, w)
-    return _with_bias(apply(bound(op, x, w), x, w), bias)
+    return with_bias(apply(bound(op, x, w), x, w), bias)
 
 
 # -- functions --------------------------------------------------------------------------------
@@ -443,50 +447,3 @@ def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     (1, 4, 1, 1, 1)
     """
     return _conv(x, w, bias, stride, padding, dilation, groups, 3, flip, algorithm)
-
-
-@public
-def conv_transpose(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-                   output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
-                   algorithm: Any = None, out: Tensor | None = None) -> Tensor:
-    """Transposed convolution: the adjoint of a convolution, used to go up in size.
-
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...), over one axis or several.
-    w : array_like
-        (channels, channels of the result / groups, ...).
-    bias : array_like, optional
-    stride, padding, dilation, groups
-        Those of the convolution whose adjoint it is.
-    output_padding : int or tuple of int
-        How much larger the result is: several sizes lead to the same one under a stride.
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.conv_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]], stride=2)
-    tensor([[[ 1., 10.,  2., 20.]]])
-    """
-    x, w, rank = _operands(x, w, None)
-    kernel: Any = w.shape[2:]
-    steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
-    windows = Windows(steps, borders(padding, kernel, inside, steps), inside)
-    if isinstance(x.shape[1], int) and x.shape[1] != w.shape[0]:
-        raise ShapeError(f"the image has {x.shape[1]} channels, the filters take {w.shape[0]}")
-    extra = per_axis(output_padding, rank, "output_padding", 0)
-    sizes: list[Size] = []
-    for n, k, s, (low, high), d, more in zip(
-        x.shape[2:], kernel, steps, windows.padding, inside, extra, strict=True
-    ):
-        if more >= max(s, d):
-            raise ValueError(f"output_padding {more} must be below the stride {s} or dilation {d}")
-        sizes.append((n - 1) * s + (d * (k - 1) + 1 + more - low - high))
-    shape = (x.shape[0], w.shape[1] * groups, *sizes)
-    op = ConvGradX(windows, groups, shape, requests(algorithm))
-    return _with_bias(apply(bound(op, x, w), x, w), bias)

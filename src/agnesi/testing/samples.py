@@ -27,6 +27,7 @@ from agnesi.ops import (
     running,
     sets,
     softmax,
+    transposed,
     types,
 )
 from agnesi.ops.arith import multiply
@@ -272,7 +273,7 @@ def _windows() -> Iterator[tuple[str, Case]]:
     yield "conv2d", Case(lambda x, w: conv.conv2d(x, w, padding=1, groups=2), ((image, filters),))
     yield "conv1d", Case(conv.conv1d, ((image[0], filters[:, :1, 0].repeat(5, 1)),))
     yield "conv_transpose", Case(
-        lambda x, w: conv.conv_transpose(x, w, stride=2, padding=1), ((image, back),)
+        lambda x, w: transposed.conv_transpose(x, w, stride=2, padding=1), ((image, back),)
     )
     for name in ("max_pool", "avg_pool", "sum_pool"):
         function: Any = getattr(pool, name)
