@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from agnesi.core.dims import Size
 from agnesi.core.extents import guess
@@ -115,6 +117,38 @@ def folded(dense: Dense) -> Dense:
             spans[i] = Span(span.count, span.count, 1, 0, 1, 1)
     source = replace(dense.source, offset=offset, strides=tuple(strides))
     return replace(dense, spans=_three(spans), source=source)
+
+
+def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
+    """The stride of several axes that lie in memory as one; None if they do not."""
+    step, span = 0, 1
+    for stride, count in zip(reversed(strides), reversed(counts), strict=True):
+        if count == 1:
+            continue
+        if span == 1:
+            step = stride
+        elif stride != step * span:
+            return None
+        span *= count
+    return step
+
+
+def flat(dense: Dense) -> Dense:
+    """A gradient to filters of one tap with its places as one axis, where memory has them so."""
+    counts = (dense.images, *(s.count for s in dense.spans))
+    views = dense.source, dense.filters
+    steps = [merged_stride((v.strides[0], *v.strides[2:]), counts) for v in views]
+    fixed = isinstance(dense.images, int) and dense.parts == 1
+    if not fixed or None in steps or not all(s.plain for s in dense.spans):
+        return dense
+    length = math.prod(counts)
+    row = Span(length, length, 1, 0, 1, 1)
+    source, filters = (
+        replace(v, strides=(length * step, v.strides[1], length * step, length * step, step))
+        for v, step in zip(views, steps, strict=True)
+    )
+    return replace(dense, batch=1, images=1, spans=(_NO_SPAN, _NO_SPAN, row), source=source,
+                   filters=filters)
 
 
 def group_axes(kernel: Convolution, counts: tuple[int, ...], steps: tuple[tuple[int, int], ...],

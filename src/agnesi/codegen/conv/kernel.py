@@ -88,7 +88,7 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     parts: list[Part] = []
     for part in dense:
         alone = plan_depthwise(part, type_, machine, kernel.kind == "weight", long)
-        product = as_product(kernel, part) if alone is None else None
+        product = as_product(kernel, part, machine) if alone is None else None
         if alone is not None:
             parts.append(alone)
         elif product is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from agnesi.codegen.conv.dense import Dense, Span
@@ -102,6 +102,16 @@ class WidePlan(Paneled):
 def unevenness(units: int) -> float:
     """What so many equal units cost on top, weighed over one, two and four threads."""
     waits = sum(-(-units // threads) * threads / units - 1 for threads in (2, 4))
+    return 1 + _UNEVEN * waits
+
+
+def uneven(sizes: Sequence[int]) -> float:
+    """The same for units of these sizes."""
+    waits = 0.0
+    for threads in (2, 4):
+        ends = [len(sizes) * n // threads for n in range(threads + 1)]
+        longest = max(sum(sizes[low:high]) for low, high in pairwise(ends))
+        waits += longest * threads / sum(sizes) - 1
     return 1 + _UNEVEN * waits
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from agnesi.codegen.axes import collapse
-from agnesi.codegen.conv.dense import Dense, View, retold
-from agnesi.codegen.conv.weightplan import in_place
+from agnesi.codegen.conv.dense import Dense, View, merged_stride, retold
+from agnesi.codegen.conv.weightplan import in_place, streams
+from agnesi.codegen.gemm.costs import Machine
 from agnesi.core.kernels import Buffer, Convolution, Matrix, Product, Store
 from agnesi.core.loops import Affine, Axis, load
 
@@ -18,26 +18,14 @@ _FEW = 96
 _SHALLOW = 128
 
 
-def as_product(kernel: Convolution, dense: Dense) -> Product | None:
+def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product | None:
     """The product that computes the same, if there is one."""
     if dense.parts > 1 or not all(s.plain for s in dense.spans):
         return None
     counts = (dense.images, *(s.count for s in dense.spans))
-    return (_weight if kernel.kind == "weight" else _dense)(kernel, dense, counts)
-
-
-def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
-    """The stride of several axes that lie in memory as one; None if they do not."""
-    step, span = 0, 1
-    for stride, count in zip(reversed(strides), reversed(counts), strict=True):
-        if count == 1:
-            continue
-        if span == 1:
-            step = stride
-        elif stride != step * span:
-            return None
-        span *= count
-    return step
+    if kernel.kind != "weight":
+        return _dense(kernel, dense, counts)
+    return None if streams(dense, machine) else _weight(kernel, dense, counts, machine)
 
 
 def _strides(view: View) -> tuple[int, ...]:
@@ -64,10 +52,11 @@ def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produc
     return None
 
 
-def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
+def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...],
+            machine: Machine) -> Product | None:
     """A gradient to filters: the cotangent, turned, times the image."""
     group, o, c, *_ = dense.axes
-    if o.extent < min(_FEW, c.extent) or (c.extent <= _SHALLOW and in_place(dense)):
+    if o.extent < min(_FEW, c.extent) or (c.extent <= _SHALLOW and in_place(dense, machine)):
         return None  # too few to turn the cotangent for
     source, filters = dense.source, dense.filters
     across, down = (merged_stride(_strides(view), counts) for view in (filters, source))

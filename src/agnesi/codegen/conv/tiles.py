@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.gemm.microkernel import multiply_add
+from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 from agnesi.core.record import record
@@ -58,6 +58,7 @@ class Tile:
     columns: tuple[Column, ...]
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
+    ahead: tuple[int, int] = (0, 0)  # elements to what is called near of rows, columns; 0 for none
 
     def zeros(self) -> list[Value]:
         """The sums at their start."""
@@ -85,10 +86,19 @@ class Tile:
     def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
         return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
 
+    def _call(self, b: Builder, row: Value, column: Value) -> None:
+        """Let the memory that tiles read later come into the second cache."""
+        rows, columns = self.ahead
+        if rows:
+            prefetch(b, self._moved(b, row, rows), near=False)
+        for c in self.columns if columns else ():
+            prefetch(b, self._moved(b, column, c.offset + columns), near=False)
+
     def _step(self, b: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
         align = element_bytes(self.type)
         line = [self._load(b, self._moved(b, column, c.offset), c) for c in self.columns]
         widest = max(c.lanes for c in self.columns)
+        self._call(b, row, column)
         out = []
         for n, offset in enumerate(self.rows):
             at = self._moved(b, row, offset)

@@ -38,16 +38,25 @@ class Weight(Gradient):
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
         b, plan = self.b, self.plan
-        with b.loop(begin, end) as loop:
-            both, part = divide(b, loop.index, plan.row_groups)
-            self.lead, panels = divide(b, both, plan.panel_groups)
+        with b.loop(begin, end, plan.merged) as loop:
+            self.lead, panels, part = self._numbers(loop.index)
             self.group, blocks = lead(b, self.dense, plan.blocks, self.lead)
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, panels)
             self.low, self.high = share(b, plan.tiles, plan.row_groups, part)
+            if plan.merged > 1:
+                stop = b.intrinsic("smin", b.add(loop.index, i64(plan.merged)), end)
+                _, panels, part = self._numbers(b.sub(stop, i64(1)))
+                self.last = share(b, plan.panel_count, plan.panel_groups, panels)[1]
+                self.high = share(b, plan.tiles, plan.row_groups, part)[1]
             self._clear()
             with b.loop(*blocks, nonempty=self.dense.parts == 1) as block:
                 self._block(block.index)
             self._finish()
+
+    def _numbers(self, unit: Value) -> tuple[Value, Value, Value]:
+        """Group or part, panel group and row group of a unit."""
+        both, part = divide(self.b, unit, self.plan.row_groups)
+        return *divide(self.b, both, self.plan.panel_groups), part
 
     # -- places of things -----------------------------------------------------------------
     def _panels(self, panel: Panel) -> tuple[Value, Value]:
@@ -200,7 +209,7 @@ class Weight(Gradient):
             i * layout.line * h.step + j for i in range(size[0]) for j in range(size[1])
         )
         columns = tuple(Column(*p) for p in panel.pieces)
-        tile = Tile(self.type, offsets, columns, masked=not plan.packed_b)
+        tile = Tile(self.type, offsets, columns, masked=not plan.packed_b, ahead=plan.ahead)
         cells = self._cells(panel, index, size, corner)
         align = element_bytes(self.type)
         sums = [

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
-from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.dense import Dense, flat
 from agnesi.codegen.conv.plan import (
     panels_of,
     scattered,
     sizes_of,
+    uneven,
     unevenness,
     whole_lines,
 )
@@ -22,10 +24,14 @@ from agnesi.core.record import record
 
 _UNITS = 16  # work units to aim for
 _CODE = 0.001  # each sum in the code counts as this share of the run time
+_ROW = 0.25  # cycles of a turn that each row of a tile costs on top
 _PACKED = 0.4  # cycles to pack an element
 _FAR = 4  # bytes that come in a cycle from beyond the second cache
-_ROWS = 192  # rows of sums up to which packing the cotangent costs more than it gains
+_CALLED = 16  # the same where it is called near during products
+_ROWS = 192  # rows of sums up to which packing a near cotangent costs more than it gains
 _ROOM = 1 << 20  # bytes of sums of a unit at most
+_LEAST = 12  # channels of images that are read in place
+_STREAM = 4  # second caches that operands fill which are read in place, a block ahead
 
 
 @record
@@ -52,6 +58,8 @@ class WeightPlan(Paneled):
     row_groups: int
     packed_a: bool
     packed_b: bool
+    merged: int  # units in a row that one thread does as one
+    far: bool  # whether operands that are read in place are called near a block ahead
     cycles: float
 
     @property
@@ -81,7 +89,35 @@ class WeightPlan(Paneled):
     @property
     def pitch(self) -> int:
         """Elements of a row of sums."""
-        return -(-self.panel_count // self.panel_groups) * self.width
+        return self.unit_panels * self.width
+
+    @property
+    def unit_panels(self) -> int:
+        """Panels of the largest unit, or of those that are done as one."""
+        groups = self.panel_groups if self.merged == 1 or self.row_groups > 1 else 1
+        return -(-self.panel_count // groups)
+
+    @property
+    def unit_tiles(self) -> int:
+        """Tiles of a panel in the largest unit, or in those that are done as one."""
+        return -(-self.tiles // (self.row_groups if self.merged == 1 else 1))
+
+    @property
+    def ahead(self) -> tuple[int, int]:
+        """Elements from what a block reads in place to what the next one does; 0 if not far."""
+        if not self.far:
+            return 0, 0
+        _, h, w = self.dense.spans
+        n, _, _, *source = self.dense.source.strides
+        m, _, _, *cotangent = self.dense.filters.strides
+        if self.row_blocks > 1:
+            places = -(-w.count // self.row_blocks)
+            steps = places * w.stride * source[1], places * cotangent[1]
+        elif self.line_blocks > 1:
+            steps = self.place_lines * h.stride * source[0], self.place_lines * cotangent[0]
+        else:
+            steps = self.images * n, self.images * m
+        return steps[0] * (not self.packed_a), steps[1] * (not self.packed_b)
 
     @property
     def place_lines(self) -> int:
@@ -129,7 +165,7 @@ class WeightPlan(Paneled):
 
     @property
     def b_bytes(self) -> int:
-        size = -(-self.panel_count // self.panel_groups) * self.panel_pitch + self.lanes
+        size = self.unit_panels * self.panel_pitch + self.lanes
         return whole_lines(size * self.itemsize) if self.packed_b else 0
 
     @property
@@ -139,8 +175,8 @@ class WeightPlan(Paneled):
 
     @property
     def c_bytes(self) -> int:
-        tiles = -(-self.tiles // self.row_groups)
-        return whole_lines((tiles * self.tile_elements + self.lanes) * self.itemsize)
+        size = self.unit_tiles * self.tile_elements + self.lanes
+        return whole_lines(size * self.itemsize)
 
     @property
     def scratch(self) -> int:
@@ -149,27 +185,48 @@ class WeightPlan(Paneled):
 
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     """The cheapest cut for this machine."""
-    packed_a = dense.source.strides[1] != 1 or dense.channels < 12
-    packed_a = packed_a or scattered(dense, machine)
+    whole = streams(dense, machine)
+    dense = flat(dense) if whole else dense
+    packed_a = dense.source.strides[1] != 1 or dense.channels < _LEAST
+    packed_a = packed_a or (scattered(dense, machine) and not whole)
     cuts = _cuts(dense, machine, packed_a)
     cost, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
-    packed_b = dense.outputs > 1 and not in_place(dense)
-    groups, row_groups = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
+    packed_b = dense.outputs > 1 and not (whole or in_place(dense, machine))
+    groups, row_groups, merged = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
     count = sum(p.count for p in panels)
-    pitch = -(-count // groups) * max(p.width for p in panels)
-    blocks = _blocks(dense, machine, pitch)
+    pitch = -(-count // (groups if merged == 1 else 1)) * max(p.width for p in panels)
+    blocks = _blocks(dense, machine, pitch, packed_a)
     image, cotangent = elements(dense)
     cost *= dense.depth / (lines.total * runs.total) / 256
     cost *= dense.batch * math.prod(s.count for s in dense.spans)
     cost += _PACKED * (packed_a * image * groups * row_groups + packed_b * cotangent * row_groups)
     cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
     return WeightPlan(dense, type_, machine.lanes, machine.itemsize, panels, lines, runs, *blocks,
-                      groups, row_groups, packed_a, packed_b, cost)
+                      groups, row_groups, packed_a, packed_b, merged, _far(dense, machine, 1),
+                      cost)
 
 
-def in_place(dense: Dense) -> bool:
-    """Whether few rows read a cotangent with channels side by side where it lies."""
-    return dense.depth <= _ROWS and dense.groups == 1 and dense.filters.strides[1] == 1
+def in_place(dense: Dense, machine: Machine) -> bool:
+    """Whether a cotangent with channels side by side is read where it lies: by few rows, or from
+    memory, which is called near in time."""
+    pays = dense.depth <= _ROWS or _far(dense, machine, 1)
+    return pays and dense.groups == 1 and dense.filters.strides[1] == 1
+
+
+def streams(dense: Dense, machine: Machine) -> bool:
+    """Whether both operands of a gradient to filters of one tap come from memory, in place.
+
+    Its sums must stay near meanwhile.
+    """
+    beside = dense.source.strides[1] == dense.filters.strides[1] == 1
+    few = dense.depth * dense.outputs * machine.itemsize <= machine.l2 // 2
+    alone = dense.groups == dense.parts == 1 and dense.depth == dense.channels >= _LEAST
+    return beside and few and alone and _far(dense, machine, _STREAM)
+
+
+def _far(dense: Dense, machine: Machine, caches: int) -> bool:
+    """Whether operands fill more than so many second caches."""
+    return sum(elements(dense)) * machine.itemsize > caches * machine.l2
 
 
 def elements(dense: Dense) -> tuple[int, int]:
@@ -210,50 +267,69 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
             for wide, acrosses in sizes_of(runs):
                 sums = tall * wide * len(columns)
                 cycles = step_cycles(tall * wide, columns, machine.itemsize, True)
-                cycles += 0.3 * (tall * wide * machine.itemsize / 32 + 2)
+                cycles += _ROW * tall * wide
                 total += panel.count * downs * acrosses * (256 * cycles + 3 * sums + 40)
                 code += sums
     return total * (1 + _CODE * code)
 
 
 def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows, runs: Rows,
-            packed_a: bool, packed_b: bool) -> tuple[int, int]:
-    """Panel groups and row groups: as little packing and reading as leaves even shares."""
+            packed_a: bool, packed_b: bool) -> tuple[int, int, int]:
+    """Panel groups and row groups: as little packing and reading as leaves even shares.
+
+    The third is how many units a thread may do as one, so that what they share is packed once.
+    """
     count, item = sum(p.count for p in panels), machine.itemsize
     tiles = dense.depth // (lines.total * runs.total) * lines.tiles * runs.tiles
     image, cotangent = elements(dense)
-    far = 1 / _FAR if (image + cotangent) * item > machine.l2 else 0
-    lead = dense.groups * dense.parts
+    lead, tall = dense.groups * dense.parts, lines.largest * runs.largest
+    width = max(p.width for p in panels) * item
+    far = item if _far(dense, machine, 1) else 0
+    reads = [far / (_FAR if packed else _CALLED) for packed in (packed_a, packed_b)]
     most = max(1, _UNITS // lead)
+    near = lead == 1 and tiles * tall * count * width <= _ROOM
     options = []
     for groups in range(1, count + 1):
-        chunk = -(-count // groups) * max(p.width for p in panels) * item
+        chunk = -(-count // groups) * width
         for row_groups in range(1, tiles + 1):
             units = groups * row_groups
-            room = -(-tiles // row_groups) * lines.largest * runs.largest * chunk
+            room = -(-tiles // row_groups) * tall * chunk
             if units > most and room <= _ROOM:
                 break
-            cycles = dense.work / dense.groups / machine.lanes * unevenness(units * lead)
-            cycles += (packed_a * _PACKED + far * item) * image * groups
+            merged = units if near and 1 in (groups, row_groups) else 1
+            passes, again = (min(n, 2) if merged > 1 else n for n in (groups, row_groups))
+            even = unevenness(units * lead)
+            if units == groups * lead:
+                even = max(even, uneven(_columns(panels, groups)))
+            cycles = dense.work / dense.groups / machine.lanes * even
+            cycles += (packed_a * _PACKED + reads[0]) * image * passes
             if packed_a:
-                cycles += _PACKED * image * groups * (row_groups - 1)
-            cycles += (packed_b * _PACKED + far * item * (1 + 64 / chunk)) * cotangent * row_groups
+                cycles += _PACKED * image * passes * (again - 1)
+            cycles += (packed_b * _PACKED + reads[1] * (1 + 64 / chunk)) * cotangent * again
             cycles *= 1 + max(0, room - _ROOM)
-            options.append((cycles, groups, row_groups))
+            options.append((cycles, groups, row_groups, merged))
             if units > most:
                 break
-    _, groups, row_groups = min(options)
-    return groups, row_groups
+    return min(options)[1:]
 
 
-def _blocks(dense: Dense, machine: Machine, pitch: int) -> tuple[int, int, int]:
+def _columns(panels: tuple[Panel, ...], groups: int) -> list[int]:
+    """Columns of each panel group."""
+    widths = [p.columns for p in panels for _ in range(p.count)]
+    ends = [len(widths) * n // groups for n in range(groups + 1)]
+    return [sum(widths[low:high]) for low, high in pairwise(ends)]
+
+
+def _blocks(dense: Dense, machine: Machine, pitch: int, packed_a: bool) -> tuple[int, int, int]:
     """Image, line and row blocks, so that what a block reads stays in the second cache."""
     d, h, w = dense.spans
-    limit = machine.l2 // 2
+    limit = machine.l2 // (2 if packed_a else 3)
 
     def size(images: int, lines: int, rows: int) -> int:
         tall, wide = -(-h.count // lines), -(-w.count // rows)
-        image = d.taps * packed_layout(dense, tall, wide, machine.itemsize).plane
+        image = tall * wide * dense.channels
+        if packed_a or dense.depth > dense.channels:
+            image = d.taps * packed_layout(dense, tall, wide, machine.itemsize).plane
         return -(-dense.batch // images) * (image + tall * wide * pitch) * machine.itemsize
 
     images = min(dense.batch, dense.parts)
