@@ -28,6 +28,7 @@ from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.calls import called, loaded
 from agnesi.schedule.checked import checked
+from agnesi.schedule.columns import with_sums
 from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
@@ -83,9 +84,9 @@ class _Fuser:
             for root in cluster.roots:
                 self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
-        kernels = checked(together(self.program.kernels))
+        kernels, parts = with_sums(checked(together(self.program.kernels)))
         self.program.kernels, copies = with_copies(kernels)
-        self.program.buffers += copies
+        self.program.buffers += [*parts, *copies]
         split(self.program.kernels)
 
     # -- results --------------------------------------------------------------------------

@@ -17,11 +17,11 @@ def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
     """
     place = target.offset
     sums = [v for v in walk([s.value for s in nest.body]) if v.op == "reduce"]
-    if not sums or nest.ordered or place.atoms:
+    if not sums or place.atoms:
         return False
     along = frozenset(sums[0].param[1])
     around = frozenset(a for a in nest.axes[:len(nest.axes) - len(along)] if a.extent != 1)
-    if not around or place.free != around | {a for a in along if a.extent != 1}:
+    if not nest.ordered < around or place.free != around | {a for a in along if a.extent != 1}:
         return False
     if not along <= {*nest.axes} or any(
         {*v.param[1]} != along or not v.free <= around for v in sums

@@ -1,0 +1,141 @@
+"""Sums over the rows of what a nest writes are taken where it writes them, part by part.
+
+The gradient to a bias is such a sum, of what the nest before has just had in registers.  Rows are
+cut into parts, whose sums threads take; how many does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from agnesi.core import loops
+from agnesi.core.kernels import Buffer, Kernel, Nest, Store, row_major, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.record import replace
+from agnesi.schedule.points import axes_of, point
+
+#: Bytes of what is summed, from which reading it again costs more than adding on the way, and of
+#: the sums of a part, at most: they stay in the second cache.
+_BIG, _WIDE = 1 << 20, 128 << 10
+#: Parts at most, and rows in one of them at least.
+_PARTS, _ROWS = 32, 8
+_SLOT = 90  # of the axis that counts parts
+
+
+def with_sums(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
+    """The kernels with sums of rows taken by those that write them, and the memory of parts."""
+    writers = Counter(b for kernel in kernels for b in kernel.writes())
+    makers: dict[Buffer, Nest] = {}
+    cut: dict[int, list[Nest]] = {}
+    parts: dict[Buffer, Buffer | None] = {}
+    for kernel in kernels:
+        if not isinstance(kernel, Nest) or kernel.ordered:
+            continue
+        for total in [v for v in walk([s.value for s in kernel.body]) if _is_sum(v)]:
+            rows, place = total.args[0].param
+            if rows not in makers or not _is_over_rows(rows, place, total):
+                continue
+            if rows not in parts:
+                maker = makers[rows]
+                new = _cut(maker, rows) if id(maker) not in cut else None
+                parts[rows] = None if new is None else new[0].body[0].buffer
+                if new is not None:
+                    cut[id(maker)] = new
+            part = parts[rows]
+            if part is not None:
+                change = _Instead(total, _sum_of(part, place))
+                kernel.body = [replace(s, value=change(s.value)) for s in kernel.body]
+        makers |= {b: kernel for b in kernel.writes() if writers[b] == 1 and _is_big(b)}
+    result = [new for kernel in kernels for new in cut.get(id(kernel), [kernel])]
+    return result, [part for part in parts.values() if part is not None]
+
+
+def _is_sum(value: Expr) -> bool:
+    """Whether it adds up elements of a buffer."""
+    return (
+        value.op == "reduce" and value.param[0] == "add" and value.args[0].op == "load"
+        and value.dtype in ("float32", "float64")
+    )
+
+
+def _is_big(buffer: Buffer) -> bool:
+    sizes = (*buffer.shape, buffer.nbytes)
+    return all(isinstance(n, int) for n in sizes) and buffer.contiguous and buffer.nbytes >= _BIG
+
+
+def _is_over_rows(rows: Buffer, place: Affine, total: Expr) -> bool:
+    """Whether all rows of a matrix are added up, for every column."""
+    bound, left = total.param[1], [*place.free - {*total.param[1]}]
+    return len(left) == 1 < left[0].extent and _is_whole(rows, place, (*bound, *left))
+
+
+def _is_whole(buffer: Buffer, place: Affine, axes: Sequence[Axis]) -> bool:
+    """Whether axes run over all elements of a buffer in order."""
+    extents = [a.extent for a in axes]
+    steps = {a: c for a, c in zip(axes, row_major(extents), strict=True) if a.extent != 1}
+    return place == Affine(0, steps) and math.prod(extents) == buffer.size
+
+
+def _cut(nest: Nest, rows: Buffer) -> list[Nest] | None:
+    """A nest that adds up the rows which it writes to a buffer, behind the one that clears sums."""
+    axes = [a for a in nest.axes if a.extent != 1]
+    written = [s for s in nest.body if s.buffer is rows]
+    if len(written) != 1 or not _is_whole(rows, written[0].offset, axes):
+        return None
+    count = _parts(axes, rows.dtype.itemsize)
+    if not count:
+        return None
+    first, *rest, column = axes
+    axis, row = Axis(_SLOT, count), Axis(_SLOT + 1, first.extent // count)
+    inner = [row] if row.extent > 1 else []
+    change = Substitution({first: Affine(0, {axis: row.extent, **dict.fromkeys(inner, 1)})})
+    body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in nest.body]
+    ordered = frozenset((*inner, *rest))
+    part = Buffer((count, column.extent), rows.dtype, "temporary")
+    body.append(_added(part, axis, column, ordered, change(written[0].value)))
+    at = point(clear := axes_of(part.shape))
+    nothing = Store(part, part.place(at), loops.const(-0.0, rows.dtype.name))
+    return [Nest(nest.nodes, clear, [nothing]),
+            replace(nest, axes=(axis, *inner, *rest, column), body=body, ordered=ordered)]
+
+
+def _parts(axes: Sequence[Axis], itemsize: int) -> int:
+    """How many parts rows are cut into, along the first axis; 0 if they are not."""
+    if len(axes) < 2 or axes[-1].extent * itemsize > _WIDE:
+        return 0
+    sizes = [a.extent for a in axes[:-1]]
+    if len(sizes) > 1:
+        return sizes[0] if sizes[0] <= _PARTS and math.prod(sizes[1:]) >= _ROWS else 0
+    most = min(_PARTS, sizes[0] // _ROWS)
+    return next((n for n in range(most, 1, -1) if sizes[0] % n == 0), 0)
+
+
+def _added(part: Buffer, axis: Axis, column: Axis, ordered: frozenset[Axis], value: Expr) -> Store:
+    """The store that adds a value to the sum of its column in a part."""
+    # The sum is another one for each row: let its place name them.
+    zero = loops.const(0, "int64")
+    pin = {loops.call("multiply", loops.index(a.index), zero): 1 for a in ordered}
+    place = part.place((axis.index, column.index)) + Affine(0, pin)
+    return Store(part, place, loops.call("add", load(part, part.dtype.name, place), value))
+
+
+def _sum_of(part: Buffer, place: Affine) -> Expr:
+    """The sum of all parts in the column of a place."""
+    (column,) = (a for a, step in place.terms.items() if step == 1)
+    return loops.reduce_(
+        "add", [part.shape[0]],
+        lambda p: load(part, part.dtype.name, part.place((p, column.index))), (), [_SLOT],
+    )
+
+
+class _Instead(Substitution):
+    """Writes one value where another stood."""
+
+    def __init__(self, old: Expr, new: Expr) -> None:
+        super().__init__({})
+        self.old, self.new = old, new
+
+    def __call__(self, value: Expr) -> Expr:
+        return self.new if value is self.old else super().__call__(value)

@@ -1,0 +1,84 @@
+"""Sums over the rows of what a nest writes, taken where it writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.kernels import Nest, walk
+
+
+def compared(function: Any, *arrays: np.ndarray) -> Any:
+    """The compiled function, which gives what the eager one does, on any number of threads."""
+    compiled = ag.jit(function)
+    expected = function(*map(ag.tensor, arrays))
+    results = []
+    for threads in (1, 2):
+        with ag.config(threads=threads):
+            results.append(compiled(*map(ag.tensor, arrays)))
+    for a, b, exact in zip(*results, expected, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+        np.testing.assert_allclose(a.numpy(), exact.numpy(), rtol=2e-4, atol=2e-4)
+    return compiled
+
+
+def read_again(compiled: Any) -> list[tuple[int, ...]]:
+    """Shapes of large buffers that kernels add up which did not write them."""
+    nests = [k for k in compiled.plan().layout.kernels if isinstance(k, Nest)]
+    found = [v.args[0].param[0] for k in nests for v in walk([s.value for s in k.body])
+             if v.op == "reduce" and v.param[0] == "add" and v.args[0].op == "load"]
+    return [b.shape for b in found if b.size > 1 << 17]
+
+
+def scores(x: Any, w: Any, labels: Any) -> Any:
+    """What a language model does with scores: a loss, gradients to the matrix and to the bias."""
+    h = ag.matmul(x, w)
+    change = ag.softmax(h) - (labels[:, None] == np.arange(h.shape[-1]))
+    return ag.cross_entropy(h, labels), ag.matmul(x.T, change), change.sum(0)
+
+
+@pytest.mark.parametrize(("rows", "columns", "on_the_way"), [
+    (400, 1000, True), (64, 5003, True), (402, 1000, True), (16, 20000, True),
+    (397, 1000, False),  # parts of equal size are needed
+    (12, 30000, False),  # and several rows in each
+    (8, 33000, False), (400, 10, True),
+])
+def test_the_gradient_to_a_bias(rows, columns, on_the_way):
+    rng = np.random.default_rng(rows)
+    x, w = (rng.standard_normal(s).astype("f") for s in ((rows, 8), (8, columns)))
+    compiled = compared(scores, x, w, rng.integers(0, columns, rows))
+    assert read_again(compiled) == ([] if on_the_way else [(rows, columns)])
+
+
+def test_rows_of_several_axes_and_several_sums():
+    def step(x, w, b):
+        h = ag.maximum(ag.matmul(x, w) + b, 0)
+        y = ag.where(ag.matmul(x, w) > 0, ag.matmul(h, w.T) @ w, 0)
+        return ag.matmul(y, w.T), y.sum((0, 1)), y.sum((0, 1)) * 2 - b
+
+    rng = np.random.default_rng(1)
+    x, w, b = (rng.standard_normal(s) for s in ((16, 30, 8), (8, 1040), (1040,)))
+    assert read_again(compared(step, x, w, b)) == []
+
+
+def test_other_sums_stay_as_they_are():
+    """Of float64; over columns; over some of the rows; of what is written in two steps."""
+    def step(x):
+        a, b = ag.exp(x), ag.exp(-x)
+        a[:200] += 1
+        return a.sum(0), b.sum(1), b[:300].sum(0), b, b.sum(0)
+
+    compared(step, np.random.default_rng(2).standard_normal((512, 400)))
+
+
+def test_sums_of_nothing_but_minus_zero():
+    @ag.jit
+    def step(x):
+        y = ag.tanh(x)
+        return y, y.sum(0)
+
+    _, total = step(ag.tensor(np.full((512, 1024), -0.0, "f")))
+    assert np.signbit(total.numpy()).all()
