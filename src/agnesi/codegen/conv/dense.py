@@ -135,18 +135,18 @@ def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
 
 def flat(dense: Dense) -> Dense:
     """A gradient to filters of one tap with its places as one axis, where memory has them so."""
-    counts = (dense.images, *(s.count for s in dense.spans))
-    views = dense.source, dense.filters
-    steps = [merged_stride((v.strides[0], *v.strides[2:]), counts) for v in views]
-    fixed = isinstance(dense.images, int) and dense.parts == 1
-    if not fixed or None in steps or not all(s.plain for s in dense.spans):
+    if not isinstance(dense.images, int) or not all(s.plain for s in dense.spans):
         return dense
-    length = math.prod(counts)
+    counts = [dense.images, *(s.count for s in dense.spans)]
+    length, views = math.prod(counts), []
+    for view in (dense.source, dense.filters):
+        step = merged_stride((view.strides[0], *view.strides[2:]), counts)
+        if step is None:
+            return dense
+        whole = length * step
+        views.append(replace(view, strides=(whole, view.strides[1], whole, whole, step)))
+    source, filters = views
     row = Span(length, length, 1, 0, 1, 1)
-    source, filters = (
-        replace(v, strides=(length * step, v.strides[1], length * step, length * step, step))
-        for v, step in zip(views, steps, strict=True)
-    )
     return replace(dense, batch=1, images=1, spans=(_NO_SPAN, _NO_SPAN, row), source=source,
                    filters=filters)
 
