@@ -40,11 +40,12 @@ def emit_gemm(
         if isinstance(unit, StripUnit) and plan.merged > 1:
             stop = b.intrinsic("smin", b.add(chunk, i64(plan.merged)), end)
             unit.widen(b.sub(stop, i64(1)))
+        made_for = rest if plan.form == "skip" else batch
         if plan.prepares:
-            with b.when(b.icmp("ne", batch, loop.carried[0])):
+            with b.when(b.icmp("ne", made_for, loop.carried[0])):
                 unit.prepare()
         unit.emit()
-        loop.carry(batch)
+        loop.carry(made_for)
 
 
 def divide(b: Builder, value: Value, by: Size) -> tuple[Value, Value]:

@@ -39,6 +39,7 @@ class GemmPlan(Paneled):
     merged: int = 1  # row chunks in a row that one thread does as one
     calls: bool = False  # whether tiles call the memory of their epilogue near
     early: bool = False  # whether the tile of the panel before does that
+    abreast: int = 1  # rows that are done at once where zeros are skipped
 
     @property
     def units(self) -> Size:
@@ -65,7 +66,7 @@ class GemmPlan(Paneled):
 
     @property
     def prepares(self) -> bool:
-        """Whether something is packed once for each batch member."""
+        """Whether something is packed once for each batch member, or row chunk."""
         packs = self.pack_a or self.pack_b if self.form == "dot" else self.pack_a
         return packs and self.form in ("dot", "skip")
 
@@ -133,7 +134,8 @@ class GemmPlan(Paneled):
         if self.form == "strip":
             return self.tile_pitch * self.spec.itemsize
         if self.form in ("dot", "skip"):
-            return _lines(self.spec.m * self.k_pitch * self.spec.itemsize)
+            rows = self.spec.m if self.form == "dot" else self.chunk_rows
+            return _lines(rows * self.k_pitch * self.spec.itemsize)
         return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
 
     @property

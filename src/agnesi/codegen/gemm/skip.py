@@ -15,15 +15,17 @@ from agnesi.codegen.gemm.tile import TileUnit
 from agnesi.codegen.gemm.tiling import Panel, Piece, pieces_of
 
 _ROWS_AHEAD = 4  # rows of A to call near
+_CACHE_LINE = 64
 
 
 class SkipUnit(TileUnit):
     """Row by row in panels of a few vectors, block by block of k."""
 
     def prepare(self) -> None:
-        """Lay a turned A out along k, whole."""
-        spec = self.plan.spec
-        self._lay_out(self.operands.a, spec.m, spec.a_strides, 0, self.packed_a)
+        """Lay rows of a turned A out along k."""
+        plan = self.plan
+        strides = plan.spec.a_strides
+        self._lay_out(self.operands.a, self.row, plan.chunk_rows, strides, 0, self.packed_a)
 
     def emit(self) -> None:
         """All panels of the unit."""
@@ -55,21 +57,53 @@ class SkipUnit(TileUnit):
     def _add_block(self, panel: Panel, k: Value, count: int) -> None:
         """Add the products of k .. k+count to all rows."""
         b = self.b
-        every = self._unless_finite(panel, count)
-        with b.loop(i64(0), self.rows, nonempty=True) as row:
-            line = self._line(b.add(self.row, row.index), k)
-            later = self._line(b.add(self.row, b.add(row.index, i64(_ROWS_AHEAD))), k)
-            for at in range(0, count * element_bytes(self.type), 64):
+        every, rows = self._unless_finite(panel, count), self.plan.chunk_rows
+        whole = rows - rows % self.plan.abreast
+        for start, stop, size in ((0, whole, self.plan.abreast), (whole, rows, 1)):
+            if start < stop:
+                with b.loop(i64(start), i64(stop), size, nonempty=True) as row:
+                    self._add_rows(panel, row.index, k, count, size, every)
+
+    def _add_rows(
+        self, panel: Panel, row: Value, k: Value, count: int, size: int, every: Value
+    ) -> None:
+        """Sort the lines of the block by which of the rows need them; each kind is a loop."""
+        b, width = self.b, element_bytes(self.type)
+        first = b.add(self.row, row)
+        lines = [self._line(b.add(first, i64(r)), k) for r in range(size)]
+        for r in range(size):
+            later = self._line(b.add(first, i64(_ROWS_AHEAD + r)), k)
+            for at in range(0, count * width, _CACHE_LINE):
                 prefetch(b, b.gep("i8", later, i64(at)), near=True)
-            place = b.gep(self.type, self.sums, b.mul(row.index, i64(panel.width)))
-            mask = b.op("or", self._mask_of(line, count), every)
-            self._add_row(panel, line, mask, place)
+        masks = [b.op("or", self._mask_of(line, count), every) for line in lines]
+        cells = [
+            [b.gep(self.type, self.sums, b.add(b.mul(b.add(row, i64(r)), i64(panel.width)),
+                                               i64(p.offset))) for p in panel.pieces]
+            for r in range(size)
+        ]
+        sums = [
+            [b.load(vector(self.type, p.lanes), at, self._align)
+             for p, at in zip(panel.pieces, line, strict=True)]
+            for line in cells
+        ]
+        for kind in range((1 << size) - 1, 0, -1):
+            mask = i64(-1)
+            for r, own in enumerate(masks):
+                mask = b.op("and", mask, own if kind >> r & 1 else b.op("xor", own, i64(-1)))
+            some = [r for r in range(size) if kind >> r & 1]
+            new = self._add_lines(panel, [lines[r] for r in some], mask, [sums[r] for r in some])
+            for r, line in zip(some, new, strict=True):
+                sums[r] = line
+        for values, places in zip(sums, cells, strict=True):
+            for value, place in zip(values, places, strict=True):
+                b.store(value, place, self._align)
 
     def _line(self, i: Value, k: Value) -> Value:
         """Where a row of A has the block."""
         b, plan = self.b, self.plan
         if plan.pack_a:
-            return b.gep(self.type, self.packed_a, b.add(b.mul(i, i64(plan.k_pitch)), k))
+            own = b.mul(b.sub(i, self.row), i64(plan.k_pitch))
+            return b.gep(self.type, self.packed_a, b.add(own, k))
         assert self.operands.a.address is not None, "zeros are skipped of operands in memory"
         return self.operands.a.address(b, self.batch, i, k)
 
@@ -102,29 +136,30 @@ class SkipUnit(TileUnit):
             mask = b.op("or", mask, b.op("shl", bits, i64(piece.offset)))
         return mask
 
-    def _add_row(self, panel: Panel, line: Value, mask: Value, place: Value) -> None:
-        """The lines of B that the mask names, times elements of the row, to the row's sums."""
-        b = self.b
-        cells = [b.gep(self.type, place, i64(p.offset)) for p in panel.pieces]
-        sums = [
-            b.load(vector(self.type, p.lanes), at, self._align)
-            for p, at in zip(panel.pieces, cells, strict=True)
-        ]
+    def _add_lines(
+        self, panel: Panel, lines: list[Value], mask: Value, sums: list[list[Value]]
+    ) -> list[list[Value]]:
+        """The lines of B that the mask names, times elements of some rows, to the rows' sums."""
+        b, pieces = self.b, panel.pieces
         count = b.intrinsic("ctpop", mask)
-        with b.loop(i64(0), count, 1, [mask, *sums]) as turn:
-            rest, totals = turn.carried[0], turn.carried[1:]
+        with b.loop(i64(0), count, 1, [mask, *(v for line in sums for v in line)]) as turn:
+            rest, totals = turn.carried[0], iter(turn.carried[1:])
             k = b.intrinsic("cttz", rest, Value("true", "i1"))
-            x = b.load(self.type, b.gep(self.type, line, k), self._align)
             packed = b.gep(self.type, self.packed_b, b.mul(k, i64(panel.width)))
+            places = [b.gep(self.type, packed, i64(p.offset)) for p in pieces]
+            values = [
+                load_strided(b, at, self.type, 1, p.lanes, None)
+                for p, at in zip(pieces, places, strict=True)
+            ]
             new = []
-            for p, total in zip(panel.pieces, totals, strict=True):
-                at = b.gep(self.type, packed, i64(p.offset))
-                y = load_strided(b, at, self.type, 1, p.lanes, None)
-                factor = b.splat(x, p.lanes) if p.lanes > 1 else x
-                new.append(multiply_add(b, factor, y, total))
+            for line in lines:
+                x = b.load(self.type, b.gep(self.type, line, k), self._align)
+                for p, y in zip(pieces, values, strict=True):
+                    factor = b.splat(x, p.lanes) if p.lanes > 1 else x
+                    new.append(multiply_add(b, factor, y, next(totals)))
             turn.carry(b.op("and", rest, b.sub(rest, i64(1))), *new)
-        for value, at in zip(turn.results[1:], cells, strict=True):
-            b.store(value, at, self._align)
+        found = iter(turn.results[1:])
+        return [[next(found) for _ in pieces] for _ in lines]
 
     def _finish_turned(self, panel: Panel, j: Value) -> None:
         """Columns of the panel to the epilogue, one after the other, lanes along the rows."""

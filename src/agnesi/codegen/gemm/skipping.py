@@ -8,12 +8,13 @@ from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 from agnesi.core.dims import is_static
 
-ZEROS = 0.3  # the share of zeros from which fewer products outweigh a load for each of them
+ZEROS = 0.2  # the share of zeros from which fewer products outweigh a load for each of them
+_FEW = 6  # by how much more, over the rows: for few of them blocks of B are copied
 _VECTORS = 8  # of a panel
 _BITS = 64  # lines of B to a block, at most: a mask's
 _NEAREST, _NEAR = 0.8, 0.6  # the shares of caches for a block of B, and for a panel's sums
 _LEAST_ROWS, _LEAST_K, _LEAST_WORK = 64, 128, 1 << 24
-_TURNED = 3 << 20  # bytes of A that are laid out along k, at most
+_TURNED = 3 << 20  # bytes of A that are laid out along k at once, at most
 
 
 def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
@@ -25,7 +26,10 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
         return None
     columns = _VECTORS * machine.lanes
     line = columns * spec.itemsize
-    chunks = _chunks(spec.m, int(machine.l2 * _NEAR) // line)
+    room = int(machine.l2 * _NEAR) // line
+    if spec.a_strides[1] != 1:
+        room = min(room, _TURNED // (spec.k * spec.itemsize))
+    chunks = _chunks(spec.m, max(1, room))
     if not chunks:
         return None
     k_block = min(_BITS, int(machine.l1 * _NEAREST) // line // 16 * 16)
@@ -45,6 +49,7 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
         pack_a=spec.a_strides[1] != 1,
         pack_b=True,
         spill=False,
+        abreast=2 if machine.registers > 3 * _VECTORS else 1,
     )
 
 
@@ -55,9 +60,9 @@ def _fits(spec: GemmSpec, machine: Machine) -> bool:
     in_memory = spec.a_direct and spec.b_direct and spec.dtype in ("float32", "float64")
     if not (large and in_memory and is_static(sizes) and machine.lanes >= 4):
         return False
-    near = spec.a_strides[1] == 1 or spec.m * spec.k * spec.itemsize <= _TURNED
+    many = spec.zeros[0] >= ZEROS + _FEW / spec.m
     lie = all(1 in strides for strides in (spec.a_strides, spec.b_strides, spec.c_strides))
-    return near and lie and spec.m * spec.n * spec.k >= _LEAST_WORK
+    return many and lie and spec.m * spec.n * spec.k >= _LEAST_WORK
 
 
 def _chunks(rows: int, room: int) -> int:

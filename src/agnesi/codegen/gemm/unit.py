@@ -68,26 +68,22 @@ class Unit:
         """What must be done once for each batch member."""
 
     def _lay_out(
-        self, operand: Operand, lines: int, strides: tuple[int, ...], axis: int, target: Value
+        self, operand: Operand, first: Value, lines: int, strides: tuple[int, ...], axis: int,
+        target: Value,
     ) -> None:
         """``target[line][k]``, where a line is a row (axis 0) or a column (1) of the operand."""
         plan, along_k = self.plan, strides[1 - axis]
         if strides[axis] == 1 != along_k:
-            copy_turned(
-                self.b,
-                self.type,
-                i64(lines),
-                lines,
-                pieces_of(plan.spec.k, plan.lanes),
-                neighbours(
-                    operand, self.type, self.batch, (i64(0), i64(0)), along_k, axis, "mn"[axis]
-                ),
-                target,
-                plan.k_pitch,
+            origin = (first, i64(0)) if axis == 0 else (i64(0), first)
+            along = neighbours(
+                operand, self.type, self.batch, origin, along_k, axis, "mn"[axis]
             )
+            pieces = pieces_of(plan.spec.k, plan.lanes)
+            copy_turned(self.b, self.type, i64(lines), lines, pieces, along, target, plan.k_pitch)
             return
 
         def read(b: Builder, line: Value, k: Value, lanes: int, mask: Value | None) -> Value:
+            line = b.add(first, line)
             place = (line, k) if axis == 0 else (k, line)
             return operand.load(b, self.batch, *place, lanes, mask, "k")
 
