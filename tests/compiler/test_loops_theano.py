@@ -56,6 +56,19 @@ def test_the_shorter_sequence_decides():
     np.testing.assert_array_equal(sums, [0, 2, 4])
 
 
+@pytest.mark.parametrize("rows", [(5, 3), (3, 5), (4, 4)])
+def test_the_shorter_of_sequences_of_unknown_sizes_decides(rows):
+    x, y = T.dvector("x"), T.dvector("y")
+    h, _ = T.scan(lambda before, y, h: h + before * y,
+                  [dict(input=x, taps=[-1]), y], 0.0)
+    m, n = rows
+    a, b = rng().normal(size=m), rng().normal(size=n)
+    steps = min(m - 1, n)
+    value, g = ag.function([x, y], [h, T.grad(h[-1], y)])(a, b)
+    np.testing.assert_allclose(value, np.cumsum(a[:steps] * b[:steps]))
+    np.testing.assert_allclose(g, np.pad(a[:steps], (0, n - steps)))
+
+
 def test_backwards_is_in_the_order_of_the_steps():
     x = ag.tensor(np.arange(4.0))
     sums, _ = T.scan(lambda r, c: c + r, x, 0.0, go_backwards=True)

@@ -152,6 +152,17 @@ def test_of_the_last_row_alone_no_history_is_kept(shape, reverse):
     assert scan.op.stacked == 0
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_last_row_may_be_a_sum_that_no_step_reads(reverse):
+    def f(x):
+        rows = ag.scan(lambda c, x: (ag.sin(c) * x, x + c), 0.5, x, reverse=reverse)[1]
+        return rows[0 if reverse else -1], ag.scan(
+            lambda c, x: ((ag.sin(c[0]) * x, x - c[0]), None), (0.5, 0.5), x, reverse=reverse
+        )[0][1]
+
+    compared(f, normal(5))
+
+
 def test_long_scans_for_their_last_row_take_no_memory():
     def f(c):
         return ag.scan(lambda c, _: (c * 0.9999, c), c, None, length=100_000)[1][-1]

@@ -12,7 +12,7 @@ from agnesi.api.traced import Row, chosen_graphs, tracing
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.compiler.valued import ValueDim
 from agnesi.core.config import STATE
-from agnesi.core.dims import Dim
+from agnesi.core.dims import Dim, combine
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import ShapeError, TraceError, at
 from agnesi.core.graph import constant_value
@@ -248,8 +248,7 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
             raise TypeError(at("scan needs sequences to run over, or n_steps"))
         found = known[0]
         for n in known[1:]:
-            if isinstance(n, int) and isinstance(found, int):
-                found = min(n, found)
+            found = found - combine("max", found - n, 0)  # the smaller one
         return found
     if isinstance(n_steps, Tensor):
         return _size(n_steps)

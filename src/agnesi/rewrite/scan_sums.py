@@ -141,7 +141,7 @@ def sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: Whole) -> Sum |
     """The carry as a sum over the steps, if it is one."""
     following = carry.following
     op = following.op
-    if op is None or op.name not in ("add", "subtract") or users[carry.inside] != [following]:
+    if op is None or op.name not in ("add", "subtract") or users.get(carry.inside) != [following]:
         return None
     a, b = following.inputs
     if a is b or carry.inside not in (a, b) or (op.name == "subtract" and a is not carry.inside):
