@@ -1,4 +1,4 @@
-"""Products with what dropout left: zeros are skipped, and numbers stay those of whole products."""
+"""Products with what dropout or relu left: zeros are skipped, and the numbers stay the same."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ def test_products_of_dropped_values(dtype: str) -> None:
         np.testing.assert_allclose(value, expected, rtol=0, atol=300 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_products_of_any_share_of_zeros(share: float) -> None:
+    x, w, g = _operands("float32")
+    signs = np.where(np.random.default_rng(1).random(x.shape) < share, -1, 1)
+    x = np.abs(x) * signs.astype(x.dtype)
+    found = ag.jit(lambda x, w, g: _references(ag.relu(x), w, g))(*map(ag.asarray, (x, w, g)))
+    for value, expected in zip(found, _references(np.maximum(x, 0), w, g), strict=True):
+        np.testing.assert_allclose(value.numpy(), expected, rtol=0, atol=2e-5)
+
+
 def test_zero_times_infinity_is_no_number() -> None:
     x, w, g = _operands("float32")
     x[7, 11], w[3, 5], g[2, 9] = np.nan, np.inf, -np.inf
@@ -53,8 +63,10 @@ def test_shares_of_zeros() -> None:
     def looked(x, p=0.4):
         share.append(zeros_of(dropout(x, p).reshape(-1, 4).T.node))
         share.append(zeros_of((x * ag.random.dropout_mask(x.shape, p)).node))
-        share.append(zeros_of(ag.where(x > 0, x, 0).node))
+        share.append(zeros_of(ag.relu(x).node))
+        share.append(zeros_of(ag.where(x > 0, x + 1, 0).node))
+        share.append(zeros_of(ag.where(x > 1, x, 0).node))
         return x
 
     ag.jit(looked)(ag.ones((8, 8)))
-    np.testing.assert_allclose(share, [0.4, 0.4, 0.0], atol=1e-6)
+    np.testing.assert_allclose(share, [0.4, 0.4, 0.5, 0.5, 0.0], atol=1e-6)

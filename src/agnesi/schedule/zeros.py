@@ -1,4 +1,4 @@
-"""How many elements of a value are zero because dropout put zeros there."""
+"""How many elements of a value are zero because something put zeros there: dropout, or relu."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from agnesi.core.graph import constant_value
 from agnesi.core.node import Node
 
 _WORDS = 1 << 32  # values of a random word
+_HALF = 0.5  # of the numbers are negative, where nothing tells of their signs
 _MOVES = ("reshape", "permute_dims")
 
 
@@ -15,22 +16,35 @@ def zeros_of(node: Node) -> float:
     name = node.op.name if node.op is not None else ""
     if name == "multiply":  # by a mask
         return max(_masked(_moved(factor)) for factor in node.inputs)
-    return _masked(node)
+    return _HALF if name == "relu" else _masked(node)
 
 
 def _masked(node: Node) -> float:
-    """The share of elements that a choice by random bits makes zero."""
+    """The share of elements that a condition makes zero."""
     if node.op is None or node.op.name != "where":
         return 0.0
     condition, _, other = node.inputs
-    zero, drawn = constant_value(other), _moved(condition)
-    if zero is None or zero.any() or drawn.op is None or drawn.op.name != "greater_equal":
+    if not _is_zero(other):
         return 0.0
-    words, least = (_moved(n) for n in drawn.inputs)
+    condition = _moved(condition)
+    name = condition.op.name if condition.op is not None else ""
+    if name == "greater" and _is_zero(condition.inputs[1]):
+        return _HALF
+    return _dropped(condition) if name == "greater_equal" else 0.0
+
+
+def _dropped(condition: Node) -> float:
+    """How many random words are below the least that is kept."""
+    words, least = (_moved(n) for n in condition.inputs)
     limit = constant_value(least)
     if words.op is None or words.op.name != "random_bits" or limit is None or limit.size != 1:
         return 0.0
     return float(limit.item()) / _WORDS
+
+
+def _is_zero(node: Node) -> bool:
+    value = constant_value(node)
+    return value is not None and not value.any()
 
 
 def _moved(node: Node) -> Node:

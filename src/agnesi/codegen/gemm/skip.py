@@ -12,7 +12,7 @@ from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
 from agnesi.codegen.gemm.pack import copy_turned
 from agnesi.codegen.gemm.tile import TileUnit
-from agnesi.codegen.gemm.tiling import Panel, Piece, pieces_of
+from agnesi.codegen.gemm.tiling import Panel, pieces_of
 
 _ROWS_AHEAD = 4  # rows of A to call near
 _CACHE_LINE = 64
@@ -163,22 +163,31 @@ class SkipUnit(TileUnit):
 
     def _finish_turned(self, panel: Panel, j: Value) -> None:
         """Columns of the panel to the epilogue, one after the other, lanes along the rows."""
+        b, first = self.b, panel.pieces[0]
+        whole = panel.columns - panel.columns % first.lanes
+        if whole:
+            with b.loop(i64(0), i64(whole), first.lanes, nonempty=True) as at:
+                self._finish_columns(panel, j, at.index, first.lanes)
+        if whole < panel.columns:
+            self._finish_columns(panel, j, i64(whole), panel.columns - whole)
+
+    def _finish_columns(self, panel: Panel, j: Value, at: Value, count: int) -> None:
+        """As many columns as a vector has, or fewer, from one on."""
         b, plan = self.b, self.plan
         rows = plan.chunk_rows
         pitch = -(-rows // plan.lanes) * plan.lanes
         turned = b.gep(self.type, self.sums, i64(rows * plan.width))
-        for p in panel.pieces:
 
-            def along(b: Builder, x: Value, shift: int, y: Value, lanes: int,
-                      mask: Value | None, p: Piece = p) -> Value:
-                at = b.add(b.mul(b.add(x, i64(shift)), i64(panel.width)), b.add(y, i64(p.offset)))
-                return load_strided(b, b.gep(self.type, self.sums, at), self.type, 1, lanes, mask)
+        def along(b: Builder, x: Value, shift: int, y: Value, lanes: int,
+                  mask: Value | None) -> Value:
+            place = b.add(b.mul(b.add(x, i64(shift)), i64(panel.width)), b.add(y, at))
+            return load_strided(b, b.gep(self.type, self.sums, place), self.type, 1, lanes, mask)
 
-            pieces = pieces_of(rows, plan.lanes)
-            copy_turned(b, self.type, i64(p.active), p.active, pieces, along, turned, pitch)
-            with b.loop(i64(0), i64(p.active), nonempty=True) as y:
-                line = b.gep(self.type, turned, b.mul(y.index, i64(pitch)))
-                self._finish_line(line, rows, b.add(j, b.add(y.index, i64(p.offset))))
+        pieces = pieces_of(rows, plan.lanes)
+        copy_turned(b, self.type, i64(count), count, pieces, along, turned, pitch)
+        with b.loop(i64(0), i64(count), nonempty=True) as y:
+            line = b.gep(self.type, turned, b.mul(y.index, i64(pitch)))
+            self._finish_line(line, rows, b.add(j, b.add(y.index, at)))
 
     def _finish_line(self, line: Value, rows: int, j: Value) -> None:
         """All rows of one column."""

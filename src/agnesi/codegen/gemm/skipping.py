@@ -32,7 +32,7 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
     chunks = _chunks(spec.m, max(1, room))
     if not chunks:
         return None
-    k_block = min(_BITS, int(machine.l1 * _NEAREST) // line // 16 * 16)
+    limit = min(_BITS, int(machine.l1 * _NEAREST) // line)
     rows, (full, rest) = Rows(spec.m, chunks), divmod(spec.n, columns)
     panels = [Panel(0, full, pieces_of(columns, machine.lanes), rows)]
     if rest:
@@ -45,7 +45,7 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
         tuple(panels),
         chunks,
         full + bool(rest),
-        min(k_block, spec.k),
+        _block(spec.k, limit),
         pack_a=spec.a_strides[1] != 1,
         pack_b=True,
         spill=False,
@@ -69,3 +69,9 @@ def _chunks(rows: int, room: int) -> int:
     """In how many equal parts so many rows go whose sums are near; 0 if there are none."""
     least = -(-rows // room)
     return next((c for c in range(least, 2 * least + 1) if rows % c == 0), 0)
+
+
+def _block(k: int, limit: int) -> int:
+    """Lines of a block: such that nothing is left over, if few less than can be do that."""
+    even = (size for size in range(limit, limit * 3 // 4, -1) if k % size == 0)
+    return next(even, limit // 16 * 16)
