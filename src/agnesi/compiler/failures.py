@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.compiler.limits import told
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.errors import at, error_named
+from agnesi.core.errors import Where, at, error_named
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import FIRST_FAILURE, Buffer, Check, Foreign
 from agnesi.core.node import Node
@@ -35,6 +35,12 @@ def _made(node: Node) -> str:
     """A value and what makes it."""
     by = "" if node.op is None else f" of {called(node.op.name, node.inputs)}"
     return f"{typed(node)}{by}"
+
+
+def _as_written(text: str, where: Where) -> str:
+    """What a check says, with the function that the user called for the operation it is made of."""
+    name, bracket, rest = text.partition("(")
+    return f"{where[2]}({rest}" if where and where[2] and bracket and name.isidentifier() else text
 
 
 def _places(graph: FunctionGraph) -> dict[Any, int]:
@@ -66,7 +72,8 @@ def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
         if code < FIRST_FAILURE:
             return otherwise(code)
         kind, text, place = recipe.failures[code - FIRST_FAILURE]
-        raise error_named(kind)(at(text, where_of(place)))
+        where = where_of(place)
+        raise error_named(kind)(at(_as_written(text, where), where))
 
     def lacking(i: int) -> str:
         if i < len(recipe.results):

@@ -40,7 +40,7 @@ def repetitions(graph: FunctionGraph) -> list[str]:
     for node in graph.nodes:
         if node.op is None or node.where is None:
             continue
-        code, instruction = node.where
+        code, instruction, _ = node.where
         if isinstance(code, CodeType):  # a graph from a file knows lines only
             groups[(code, instruction), node.op.name].append(node)
     counts: dict[CodeType, list[int]] = defaultdict(list)

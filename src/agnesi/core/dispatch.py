@@ -114,7 +114,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     frame: Any = _getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_ROOT):
         frame = frame.f_back
-    node.where = None if frame is None else (frame.f_code, frame.f_lasti)
+    node.where = None if frame is None else (frame.f_code, frame.f_lasti, "")
     t.node = node
     t.requires_grad = True
     kept = op.keep_inputs

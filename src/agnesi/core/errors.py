@@ -14,9 +14,12 @@ import numpy as np
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
+#: Where the functions are that public functions are wrapped in, which are called as those.
+_WRAPPERS = __file__.replace("errors.py", "public.py")
 
-#: Code object and instruction; or file and line, once they were on disk.
-Where = tuple[CodeType | str, int] | None
+#: Code object and instruction, or file and line, once they were on disk; and the public function
+#: that was called there, if it is known.
+Where = tuple[CodeType | str, int, str] | None
 
 
 class ShapeError(ValueError):
@@ -46,18 +49,22 @@ def error_named(name: str) -> type[Exception]:
 
 
 def user_where(depth: int = 2) -> Where:
-    """Code object and instruction of the innermost caller outside of this package."""
+    """Code object and instruction of the innermost caller outside of this package, and whom."""
     frame: Any = sys._getframe(depth)
+    name = ""
     while frame is not None and frame.f_code.co_filename.startswith(_ROOT):
+        code = frame.f_code
+        if code.co_filename == _WRAPPERS and code.co_name != code.co_qualname:
+            name = code.co_name
         frame = frame.f_back
-    return None if frame is None else (frame.f_code, frame.f_lasti)
+    return None if frame is None else (frame.f_code, frame.f_lasti, name)
 
 
 def location(where: Where) -> str:
     """``file.py:12`` of a place kept by :func:`user_where` ("unknown line" without one)."""
     if where is None:
         return "unknown line"
-    code, instruction = where
+    code, instruction, _ = where
     if isinstance(code, str):
         return f"{code}:{instruction}"
     line = code.co_firstlineno
@@ -72,7 +79,7 @@ def plain_where(where: Where) -> Where:
     if where is None:
         return None
     file, _, line = location(where).rpartition(":")
-    return file, int(line)
+    return file, int(line), where[2]
 
 
 def at(message: str, where: Where = None) -> str:

@@ -103,6 +103,8 @@ REMAINDER = Elementwise(
 FMOD = Elementwise(
     "fmod", np.fmod, (lambda g: g, lambda g, a, b, y: -g * ((a - y) / b)), kinds="iuf"
 )
+#: What is said of them.
+NO_NEGATIVE_POWERS = "whole numbers have no negative powers: convert one to a float"
 POWER = Elementwise(
     "power", np.power,
     (
@@ -207,8 +209,7 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
         if x2 == -1 and kind in "fcV":
             return reciprocal(x1, out=out)
         if x2 < 0 and kind in "iu" and type(x2) is int:
-            error = ValueError("whole numbers have no negative powers: convert one to a float")
-            raise explain(error, "power", (x1, x2))
+            raise explain(ValueError(NO_NEGATIVE_POWERS), "power", (x1, x2))
     return _power(x1, x2, out=out)
 
 

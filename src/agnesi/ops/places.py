@@ -23,6 +23,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.ops.arith import NO_NEGATIVE_POWERS, POWER
 from agnesi.ops.compare import greater_equal, less, logical_and
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import constant
@@ -374,3 +375,21 @@ def spread(kind: type[Spread], base: Tensor, new: Tensor, axes: tuple[int, ...],
     """``ScatterPut`` or ``ScatterAdd`` at checked indices, for the operation ``name``."""
     subject = called(name, (base, *indices, new))
     return apply(kind(axes, at), base, new, *_checked(indices, base.shape, axes, subject))
+
+
+# -- powers of whole numbers ------------------------------------------------------------------
+def _whole_power(a: Tensor, b: Tensor) -> Tensor | None:
+    """Whole numbers have no negative powers: exponents are checked as indices are."""
+    exponents = graph_node(b)
+    known = span(exponents) if b.dtype.kind == "i" else (0, 0)
+    checked = exponents.op is not None and exponents.op.name == "ensure"
+    if known is None or known[0] >= 0 or checked or 0 in b.shape:
+        return None
+    fits: Tensor = greater_equal(b, constant(0, b.dtype))
+    if fits.shape:
+        fits = apply(reducer("logical_and", tuple(range(len(fits.shape))), False), fits)
+    subject = called("power", (a, b))
+    return apply(POWER, a, apply(Ensured(NO_NEGATIVE_POWERS, subject), b, fits))
+
+
+POWER.decompose = _whole_power  # here, because checks are made of arithmetic
