@@ -45,7 +45,7 @@ def test_formulas():
 def test_local_response(size):
     expected = np.empty_like(X)
     for c in range(4):
-        near = X[:, max(c - (size - 1) // 2, 0): c + size // 2 + 1]
+        near = X[:, max(c - size // 2, 0): c + (size - 1) // 2 + 1]
         expected[:, c] = X[:, c] / (2 + 0.3 * (near**2).sum(1)) ** 0.75
     found = functional.local_response_norm(X, size, 0.3)
     np.testing.assert_allclose(found.numpy(), expected)

@@ -102,6 +102,16 @@ def test_gradient_of_cross_entropy_is_probabilities_less_labels() -> None:
     np.testing.assert_allclose(x.grad.numpy(), expected, 1e-12)
 
 
+@pytest.mark.parametrize("classes", [1, 2, 5, 9, 16, 17, 33])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_compiled_gradients_of_losses_for_any_number_of_classes(classes, dtype) -> None:
+    x = ag.tensor(RANDOM.normal(size=(3, classes)).astype(dtype))
+    labels = ag.tensor(np.arange(3) % classes)
+    for loss in (ag.nll_loss, ag.cross_entropy):
+        f = ag.grad(lambda x, f=loss: (f(x, labels, reduction="none") ** 2).sum())
+        np.testing.assert_allclose(ag.jit(f)(x).numpy(), f(x).numpy(), atol=1e-6)
+
+
 def test_labels_outside_are_an_error() -> None:
     logp = ag.log_softmax(RANDOM.normal(size=(3, 4)))
     labels = np.array([0, -1, 4])

@@ -202,7 +202,8 @@ class Scope:
             return stepwise.in_steps(self, value)
         if value.op == "cast":
             (x,) = value.args
-            if x.op == "index" and value.dtype == "int32" and self.step(x.param):
+            short = x.op == "index" and value.dtype == "int32" and self.varies(x.param)
+            if short and self.step(x.param):
                 return self._short_index(x.param)
             return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
         if value.op == "bits":

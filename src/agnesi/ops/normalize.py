@@ -228,7 +228,8 @@ def local_response_norm(x: Any, size: int = 5, alpha: float = 1e-4, beta: float 
     """Each element divided by ``(k + alpha * squares)**beta``, summed over near channels.
 
     The sum goes over ``size`` channels around the element's, as many as there are (Krizhevsky et
-    al. 2012; unlike PyTorch, ``alpha`` is not divided by ``size``).
+    al. 2012; of an even number one more before it; unlike PyTorch, ``alpha`` is not divided by
+    ``size``).
 
     Examples
     --------
@@ -240,7 +241,7 @@ def local_response_norm(x: Any, size: int = 5, alpha: float = 1e-4, beta: float 
     x = _floats(x)
     if x.ndim < 2 or size < 1:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), size {size} > 0")
-    near = apply(ChannelSum((size - 1) // 2, size // 2), arith.square(x))
+    near = apply(ChannelSum(size // 2, (size - 1) // 2), arith.square(x))
     return x * arith.power(near * alpha + k, -beta)
 
 
