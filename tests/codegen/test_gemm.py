@@ -361,6 +361,22 @@ def test_merged_chunks_of_strips(transposed: str) -> None:
         _check(spec, "update", cuts=cuts, **caches)
 
 
+@pytest.mark.parametrize("vector_bits", [256, 512])
+@pytest.mark.parametrize("columns", [64, 131])
+@pytest.mark.parametrize("transposed", ["", "b"])
+def test_strips_of_whole_rows(transposed: str, columns: int, vector_bits: int) -> None:
+    """A far A whose rows lie one after the other is read once, along a B that stays near."""
+    spec = _layout(1300, columns, 104, False, "b" in transposed)
+    caches = {"l1": 32768, "l2": 1 << 17, "l3": 1 << 26}
+    chosen = plan(spec, vector_bits=vector_bits, **caches)
+    assert chosen.form == "strip" and not chosen.pack_a and not chosen.blocked
+    assert chosen.column_groups == 1 and chosen.merged > 1
+    for cuts in ((), (0.3, 0.7)):
+        _check(spec, "bias_relu", cuts=cuts, vector_bits=vector_bits, **caches)
+    apart = plan(_layout(1300, 800, 104, False, False), vector_bits=vector_bits, **caches)
+    assert apart.form == "tile"
+
+
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("depth", [1, 4, 37])
 def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:

@@ -114,7 +114,7 @@ def _tile_plan(
     fixed = static_m and static_k
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
-    if fixed and _is_large(spec, machine):
+    if fixed and (_is_large(spec, machine) or _is_tall(spec, machine)):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
     cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
     pack_b = _packs_b(spec, machine, cut)
@@ -290,7 +290,7 @@ def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
     """Whether tiles of a result in memory are done before the memory of the next ones is near."""
     far = spec.m * spec.n * spec.itemsize >= _FLAT * machine.l2
     wide = spec.n >= _FLAT_LINE * machine.lanes
-    return far and wide and 0 < spec.k < _CALLS_FROM and spec.a_direct and spec.b_direct
+    return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
 
 
 def _clashes_turned(spec: GemmSpec) -> bool:
@@ -302,6 +302,19 @@ def _is_long(spec: GemmSpec, machine: Machine) -> bool:
     """Whether A is large and lies along k, and whole tiles of it stay near if it is cut."""
     apart = lines_apart(spec, spec.a_strides) >= TALL
     return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
+
+
+def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether A is large and whole rows of it, one after the other, meet a B that stays near: then
+    it is read once, tile by tile, the next one called near meanwhile."""
+    rows = _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine)
+    near = spec.n * spec.k * spec.itemsize <= machine.l2 * _NEAR
+    return rows and spec.a_strides[1] == 1 and near and _is_far(spec, machine, 4)
+
+
+def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
+    """For how many k a tile of a strip is in the first cache."""
+    return int(machine.l1 * _NEAREST) // (TALL * spec.itemsize)
 
 
 def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:

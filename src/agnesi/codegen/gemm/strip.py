@@ -94,9 +94,11 @@ class StripUnit(TileUnit):
     def _beside(self, index: Value, k: Value, count: Value) -> At | None:
         """Lines of the next tile of a turned A, spread over the products with all panels."""
         b, plan, address = self.b, self.plan, self.operands.a.address
-        if not plan.pack_a:  # its rows are what processors see coming
-            return None
         assert address is not None, "strips are for operands in memory"
+        if not plan.pack_a and (plan.blocked or plan.spec.a_strides[0] != plan.spec.k):
+            return None  # its rows are what processors see coming
+        if not plan.pack_a:
+            return self._run_ahead(address(b, self.batch, self.next, k), index, count)
         turns = (plan.panel_count // plan.column_groups).bit_length() - 1
         before, last = b.mul(b.sub(index, self.group_start), count), b.sub(count, i64(1))
 
@@ -105,3 +107,10 @@ class StripUnit(TileUnit):
             return address(b, self.batch, self.next, b.add(k, b.intrinsic("smin", at, last)))
 
         return line
+
+    def _run_ahead(self, start: Value, index: Value, count: Value) -> At:
+        """The run of memory from ``start`` on that the next tile of whole rows is."""
+        b, plan = self.b, self.plan
+        before = b.mul(b.sub(index, self.group_start), count)
+        step = -(-plan.panels[0].rows.largest // plan.group_panels)
+        return lambda b, kk: b.gep(self.type, start, b.mul(b.add(before, kk), i64(step)))
