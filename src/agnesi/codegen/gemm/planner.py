@@ -308,7 +308,8 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
     """Whether A is large and whole rows of it, one after the other, meet a B that stays near: then
     it is read once, tile by tile, the next one called near meanwhile."""
     rows = _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine)
-    near = spec.n * spec.k * spec.itemsize <= machine.l2 * _NEAR
+    columns = -(-spec.n // machine.lanes) * machine.lanes
+    near = columns * spec.k * spec.itemsize <= machine.l2 * _NEAR
     return rows and spec.a_strides[1] == 1 and near and _is_far(spec, machine, 4)
 
 
