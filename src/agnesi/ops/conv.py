@@ -137,7 +137,7 @@ class Conv(_Bilinear):
     def compute(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         (shape, _), groups, out = self.infer(x, w), self.groups, w.shape[0]
         columns = _columns(x, self.windows, w.shape[2:], groups)
-        y = columns @ w.reshape(groups, out // groups, -1).transpose(0, 2, 1)
+        y = columns @ w.reshape(groups, out // groups, columns.shape[2]).transpose(0, 2, 1)
         y = y.reshape(groups, shape[0], math.prod(shape[2:]), out // groups)
         y = y.transpose(1, 0, 3, 2)
         return np.ascontiguousarray(y).reshape(shape)

@@ -37,7 +37,7 @@ class Standardize(Op):
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        return silently(self._compute, x)
+        return silently(self._compute, x) if x.size else x.copy()
 
     def _compute(self, x: np.ndarray) -> np.ndarray:
         wide = x.astype(np.float32) if x.dtype in dtypes.HALVES else x
