@@ -237,13 +237,12 @@ class Fourier(_By):
         second = _spread(b, windows.stride if kind == "weight" else windows.dilation)
         x, w = whole(first, sizes, axes), whole(second, sizes, axes)
         groups, wide = op.groups, x.shape[2:]
+        x = x.reshape(len(x), groups, x.shape[1] // groups, *wide)
         if kind == "weight":
-            x = x.reshape(len(x), groups, -1, *wide)
-            w = w.reshape(len(w), groups, -1, *wide)
+            w = w.reshape(len(w), groups, w.shape[1] // groups, *wide)
             y = np.einsum("ngc...,ngo...->goc...", x, np.conj(w))
         else:
-            x = x.reshape(len(x), groups, -1, *wide)
-            w = w.reshape(groups, -1, w.shape[1], *wide)
+            w = w.reshape(groups, len(w) // groups, w.shape[1], *wide)
             formula = "ngc...,goc...->ngo..." if kind == "forward" else "ngo...,goc...->ngc..."
             y = np.einsum(formula, x, np.conj(w) if kind == "forward" else w)
         y = back(y, sizes, axes).reshape(shape[0], shape[1], *sizes)
