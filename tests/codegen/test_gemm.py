@@ -362,19 +362,20 @@ def test_merged_chunks_of_strips(transposed: str) -> None:
 
 
 @pytest.mark.parametrize("vector_bits", [256, 512])
-@pytest.mark.parametrize("columns", [64, 115])
+@pytest.mark.parametrize("columns", [64, 115, 800])
 @pytest.mark.parametrize("transposed", ["", "b"])
 def test_strips_of_whole_rows(transposed: str, columns: int, vector_bits: int) -> None:
-    """A far A whose rows lie one after the other is read once, along a B that stays near."""
+    """An A whose rows lie one after the other is read in strips, along a B that stays near or
+    towards a result that is far."""
     spec = _layout(1300, columns, 104, False, "b" in transposed)
     caches = {"l1": 32768, "l2": 1 << 17, "l3": 1 << 26}
     chosen = plan(spec, vector_bits=vector_bits, **caches)
     assert chosen.form == "strip" and not chosen.pack_a and not chosen.blocked
-    assert chosen.column_groups == 1 and chosen.units > 2
+    assert chosen.early and chosen.units > 2 and (chosen.column_groups == 1) == (columns < 800)
     for cuts in ((), (0.3, 0.7)):
         _check(spec, "bias_relu", cuts=cuts, vector_bits=vector_bits, **caches)
-    apart = plan(_layout(1300, 800, 104, False, False), vector_bits=vector_bits, **caches)
-    assert apart.form == "tile"
+    apart = GemmSpec(1300, columns, 104, a_strides=(120, 1))
+    assert plan(apart, vector_bits=vector_bits, **caches).form == "tile"
 
 
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])

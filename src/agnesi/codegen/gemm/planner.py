@@ -114,8 +114,11 @@ def _tile_plan(
     fixed = static_m and static_k
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
-    if fixed and (_is_large(spec, machine) or _is_tall(spec, machine)):
+    if fixed and _is_large(spec, machine):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
+    if fixed and _is_tall(spec, machine):
+        cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
+        return cost, replace(chosen, early=chosen.calls)
     cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
@@ -305,12 +308,16 @@ def _is_long(spec: GemmSpec, machine: Machine) -> bool:
 
 
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether A is large and whole rows of it, one after the other, meet a B that stays near: then
-    it is read once, tile by tile, the next one called near meanwhile."""
-    rows = _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine)
+    """Whether whole rows of A lie one after the other, so that tiles of them are called near in
+    turn, and either they are many along a B that stays near, or the result comes from memory."""
+    if not _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine):
+        return False
     columns = -(-spec.n // machine.lanes) * machine.lanes
     near = columns * spec.k * spec.itemsize <= machine.l2 * _NEAR
-    return rows and spec.a_strides[1] == 1 and near and _is_far(spec, machine, 4)
+    many = near and _is_far(spec, machine, 4)
+    direct = spec.a_strides[1] == 1 and spec.a_direct and spec.b_direct
+    large = min(spec.m, spec.n) >= 4 * machine.lanes
+    return direct and (many or (large and spec.m * spec.n * spec.itemsize >= 4 * machine.l2))
 
 
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
