@@ -314,6 +314,15 @@ def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
     assert rows > 30 or len(chosen.panels[0].rows.sizes) == chosen.panels[0].rows.tiles == 1
 
 
+@pytest.mark.parametrize("size", [(24, 60, 2048), (9, 31, 1024), (64, 50, 2048)], ids=str)
+def test_lines_along_k_that_clash(size: tuple[int, int, int]) -> None:
+    """Few columns of B at once, for all of them lie in the same sets; A is laid out anew."""
+    spec = _layout(*size, False, True)
+    chosen = plan(spec, vector_bits=512, l2=1 << 20)
+    assert chosen.form == "dot" and chosen.pack_a and chosen.panels[0].columns <= 6
+    _check(spec, "update", cuts=(0.3, 0.6), l2=1 << 20)
+
+
 def test_lines_of_few_rows_that_clash_are_packed() -> None:
     spec = GemmSpec(16, 256, 1024)
     caches = {"l1": 32768, "l2": 65536, "l3": 1 << 20}

@@ -10,6 +10,7 @@ from agnesi.codegen.gemm.tiling import Panel, Piece, Rows, pieces_of
 from agnesi.core.record import record
 
 _TURNED = 0.45  # cycles to pack one element that lies the other way
+_TURNED_FAR = 0.75  # one that comes from memory
 _COPIED = 0.15
 _GATHERED = 2.0
 _SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
@@ -138,18 +139,22 @@ def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -
     return k * (max(arithmetic, loads, 4.0) + 0.08 * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
 
 
-def pack_cost(spec: GemmSpec) -> float:
+def pack_cost(spec: GemmSpec, machine: Machine) -> float:
     """Cycles to pack all of B for register tiles."""
     if spec.b_strides[1] == 1:
         return _COPIED * spec.k * spec.n
-    return (_TURNED if spec.b_strides[0] == 1 else _GATHERED) * spec.k * spec.n
+    far = spec.k * spec.n * spec.itemsize > machine.l2 // 2
+    turned = _TURNED_FAR if far else _TURNED
+    return (turned if spec.b_strides[0] == 1 else _GATHERED) * spec.k * spec.n
 
 
-def best_dots(spec: GemmSpec, machine: Machine) -> Cut:
+def best_dots(spec: GemmSpec, machine: Machine, pack_a: bool, pack_b: bool) -> Cut:
     """The best tiles of vectors along k."""
     cuts = []
-    for columns in range(1, min(spec.n, machine.lanes, 8) + 1):
-        limit = min(8, (machine.registers - 1 - columns) // (columns + 1))
+    rows = 8 if pack_a else min(8, lines_apart(spec, spec.a_strides))
+    most = 8 if pack_b else min(8, lines_apart(spec, spec.b_strides[::-1]))
+    for columns in range(1, min(spec.n, machine.lanes, most) + 1):
+        limit = min(rows, (machine.registers - 1 - columns) // (columns + 1))
         if limit > 0:
             cuts.append(_dot_cut(spec, machine, limit, columns))
     return min(cuts, key=lambda cut: cut.cost)

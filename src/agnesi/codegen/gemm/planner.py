@@ -161,7 +161,7 @@ def _tile_plan(
         _RUN_AHEAD if runs else _AHEAD if far else 0,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
     )
-    return cut.cost + (pack_cost(spec) if pack_b else 0.0), chosen
+    return cut.cost + (pack_cost(spec, machine) if pack_b else 0.0), chosen
 
 
 def _strip_plan(
@@ -194,7 +194,7 @@ def _strip_plan(
         merged=merged,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2,
     )
-    return cut.cost + pack_cost(spec), chosen
+    return cut.cost + pack_cost(spec, machine), chosen
 
 
 def _flat_plan(
@@ -405,18 +405,18 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
     pack_a = not (spec.a_direct and spec.a_strides[1] == 1)
     pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
     static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
-    room = machine.l2 // 4 // spec.itemsize
+    room = machine.l2 // 2 // spec.itemsize
     if not (pack_a or pack_b) and static_m and static_k and spec.m * spec.k <= room:
         pack_a = spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0  # in a few sets
     size = spec.m * spec.k if pack_a else spec.n * spec.k
-    small = size <= room
+    small = size <= room if pack_a and spec.a_strides[1] == 1 else size <= room // 2
     if (pack_a and not (static_m and static_k)) or (pack_b and not static_k):
         return None
     if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
         return None
     if (pack_a or pack_b) and not small:
         return None
-    cut = best_dots(spec, machine)
+    cut = best_dots(spec, machine, pack_a, pack_b)
     far = spec.m * spec.k * spec.itemsize > machine.l2 * 3 // 4
     if far and sum(p.count for p in cut.panels) > 1:
         return None  # every panel reads all of A again
@@ -438,6 +438,6 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
         pack_a,
         pack_b,
         False,
-        ahead=1 if not pack_b and spec.n * spec.k * spec.itemsize > machine.l2 else 0,
+        ahead=1 if not pack_b and spec.n * spec.k * spec.itemsize > machine.l2 // 4 else 0,
     )
     return cost, chosen
