@@ -51,6 +51,7 @@ from agnesi.core.errors import GradientError as GradientError
 from agnesi.core.errors import MissingInputError as MissingInputError
 from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
+from agnesi.core.errors import no_attribute as _no_attribute
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSION
@@ -192,7 +193,7 @@ _LATE = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
-        raise AttributeError(f"module 'agnesi' has no attribute {name!r}")
+        raise _no_attribute("module 'agnesi'", name)
     from importlib import import_module
 
     module, _, attribute = _LATE[name].partition(":")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from agnesi.api import (
     arrayfunction,
@@ -18,6 +18,8 @@ from agnesi.api import (
     ufunc,
 )
 from agnesi.autodiff import recording, reverse
+from agnesi.core import elsewhere
+from agnesi.core.errors import no_attribute
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.index import getitem
 from agnesi.ops.scatter import setitem
@@ -192,6 +194,23 @@ def _properties() -> dict[str, Any]:
     }
 
 
+class _Absent:
+    """A name of other libraries' tensors, which tells what to use.
+
+    With ``__getattr__`` NumPy would wait for an error for all that it looks for in an operand.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Tensor | None, owner: type) -> NoReturn:
+        raise no_attribute("Tensor", self.name, instance)
+
+
+def _dir(self: Tensor) -> list[str]:
+    return [n for n in object.__dir__(self) if n not in elsewhere.TENSOR]
+
+
 def table() -> dict[str, Any]:
     """Every method and property that is bound to Tensor, by name."""
     return {**_functions(), **_operators(), **_own(), **_properties()}
@@ -201,6 +220,9 @@ def install() -> None:
     """Bind the table to Tensor."""
     for name, method in table().items():
         setattr(Tensor, name, method)
+    for name in elsewhere.TENSOR:
+        setattr(Tensor, name, _Absent(name))
+    Tensor.__dir__ = _dir  # type: ignore[method-assign, assignment]
 
 
 install()

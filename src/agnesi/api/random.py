@@ -19,7 +19,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.api.draws.choices import bytes_ as bytes
 from agnesi.api.draws.choices import categorical as categorical
@@ -60,6 +60,7 @@ from agnesi.api.draws.plain import weibull as weibull
 from agnesi.api.draws.vectors import multinomial as multinomial
 from agnesi.api.draws.vectors import multivariate_hypergeometric as multivariate_hypergeometric
 from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
+from agnesi.core.errors import no_attribute
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random import Generator as Generator
@@ -132,3 +133,9 @@ for _name, _function, _defaults in (
     ("gumbel", gumbel, {"loc": 0.0, "scale": 1.0}),
 ):
     setattr(Generator, _name, _shape_last(_function, **_defaults))
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute("module 'agnesi.random'", name)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.elsewhere import hint
+
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Where the functions are that public functions are wrapped in, which are called as those.
@@ -86,3 +88,12 @@ def at(message: str, where: Where = None) -> str:
     """The message followed by the user's line."""
     place = location(where if where is not None else user_where(2))
     return f"{message}\n  at {place}"
+
+
+def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:
+    """The error where a module, or an object of a class, has no such name; other libraries' names
+    are told with what stands for them here."""
+    subject = owner if instance is None else f"{type(instance).__name__!r} object"
+    text = f"{subject} has no attribute {name!r}{hint(owner, name)}"
+    return AttributeError(text) if instance is None else AttributeError(
+        text, name=name, obj=instance)

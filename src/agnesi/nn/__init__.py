@@ -1,5 +1,8 @@
 """Neural networks: modules, layers, losses, initial values."""
 
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.errors import no_attribute as _no_attribute
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
 from agnesi.nn.attention import MultiheadAttention as MultiheadAttention
@@ -55,3 +58,8 @@ from agnesi.nn.recurrent import RNN as RNN
 from agnesi.nn.recurrent import GRUCell as GRUCell
 from agnesi.nn.recurrent import LSTMCell as LSTMCell
 from agnesi.nn.recurrent import RNNCell as RNNCell
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise _no_attribute("module 'agnesi.nn'", name)

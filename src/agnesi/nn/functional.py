@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from agnesi.core.errors import no_attribute
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import square, subtract
@@ -68,3 +69,9 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
     tensor(5.)
     """
     return reduced_loss(square(subtract(x, target)), reduction)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute("module 'agnesi.nn.functional'", name)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
-from agnesi.core.errors import TraceError, at
+from agnesi.core.errors import TraceError, at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import is_device
 from agnesi.core.tensor import Tensor, wrap
@@ -70,6 +70,11 @@ class Module:
         return self.forward(*args, **keywords)
 
     # -- attributes -----------------------------------------------------------------------
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("Module", name, self)
+
     @property
     def training(self) -> bool:
         """Whether the module is in training mode; compiled functions follow a change."""

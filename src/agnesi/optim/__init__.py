@@ -1,7 +1,15 @@
 """Optimizers and learning-rate schedules."""
 
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.errors import no_attribute as _no_attribute
 from agnesi.optim import lr_scheduler as lr_scheduler
 from agnesi.optim.adam import Adam as Adam
 from agnesi.optim.adam import AdamW as AdamW
 from agnesi.optim.optimizer import Optimizer as Optimizer
 from agnesi.optim.sgd import SGD as SGD
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise _no_attribute("module 'agnesi.optim'", name)

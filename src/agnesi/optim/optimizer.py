@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from agnesi.compiler.jit import Jit, jit
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import touch
-from agnesi.core.errors import at
+from agnesi.core.errors import at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.complexes import view_as_real
@@ -84,6 +84,11 @@ class Optimizer:
         }
         self._slots_of = list(zip(*self.slots.values(), strict=True)) or [()] * len(self.parameters)
         self._compiled: dict[int, Jit] = {}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("Optimizer", name, self)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         """Change one parameter in place, for its gradient; nothing is recorded meanwhile.
