@@ -214,14 +214,10 @@ def in_place(dense: Dense, machine: Machine) -> bool:
 
 
 def streams(dense: Dense, machine: Machine) -> bool:
-    """Whether both operands of a gradient to filters of one tap come from memory, in place.
-
-    Its sums must stay near meanwhile.
-    """
+    """Whether both operands of a gradient to filters of one tap come from memory, in place."""
     beside = dense.source.strides[1] == dense.filters.strides[1] == 1
-    few = dense.depth * dense.outputs * machine.itemsize <= machine.l2 // 2
     alone = dense.groups == dense.parts == 1 and dense.depth == dense.channels >= _LEAST
-    return beside and few and alone and _far(dense, machine, _STREAM)
+    return beside and alone and _far(dense, machine, _STREAM)
 
 
 def _far(dense: Dense, machine: Machine, caches: int) -> bool:
