@@ -12,6 +12,7 @@ from agnesi.codegen import readiness, scalars
 from agnesi.codegen.across import horizontal, low, with_low
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
+from agnesi.codegen.columnwise import store_along
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
 from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.core.extents import Extent, guess, most
@@ -165,8 +166,7 @@ class _Nest:
         self._store_ready(scope, {along})
         ours = [s for s in self._left() if along in s.offset.free or along in s.value.free]
         if ours:
-            self._lane_loop(scope, along, self._values(ours), self.share,
-                            lambda inner, _: self._store_all(inner, ours), [])
+            store_along(self, scope, along, ours)
 
     def _values(self, stores: Iterable[Store]) -> list[Expr]:
         """All that is computed for stores: values, and places that depend on values."""

@@ -49,7 +49,7 @@ _REDUCTIONS = 8
 _PRICE, _TOGETHER = 2000, 24
 #: Most steps of a value that is rather computed again than kept, and how much smaller than it
 #: something must be to be at hand.
-_STEPS, _SMALL = 3, 8
+_STEPS, _SMALL = 4, 8
 #: Instructions from which a large value that is needed up to so many times is computed once.
 _DEAR, _FEW_TIMES = 15, 16
 #: The same for a small one that is needed at least so often, and how small it may be.
@@ -170,6 +170,9 @@ class Plan:
         self._uses = Counter(id(i) for node in order for i in node.inputs)
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
         self._inside: set[int] = set()
+        #: What matrix products read.
+        self._multiplied = {id(source(i)) for n in order if n.op and n.op.template == "matmul"
+                            for i in n.inputs}
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if n.op and n.op.reduction(*n.inputs)}
         # The numbers of a body stay in registers from turn to turn, or close by.
@@ -340,11 +343,11 @@ class Plan:
                     stack.append(operand)
                 else:
                     return False
-        return 0 < steps <= _STEPS and len(kept) == 1
+        return 0 < steps <= _STEPS and len(kept) <= 1
 
     def _is_kept(self, node: Node) -> bool:
         """Whether a value gets memory however its users are arranged."""
-        if not lowerable(node):
+        if not lowerable(node) or id(node) in self._multiplied:
             return True
         return self._uses[id(node)] > 1 and (is_product(node) or id(node) in self._summed)
 
