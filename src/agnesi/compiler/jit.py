@@ -308,6 +308,11 @@ def jit(
     running statistics) are found; assigning to them inside changes them as in eager code.  Python
     floats are run-time values; other Python values are static: a new value is a new version.
 
+    Names are looked up while the function runs once: a global, a closure's variable, an entry of a
+    dict that later stands for another number or tensor is not looked up again.  Changes in place
+    of tensors and arrays, attributes of ``nn.Module`` and rates of optimizers are followed.  What
+    changes otherwise is an argument.
+
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; other sizes are from the third version on.  Where
     the function needs the number (``range(x.shape[0])``, ``if len(x) > 3``), and for sizes 0 and

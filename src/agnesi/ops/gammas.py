@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core import dtypes, ufuncs
-from agnesi.core.errors import GradientError
+from agnesi.core.errors import GradientError, at
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import remainder, safe_multiply
@@ -96,13 +96,12 @@ def _beta(m: Any, a: Any, b: Any) -> Any:
     return m.exp(m.betaln(a, b)) * (_sign(m, a) * _sign(m, b) * _sign(m, a + b))
 
 
-def no_slope(name: str, operand: str) -> Any:
-    """The rule of an operand whose derivative is not known in closed form."""
+def no_slope(name: str, operand: str, order: str = "") -> Any:
+    """The rule of an operand whose derivative, of some order, is not known in closed form."""
 
     def rule(g: Tensor) -> Tensor:
-        raise GradientError(
-            f"{name} has no derivative to {operand}; hold it with ag.stop_gradient"
-        )
+        text = f"{name} has no {order}derivative to {operand}; hold it with ag.stop_gradient"
+        raise GradientError(at(text))
 
     return rule
 

@@ -275,7 +275,7 @@ GAMMAINC_DA: Elementwise = _slope_row(
 )
 GAMMAINC_DAA: Elementwise = _slope_row(
     "gammainc_daa", _gamma(2),
-    (no_slope("gammainc_daa", "its shape"),
+    (no_slope("gammainc", "its shape", "third "),
      lambda g, a, b: safe_multiply(
          g * gamma_density(a, b), square(_gamma_slope(a, b)) - trigamma(a))),
 )
@@ -306,7 +306,7 @@ def _bend_row(name: str, da: float, db: float) -> Elementwise:
         bend = (da + db) ** 2 * trigamma(a + b) - da * trigamma(a) - db * trigamma(b)
         return safe_multiply(g * beta_density(a, b, c), square(slope) + bend)
 
-    no = no_slope(name, "its shapes")
+    no = no_slope("betainc", "its shapes", "third ")
     return _slope_row(name, _beta(2, da, db), (no, no, rule))
 
 
