@@ -103,6 +103,7 @@ class _Program:
         self.machine = machine
         self.sizes = sizes
         self._known: dict[Hashable, Step] = {}
+        self._alike: dict[Hashable, Hashable] = {}
         self._texts: dict[str, str] = {}
         back = [k for k in nested(kernels) if isinstance(k, Callback)]
         self._callbacks = {id(k): i for i, k in enumerate(back)}
@@ -123,11 +124,21 @@ class _Program:
             return self._check(kernel)
         if isinstance(kernel, Foreign):
             return self._foreign(kernel)
-        kernel = anchored(kernel)
-        key = structure(kernel)
+        kernel, key = self._anchored(kernel)
         if key not in self._known:
             self._known[key] = self._task(kernel)
         return replace(self._known[key], places=_places(kernel))
+
+    def _anchored(self, kernel: Kernel) -> tuple[Kernel, Hashable]:
+        """A kernel without constant offsets, and what its code depends on."""
+        like = kernel.like
+        if like is None or like.body != kernel.stores():
+            kernel = anchored(kernel)
+            return kernel, structure(kernel)
+        short = like.key()
+        if short not in self._alike:
+            self._alike[short] = structure(kernel)
+        return kernel, self._alike[short]
 
     def _task(self, kernel: Kernel) -> Step:
         hot = self.machine.hasty and isinstance(kernel, Convolution)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cache
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Kernel, walk
-from agnesi.core.loops import Affine, Expr
+from agnesi.core.loops import Affine, Axis, Expr
 
 
 def structure(kernel: Kernel) -> Hashable:
@@ -17,6 +18,12 @@ def structure(kernel: Kernel) -> Hashable:
     return _Key().of(kernel)
 
 
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    """The fields of a struct that its code depends on."""
+    return tuple(n for n in kind._fields if n not in ("nodes", "waits"))
+
+
 class _Key:
     def __init__(self) -> None:
         self.buffers: dict[int, int] = {}
@@ -24,18 +31,22 @@ class _Key:
         self.values: dict[int, int] = {}
 
     def of(self, part: Any) -> Hashable:
-        if isinstance(part, Expr):
+        kind = type(part)
+        if kind is int or kind is str or kind is Axis:
+            return part
+        if kind is Expr:
             return self._value(part)
-        if isinstance(part, Affine):
-            return part.const, tuple([(self.of(a), c) for a, c in part.terms.items()])
-        if isinstance(part, Buffer):
+        if kind is Affine:
+            of = self._value
+            return part.const, *[
+                (a if type(a) is Axis else of(a), c) for a, c in part.terms.items()
+            ]
+        if kind is Buffer:
             return self._buffer(part)
-        if isinstance(part, (list, tuple)):
+        if isinstance(part, (tuple, list)):
             return tuple([self.of(p) for p in part])
-        if type(part).__hash__ is None:  # a struct
-            names = [n for n in part._fields if n not in ("nodes", "waits")]
-            rest = [self.of(getattr(part, name)) for name in names]
-            return type(part), *rest
+        if kind.__hash__ is None:  # a struct
+            return kind, *[self.of(getattr(part, name)) for name in _fields(kind)]
         hash(part)
         return part
 

@@ -19,6 +19,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at
 from agnesi.core.extents import UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
+from agnesi.core.interning import interning
 from agnesi.core.kernels import Buffer, Callback, Check, Foreign, Kernel, Loop, Product, nested
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
@@ -48,6 +49,7 @@ class Clock:
 class Scheduled:
     """A graph as kernels with memory, as code text, and as a recipe."""
 
+    @interning()
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
                  clock: Clock, limit: int | None = None, saved: str = "",
@@ -60,8 +62,11 @@ class Scheduled:
         from agnesi.schedule.memory import lay_out
 
         buffers = _leaf_buffers(graph)
+        states = {id(live_tensor(b.node)): b  # type: ignore[arg-type]
+                  for b in buffers.values() if b.role == "state"}
         targets = [
-            (buffers[id(graph.inputs[t])] if isinstance(t, int) else _state(t, graph, buffers), i)
+            (buffers[id(graph.inputs[t])] if isinstance(t, int)
+             else states.get(id(t)) or _written(t, buffers), i)
             for t, i in updates
         ]
         found = machine.target()
@@ -169,11 +174,8 @@ def _leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
     return buffers
 
 
-def _state(t: Tensor, graph: FunctionGraph, buffers: dict[int, Buffer]) -> Buffer:
-    """The buffer of a changed tensor; one that is only written gets a leaf here."""
-    for buffer in buffers.values():
-        if buffer.role == "state" and live_tensor(buffer.node) is t:  # type: ignore[arg-type]
-            return buffer
+def _written(t: Tensor, buffers: dict[int, Buffer]) -> Buffer:
+    """The buffer of a changed tensor that nobody reads, with a leaf of its own."""
     leaf = Node(None, (), t.shape, t.dtype, handle=lambda: t, name=t._name)
     buffers[id(leaf)] = _state_buffer(leaf)
     return buffers[id(leaf)]

@@ -22,7 +22,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.dispatch import current
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
-from agnesi.core.graph import FunctionGraph, live_tensor
+from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
 from agnesi.core.node import toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
@@ -38,6 +38,7 @@ class Version:
         are, without any Python.
     """
 
+    @no_gc()
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
                  pattern: Pattern | None = None) -> None:
         start = time.perf_counter()

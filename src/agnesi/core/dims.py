@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from agnesi.core.errors import TraceError, at
 
 _counter = itertools.count()
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2, "max": 3}
+_NUMBERS: set[type] = {int}
 
 
 class Dim:
@@ -187,7 +189,7 @@ def resolve(size: Size, known: Mapping[Dim, int]) -> int:
 
 def is_static(shape: Sequence[Size]) -> bool:
     """Whether every size is a number."""
-    return all(type(n) is int for n in shape)
+    return {*map(type, shape)} <= _NUMBERS
 
 
 def is_open(size: Size) -> bool:
@@ -202,6 +204,8 @@ def is_settled(shape: Iterable[Size]) -> bool:
 
 def product(sizes: Sequence[Size]) -> Size:
     """Product of sizes, numbers first so that equal shapes give equal products."""
+    if is_static(sizes):
+        return math.prod(sizes)
     number, result = 1, None
     for n in sizes:
         if isinstance(n, Dim):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core import loops
+from agnesi.core.dtypes import name_of
 from agnesi.core.kernels import Buffer, Store
 from agnesi.core.loops import Affine, Expr
 from agnesi.core.record import record
@@ -31,10 +32,11 @@ def summed(body: Sequence[Store], total: Buffer) -> Summed | None:
     (store, *others) = body
     if others or store.buffer.dtype != total.dtype:
         return None
-    value, one = store.value, loops.const(1.0, total.dtype.name)
+    kind = name_of(total.dtype)
+    value, one = store.value, loops.const(1.0, kind)
     if value.op not in ("add", "subtract"):
         alone = _scaled(value, one)
-        zero = loops.const(0.0, total.dtype.name)
+        zero = loops.const(0.0, kind)
         return None if alone is None or alone[1] is not total else Summed(alone[0], zero, None)
     found = _scaled(value.args[0], one), _scaled(value.args[1], one)
     if None in found:
@@ -42,7 +44,7 @@ def summed(body: Sequence[Store], total: Buffer) -> Summed | None:
     first: Any = found[0]
     second: Any = found[1]
     if value.op == "subtract":
-        second = _times(loops.const(-1.0, total.dtype.name), second[0]), *second[1:]
+        second = _times(loops.const(-1.0, kind), second[0]), *second[1:]
     if (first[1] is total) == (second[1] is total):
         return None
     (alpha, *_), (beta, base, at) = (first, second) if first[1] is total else (second, first)

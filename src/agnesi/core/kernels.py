@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -87,12 +87,31 @@ class Store:
 
 
 @struct
+class Like:
+    """That a kernel with this body differs from others of its ``model`` in its buffers only.
+
+    It reads and writes its buffers from their beginning.
+    """
+
+    model: object
+    buffers: list[Buffer]
+    body: list[Store]
+
+    def key(self) -> Hashable:
+        """Equal for kernels of equal code: the model, and which buffers lie in one place."""
+        spots: dict[tuple[int, int], int] = {}
+        places = [(spots.setdefault((b.slot, b.offset), len(spots)), b.role) for b in self.buffers]
+        return self.model, *places
+
+
+@struct
 class Kernel:
     """Base of kernels: the graph nodes that it computes, for printing and errors.
 
     It runs when the buffers in ``waits`` are filled, though it does not read them.
     """
 
+    like: ClassVar[Like | None] = None
     nodes: list[Node] = field(default_factory=list)
     waits: list[Buffer] = field(default_factory=list, kw_only=True)
 

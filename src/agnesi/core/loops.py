@@ -16,6 +16,7 @@ import numpy as np
 
 from agnesi.core.dims import Size, product
 from agnesi.core.extents import Extent, surely
+from agnesi.core.interning import INTERNED
 from agnesi.core.record import record
 
 BOOL_RESULTS = frozenset(
@@ -91,7 +92,7 @@ class Expr:
     ``buffers`` are what it loads from, once somebody asked (``kernels.buffers_of``).
     """
 
-    __slots__ = ("__weakref__", "args", "buffers", "dtype", "free", "op", "param")
+    __slots__ = ("args", "buffers", "dtype", "free", "op", "param")
 
     op: str
     args: tuple[Expr, ...]
@@ -112,14 +113,11 @@ class Expr:
         return f"{self.op}({', '.join(map(repr, self.args))})"
 
 
-_interned: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
-
-
 def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
          free: frozenset[Axis] | None = None) -> Expr:
     """The expression with these parts (one object for equal parts)."""
     key = (op, args, dtype, param)
-    found = _interned.get(key)
+    found = INTERNED.get(key)
     if found is None:
         found = Expr()
         found.op, found.args, found.dtype, found.param = op, args, dtype, param
@@ -127,7 +125,7 @@ def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
             free = frozenset().union(*(a.free for a in args)) if args else frozenset()
         found.free = free
         found.buffers = None
-        _interned[key] = found
+        return INTERNED.setdefault(key, found)
     return found
 
 

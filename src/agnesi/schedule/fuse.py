@@ -33,7 +33,7 @@ from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
-from agnesi.schedule.kinds import flat_source, is_empty, lowerable, source
+from agnesi.schedule.kinds import flat_source, is_empty, lowerable, source, uniform
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.library import in_library
 from agnesi.schedule.loops import Maker, carried
@@ -41,6 +41,7 @@ from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan
 from agnesi.schedule.points import axes_of, point, point_in
 from agnesi.schedule.regions import filled, finished, only_at
+from agnesi.schedule.repeated import Repeats
 from agnesi.schedule.sparse import sparse
 from agnesi.schedule.together import together
 from agnesi.schedule.zeros import zeros_of
@@ -71,6 +72,8 @@ class _Fuser:
         self.orders = orders(order, outputs, prefers) if prefers is not None else {}
         self.plan = Plan(order, outputs, inner)
         self.buffers: dict[int, Buffer] = dict(leaves)
+        self._repeats = Repeats(self.program, self.plan.root, self.buffers, self._buffer,
+                                self.orders)
         self._reads: dict[Any, Read] = {}
         self._waits: dict[Buffer, None] = {}
         self.program.buffers = list(leaves.values())
@@ -199,7 +202,7 @@ class _Fuser:
         def element(at: At) -> Expr:
             if total is not None and node is total[0]:
                 return loops.load(total[1], name_of(node.dtype), total[1].place(at))
-            constant = _uniform(node)
+            constant = uniform(node)
             if constant is not None:
                 return loops.const(constant, name_of(node.dtype))
             if node.op is None or (id(node) in self.plan.root and id(node) not in inside):
@@ -209,7 +212,7 @@ class _Fuser:
             stored = id(base) in self.plan.root and id(base) not in inside
             if base is not node and (base.op is None or stored):
                 buffer = self._buffer(base)
-                if buffer.contiguous and _uniform(base) is None:
+                if buffer.contiguous and uniform(base) is None:
                     return loops.load(buffer, name_of(node.dtype), loops.ravel(at, shape))
             if node.op.name == "after":
                 self._wait_for(node.inputs[1:])
@@ -247,10 +250,12 @@ class _Fuser:
                 self._callback(root)
         elif cluster.regions:
             self._regions(cluster)
-        elif cluster.product is not None:
-            (self._convolution if is_convolution(cluster.product) else self._product)(cluster)
+        elif cluster.product is None:
+            self._repeats.emit(cluster, self._nest)
+        elif is_convolution(cluster.product):
+            self._convolution(cluster)
         else:
-            self._nest(cluster)
+            self._repeats.emit(cluster, self._product)
 
     def _called(self, root: Node) -> bool:
         """Whether a function does the operation, from here on."""
@@ -483,12 +488,3 @@ def _memoised(function: Any) -> Any:
         return found
 
     return element
-
-
-def _uniform(node: Node) -> Any:
-    """The number that a constant of one element holds, or None; what has no elements is 0."""
-    if 0 in node.shape:
-        return 0
-    if node.op is not None or node.value is None or node.handle is not None:
-        return None
-    return node.value.reshape(-1)[0].item() if node.value.size == 1 else None

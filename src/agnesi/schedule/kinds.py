@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from agnesi.core.dims import product
 from agnesi.core.dtypes import name_of
@@ -38,9 +39,11 @@ def lowerable(node: Node) -> bool:
 
 def is_empty(node: Node) -> bool:
     """Whether there is nothing to compute: no elements, and no Python to run."""
+    if 0 not in node.shape:
+        return False
     op = node.op
     ours = lowerable(node) or (op is not None and bool(op.parts or op.foreign or op.decompose))
-    return ours and (op is None or op.outputs == 1) and 0 in node.shape
+    return ours and (op is None or op.outputs == 1)
 
 
 def is_product(node: Node) -> bool:
@@ -84,3 +87,12 @@ def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
     """Whether a reshape between the shapes needs no division of indices."""
     at = tuple(Affine(0, {Axis(i, n): 1}) for i, n in enumerate(target))
     return not any(i.atoms for i in unravel(ravel(at, target), shape))
+
+
+def uniform(node: Node) -> Any:
+    """The number that a constant of one element holds, or None; what has no elements is 0."""
+    if 0 in node.shape:
+        return 0
+    if node.op is not None or node.value is None or node.handle is not None:
+        return None
+    return node.value.reshape(-1)[0].item() if node.value.size == 1 else None

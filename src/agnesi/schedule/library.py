@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agnesi.core.dims import is_static
+from agnesi.core.dtypes import name_of
 from agnesi.core.kernels import Matrix
 from agnesi.core.node import Node
 
@@ -20,4 +21,4 @@ def in_library(node: Node, library: Mapping[str, str], a: Matrix, b: Matrix) -> 
         return ""
     turned = (b.strides[-1] if m < n else a.strides[-2]) != 1
     low = _SLIM if turned and m * n * k > _BIG else 2
-    return library.get(node.dtype.name, "") if min(m, n) >= low else ""
+    return library.get(name_of(node.dtype), "") if min(m, n) >= low else ""

@@ -1,0 +1,256 @@
+"""Clusters of equal structure become kernels once: the others get the same ones on other buffers.
+
+Deep programs repeat their layers, and most of what planning a kernel takes does not depend on which
+buffers it works on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from agnesi.core.kernels import Buffer, Kernel, Like, Matrix, Nest, Product, Program, Store, walk
+from agnesi.core.loops import Affine, Expr, index, load, make
+from agnesi.core.node import Node
+from agnesi.core.record import replace, struct
+from agnesi.schedule.kinds import flat_source, uniform
+from agnesi.schedule.zeros import zeros_of
+
+
+class _Signature:
+    """What the kernels of a cluster depend on, apart from which buffers they work on.
+
+    Whatever else is asked about a cluster, or about nodes behind what it reads, belongs in its key.
+
+    Attributes
+    ----------
+    key : tuple or None
+        Equal for clusters of equal kernels; None where it cannot be said.
+    buffers : list of Buffer
+        Those that the kernels work on, in an order that the key knows.
+    nodes : list of Node
+        Those that kernels may name, in such an order.
+    """
+
+    def __init__(self, repeats: Repeats, roots: Sequence[Node], product: Node | None) -> None:
+        self._repeats = repeats
+        self._parts: list[Any] = []
+        self._known: dict[int, int] = {}
+        self.buffers: list[Buffer] = []
+        self.nodes = [*roots]
+        inside = frozenset(map(id, roots))
+        numbers: dict[int, int] = {}
+        self.key: Hashable = None
+        try:
+            values = [self._buffer(repeats.buffer(root)) for root in roots]
+            if product is not None:
+                self.nodes += [product, *product.inputs]
+                order = repeats.orders.get(id(product))
+                zeros = [zeros_of(i) for i in product.inputs]
+                part = (product.op, product.shape, product.dtype, order, *zeros)
+                numbers[id(product)] = self._added(part)
+                apart: dict[int, int] = {}
+                values += [self._value(i, frozenset(), apart) for i in product.inputs]
+            values += [self._value(root, inside, numbers) for root in roots]
+            key = (*values, None, *self._parts)
+            hash(key)
+            self.key = key
+        except TypeError:  # an operation without a hash, or one that does more than compute
+            pass
+
+    def _added(self, part: Any) -> int:
+        self._parts.append(part)
+        return len(self._parts)
+
+    def _buffer(self, buffer: Buffer) -> int:
+        found = self._known.get(id(buffer))
+        if found is None:
+            self.buffers.append(buffer)
+            found = self._known[id(buffer)] = self._added(
+                (buffer.role, buffer.dtype, buffer.shape, buffer.strides)
+            )
+        return found
+
+    def _value(self, node: Node, inside: frozenset[int], numbers: dict[int, int]) -> int:
+        """The number of a value; what it is goes to the parts of the key.
+
+        It is found as ``_Fuser._read`` finds it.
+        """
+        found = numbers.get(id(node))
+        if found is not None:
+            return found
+        part: Any
+        number = uniform(node)
+        if number is not None:
+            part = ("number", repr(number), node.shape, node.dtype)
+        elif self._stored(node, inside):
+            part = ("load", self._buffer(self._repeats.buffer(node)), node.shape, node.dtype)
+        else:
+            part = self._flat(node, inside)
+            if part is None:
+                if node.op.name == "after":
+                    raise TypeError(node.op.name)
+                below = [self._value(i, inside, numbers) for i in node.inputs]
+                part = (node.op, node.shape, node.dtype, *below)
+        numbers[id(node)] = found = self._added(part)
+        return found
+
+    def _stored(self, node: Node, inside: frozenset[int]) -> bool:
+        return node.op is None or (id(node) in self._repeats.root and id(node) not in inside)
+
+    def _flat(self, node: Node, inside: frozenset[int]) -> Any:
+        """How a reshape of what lies in memory is read; None for anything else."""
+        base = flat_source(node)
+        if base is node or not self._stored(base, inside):
+            return None
+        buffer = self._repeats.buffer(base)
+        if not buffer.contiguous or uniform(base) is not None:
+            return None
+        return ("flat", self._buffer(buffer), node.shape, node.dtype)
+
+
+@struct
+class _Made:
+    """The kernels of a cluster: ``fresh`` buffers are its own, of which the program lists some.
+
+    ``separate`` is the one of a product whose kernel does not finish what is computed from it.
+    """
+
+    signature: _Signature
+    kernels: list[Kernel]
+    fresh: list[Buffer]
+    listed: int
+    separate: Buffer | None
+    exprs: list[Expr]
+    models: list[object]
+
+
+class Repeats:
+    """What clusters became, by what their kernels depend on.
+
+    It is given the program, the clusters by root (``Plan.root``), the buffers of nodes, how to get
+    one, and the orders of axes in memory (``schedule.layout.orders``).
+    """
+
+    def __init__(self, program: Program, root: dict[int, Any], buffers: dict[int, Buffer],
+                 buffer: Callable[[Node], Buffer], orders: Mapping[int, Any]) -> None:
+        self.program = program
+        self.root = root
+        self.buffers = buffers
+        self.buffer = buffer
+        self.orders = orders
+        self._made: dict[Hashable, _Made | None] = {}
+
+    def emit(self, cluster: Any, emit: Callable[[Any], None]) -> None:
+        """Add the kernels of a cluster to the program, which ``emit`` does for the first one."""
+        if cluster.stretch or any(root.op.foreign is not None for root in cluster.roots):
+            return emit(cluster)
+        product = cluster.product
+        signature = _Signature(self, cluster.roots, product)
+        if signature.key is None:
+            return emit(cluster)
+        made = self._made.get(signature.key)
+        if made is not None:
+            return self._again(made, signature, cluster)
+        kernels, buffers = len(self.program.kernels), len(self.program.buffers)
+        before = product is not None and id(product) in self.root
+        emit(cluster)
+        separate = None
+        if product is not None and not before and id(product) in self.root:
+            separate = self.buffers[id(product)]
+        self._made[signature.key] = _noted(
+            signature, self.program.kernels[kernels:], self.program.buffers[buffers:], separate
+        )
+        return None
+
+    def _again(self, made: _Made, signature: _Signature, cluster: Any) -> None:
+        """Add the kernels of an equal cluster."""
+        swap = dict(zip(made.signature.buffers, signature.buffers, strict=True))
+        nodes = {id(a): b for a, b in zip(made.signature.nodes, signature.nodes, strict=True)}
+        for old in made.fresh:
+            node = None if old.node is None else nodes[id(old.node)]
+            swap[old] = Buffer(old.shape, old.dtype, old.role, node=node, strides=old.strides)
+        self.program.buffers += [swap[b] for b in made.fresh[:made.listed]]
+        if made.separate is not None:
+            self.root[id(cluster.product)] = cluster
+            self.buffers[id(cluster.product)] = swap[made.separate]
+        done: dict[Expr, Expr] = {}
+        for value in made.exprs:
+            done[value] = _swapped(value, swap, done)
+        for kernel, model in zip(made.kernels, made.models, strict=True):
+            new = _kernel(kernel, [nodes[id(n)] for n in kernel.nodes], swap, done)
+            _liken(new, model)
+            self.program.kernels.append(new)
+
+
+def _noted(signature: _Signature, kernels: Sequence[Kernel], listed: Sequence[Buffer],
+           separate: Buffer | None) -> _Made | None:
+    """What equal clusters get; None where there is more to it than loops and products."""
+    if any(type(k) not in (Nest, Product) or k.waits for k in kernels):
+        return None
+    values = [*walk([v for k in kernels for s in k.stores() for v in (s.value, *s.offset.atoms)])]
+    known = {*signature.buffers, *listed}
+    hidden = [b for b in dict.fromkeys(b for k in kernels for b in _touched(k)) if b not in known]
+    mine = {id(n) for n in signature.nodes}
+    named = [*(n for k in kernels for n in k.nodes),
+             *(b.node for b in (*listed, *hidden) if b.node is not None)]
+    if any(id(n) not in mine for n in named):
+        return None
+    models: list[object] = []
+    for kernel in kernels:
+        models.append(object() if _is_anchored(kernel) else None)
+        _liken(kernel, models[-1])
+    return _Made(signature, list(kernels), [*listed, *hidden], len(listed), separate, values,
+                 models)
+
+
+def _swapped(value: Expr, swap: Mapping[Buffer, Buffer], done: Mapping[Expr, Expr]) -> Expr:
+    """An expression on other buffers; its arguments are done."""
+    if value.op == "load":
+        buffer, at = value.param
+        return load(swap[buffer], value.dtype, _index(at, done))
+    if value.op == "index":
+        return index(_index(value.param, done))
+    args = tuple([done[a] for a in value.args])
+    if args == value.args:
+        return value
+    return make(value.op, args, value.dtype, value.param, value.free)
+
+
+def _index(at: Affine, done: Mapping[Expr, Expr]) -> Affine:
+    if not at.atoms:
+        return at
+    return Affine(at.const, {done[a] if isinstance(a, Expr) else a: c for a, c in at.terms.items()})
+
+
+def _kernel(kernel: Any, nodes: list[Node], swap: Mapping[Buffer, Buffer],
+            done: Mapping[Expr, Expr]) -> Kernel:
+    """A kernel on other buffers."""
+    body = [Store(swap[s.buffer], _index(s.offset, done), done[s.value]) for s in kernel.body]
+    if isinstance(kernel, Nest):
+        return replace(kernel, nodes=nodes, body=body, waits=[])
+    a, b = (Matrix(swap[m.buffer], m.offset, m.strides) for m in (kernel.a, kernel.b))
+    return replace(kernel, nodes=nodes, body=body, waits=[], a=a, b=b, total=swap[kernel.total])
+
+
+def _touched(kernel: Any) -> list[Buffer]:
+    """The buffers of a kernel, in an order that equal kernels share."""
+    found = [*kernel.reads(), *kernel.writes()]
+    if isinstance(kernel, Product):
+        found.append(kernel.total)
+    return [*dict.fromkeys(found)]
+
+
+def _is_anchored(kernel: Any) -> bool:
+    """Whether a kernel reads and writes its buffers from their beginning."""
+    starts = [s.offset.const for s in kernel.body]
+    starts += [v.param[1].const for v in walk([s.value for s in kernel.body]) if v.op == "load"]
+    if isinstance(kernel, Product):
+        starts += [kernel.a.offset, kernel.b.offset]
+    return not any(starts)
+
+
+def _liken(kernel: Any, model: object) -> None:
+    """Tell code generation that a kernel differs from others of the model in buffers only."""
+    if model is not None:
+        kernel.__dict__["like"] = Like(model, _touched(kernel), list(kernel.body))
