@@ -14,7 +14,7 @@ _VECTORS = 8  # of a panel
 _BITS = 64  # lines of B to a block, at most: a mask's
 _NEAREST, _NEAR = 0.8, 0.6  # the shares of caches for a block of B, and for a panel's sums
 _LEAST_ROWS, _LEAST_K, _LEAST_WORK = 64, 128, 1 << 24
-_TURNED = 3 << 20  # bytes of A that are laid out along k at once, at most
+_TURNED = 2 << 20  # bytes of A that are laid out along k at once, at most
 
 
 def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
