@@ -409,3 +409,38 @@ def test_a_read_only_view_of_memory_that_changes_is_live() -> None:
     assert f(ag.zeros(3, dtype="float64")).numpy().tolist() == [0.0, 1.0, 2.0]
     memory += 1
     assert f(ag.zeros(3, dtype="float64")).numpy().tolist() == [1.0, 2.0, 3.0]
+
+
+def test_gradients_that_begin_inside():
+    """PyTorch's way to ask for them: a detached tensor is told to require one."""
+    w = ag.tensor([1.5, -0.5], requires_grad=True)
+
+    def penalty(x):
+        x = (x * 2).detach().requires_grad_()
+        slope = ag.grad(ag.tanh(x * w).sum(), x, create_graph=True)
+        return ag.grad(((slope * slope).sum() - 1) ** 2, w), slope
+
+    def accumulated(x):
+        x = x.detach()
+        x.requires_grad = True
+        for _ in range(2):
+            (x * x * w.detach()).sum().backward()
+        return x.grad
+
+    def of_an_argument(x):
+        x.requires_grad = True
+        return ag.grad((x**3).sum(), x)
+
+    def in_a_loop(x):
+        def step(c, x):
+            start = c.detach().requires_grad_()
+            return c + ag.grad(ag.sin(start * x), start), c
+
+        return ag.scan(step, 0.5, x)
+
+    for f in (penalty, accumulated, of_an_argument, in_a_loop):
+        x = ag.tensor([0.3, 0.4])
+        found = ag.jit(f)(x)
+        assert not x.requires_grad
+        for a, b in zip(found, f(x), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, STOP
+from agnesi.autodiff.recording import ALIAS, STOP, begun
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, node_of_type
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
@@ -93,6 +93,8 @@ class BodyTrace:
         self.inner: dict[int, tuple[Tensor, Node]] = {}
         self.restored: dict[int, tuple[Tensor, Node]] = {}
         self.grads: dict[int, _Gradient] = {}
+        #: Symbols that were told to require a gradient, and where it begins.
+        self.begun: dict[int, tuple[Tensor, Node]] = {}
 
     def variable(self, x: Any, weak: bool = False) -> Tensor:
         """A free variable of the body, of the type of ``x``."""
@@ -110,7 +112,9 @@ class BodyTrace:
         if x.node is None:
             raise TraceError(at("this tensor has neither a value nor a node"))
         node = x.node
-        return node if self._is_own(node) else self._captured(node, symbol(node), node)
+        if not self._is_own(node):
+            return self._captured(node, symbol(node), node)
+        return node if node.requires_grad or not x.requires_grad else begun(self.begun, x)
 
     def _is_own(self, node: Node) -> bool:
         return getattr(node, "serial", -1) >= self.since  # nodes of eager operations have none

@@ -195,6 +195,17 @@ def alias(x: Tensor) -> Tensor:
     return t
 
 
+def begun(known: dict[int, tuple[Tensor, Node]], x: Tensor) -> Node:
+    """The node of a symbol that was told to require a gradient: it begins there."""
+    node: Any = x.node
+    found = known.get(id(x))
+    if found is None or found[1].inputs[0] is not node:
+        start = Node(ALIAS, (node,), node.shape, node.dtype, node.weak, True, node.where,
+                     handle=lambda: x)
+        found = known[id(x)] = x, start
+    return found[1]
+
+
 def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Switch whether operations on a leaf are recorded; returns the tensor.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS
+from agnesi.autodiff.recording import ALIAS, begun
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import node_of_type
 from agnesi.core.errors import GradientError, TraceError, at, user_where
@@ -46,6 +46,8 @@ class Trace:
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Symbols that were changed in place, and what they were before.
         self.born: dict[int, tuple[Tensor, Node]] = {}
+        #: Symbols that were told to require a gradient, and where it begins.
+        self.begun: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols that do not lie in row-major order, and how they lie (``core.layouts.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
 
@@ -55,7 +57,7 @@ class Trace:
         if x.data is None:
             if x.node is None:
                 raise TraceError(at("this tensor has neither a value nor a node"))
-            return x.node
+            return x.node if x.node.requires_grad or not x.requires_grad else begun(self.begun, x)
         found = self.nodes.get(id(x))
         if found is None:
             found = self._lifted(x)
