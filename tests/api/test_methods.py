@@ -153,3 +153,13 @@ def test_public_functions_are_public_under_both_names():
     names = [n for n in vars(functions) if not n.startswith("_")]
     assert [n for n in names if not hasattr(ag, n)] == []
     assert [n for n in names if n != "tensor" and getattr(symbolic, n) is not getattr(ag, n)] == []
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+def test_divmod_of_python(way):
+    x = ag.tensor([7.0, -7.0, 3.5])
+    for f in (lambda x: divmod(x, 2), lambda x: divmod(7, x), lambda x: divmod(x, x[::-1])):
+        for found, expected in zip(way(f)(x), f(x.numpy()), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        divmod(x, "two")

@@ -15,7 +15,20 @@ def pair(x):
     return x, 1
 
 
+def steps(x):
+    yield x
+
+
+async def later(x):
+    return x
+
+
 CASES = [
+    (lambda: ag.jit(3.0), TypeError, "ag.jit takes a function, not 3.0"),
+    (lambda: ag.jit(steps), TypeError, "steps is a generator or coroutine, whose call computes "
+     "nothing yet: compile the function that computes one step"),
+    (lambda: ag.jit(later), TypeError, "later is a generator or coroutine, whose call computes "
+     "nothing yet: compile the function that computes one step"),
     (lambda: ag.vmap(ag.add)(ag.zeros(2), ag.zeros(3)), ag.ShapeError,
      "vmap: arguments[0][1] has 3 examples on axis 0, others have 2"),
     (lambda: ag.vmap(ag.sin, 1)(ag.zeros(2)), ag.ShapeError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -115,6 +116,10 @@ def _reflected(function: Method) -> Method:
     return method
 
 
+def _divmod(x1: Any, x2: Any) -> Any:
+    return importlib.import_module("agnesi.ops.numeric").divmod(x1, x2)
+
+
 def _parameters(function: Any) -> tuple[str, ...]:
     code = getattr(function, "__wrapped__", function).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -149,6 +154,7 @@ def _operators() -> dict[str, Method]:
         table[f"__{name}__"] = _operator(getattr(functions, function))
     for name, function in UNARY.items():
         table[f"__{name}__"] = getattr(functions, function)
+    table["__divmod__"], table["__rdivmod__"] = _operator(_divmod), _reflected(_divmod)
     table["__hash__"] = object.__hash__
     table["__getitem__"] = getitem
     table["__setitem__"] = setitem

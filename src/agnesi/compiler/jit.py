@@ -20,6 +20,8 @@ from agnesi.compiler.report import Inspectable
 from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
 from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
+from agnesi.core.errors import at
+from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tree import Tree, flatten
 
@@ -370,6 +372,21 @@ def jit(
                         save_dtype)
 
     def decorate(f: Callable[P, R]) -> Jit[P, R]:
+        _check_runs_once(f)
         return Jit(f, keep_grads=keep_grads, mode=mode, settings=settings)
 
     return decorate if function is None else decorate(function)
+
+
+#: Flags of code whose call computes nothing yet: generators, coroutines, and both at once.
+_LATER = 0x20 | 0x80 | 0x200
+
+
+def _check_runs_once(function: Any) -> None:
+    """Refuse what one call does not compute."""
+    if not callable(function):
+        raise TypeError(at(f"ag.jit takes a function, not {typed(function)}"))
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_flags & _LATER:
+        raise TypeError(at(f"{code.co_name} is a generator or coroutine, whose call computes "
+                           "nothing yet: compile the function that computes one step"))
