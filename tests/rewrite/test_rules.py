@@ -246,6 +246,13 @@ SAMPLES = {
         lambda x, y, c: spread_maxima(x, y).sum((2, 3), keepdims=True),
     ],
     "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
+    "thin_product": [
+        lambda x, y, c: ag.matmul(y[:1, :3], ag.exp(x[:, :1] + np.linspace(0, 1, 1 << 16))),
+        lambda x, y, c: ag.matmul(
+            ag.tanh(x[:1] + np.linspace(0, 1, 1 << 15)[:, None]).reshape(1 << 14, 8),
+            y[:2].reshape(8, 1),
+        ),
+    ],
 }
 
 

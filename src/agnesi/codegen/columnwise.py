@@ -19,7 +19,7 @@ from agnesi.core.loops import Axis, Expr, call, const, load
 
 #: Bytes of what is summed from which it comes from afar; of a row, so that it is not in registers
 #: as a whole; and of the sums that are kept close, in the first cache.
-_FAR, _ROW, _CLOSE = 1 << 20, 2 << 10, 16 << 10
+_FAR, _ROW, _CLOSE = 1 << 19, 2 << 10, 16 << 10
 
 
 def store_along(nest: Any, scope: Scope, along: Axis, stores: list[Store]) -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from agnesi.core.dims import is_static
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import DIVIDE, multiply, reciprocal
 from agnesi.ops.matmul import MatMul
+from agnesi.ops.movement import reshape
+from agnesi.ops.reduce import sum as total
 from agnesi.rewrite.pattern import is_count, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
+#: Elements of a matrix from which it comes from afar.
+_LARGE = 1 << 17
 
 
 @rewriter("specialize", ops=[DIVIDE])
@@ -45,3 +52,26 @@ def outer_product(node: Node) -> Tensor | None:
     if a.shape[-1] != 1 or b.shape[-2] != 1:
         return None
     return multiply(symbol(a), symbol(b))
+
+
+@rewriter("specialize", ops=[MatMul])
+def thin_product(node: Node) -> Tensor | None:
+    """A product with one row or column of what is computed anyway adds up where that is done."""
+    a, b = node.inputs
+    if node.dtype.kind != "f" or not is_static((*a.shape, *b.shape)):
+        return None
+    if len(a.shape) != 2 or len(b.shape) != 2:
+        return None
+    if b.shape[1] == 1 and _is_made(a):
+        return total(multiply(symbol(a), reshape(symbol(b), (1, -1))), 1, keepdims=True)
+    if a.shape[0] == 1 and _is_made(b):
+        return total(multiply(reshape(symbol(a), (-1, 1)), symbol(b)), 0, keepdims=True)
+    return None
+
+
+def _is_made(matrix: Node) -> bool:
+    """Whether a large matrix is computed element by element."""
+    while matrix.op is not None and matrix.op.flat:
+        (matrix,) = matrix.inputs
+    made = matrix.op is not None and bool(matrix.op.pointwise)
+    return made and math.prod(matrix.shape) >= _LARGE

@@ -349,7 +349,9 @@ class Plan:
         """Whether a value gets memory however its users are arranged."""
         if not lowerable(node) or id(node) in self._multiplied:
             return True
-        return self._uses[id(node)] > 1 and (is_product(node) or id(node) in self._summed)
+        return self._uses[id(node)] > 1 and (
+            is_product(node) or is_heavy(node.op.name) or id(node) in self._summed
+        )
 
     def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:
         """Let the one kernel that uses a sum of values in regions compute it region by region."""
