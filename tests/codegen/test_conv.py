@@ -17,6 +17,7 @@ from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.program import Machine
 from agnesi.core.kernels import ConvSizes
 from agnesi.core.loops import call, const
+from agnesi.core.record import replace
 from agnesi.runtime import threads
 from tests.codegen.conv_kernels import (
     Runnable,
@@ -344,3 +345,24 @@ def test_preferred_orders(kind: str) -> None:
             assert [sorted(o) for o in (option.first, option.second, option.result)] == [
                 list(range(len(s))) for s in (first, second, result)]
             assert option.cycles > 0
+
+
+_IN_HASTE = {
+    "rows": (conv_sizes(3, 1, 1, 6, (17, 19), (5, 5), (1, 1), (1, 1), ((0, 0),) * 2), True),
+    "wide": (conv_sizes(2, 1, 6, 16, (14, 14), (5, 5), (1, 1), (1, 1), ((0, 0),) * 2), True),
+    "borders": (conv_sizes(2, 2, 12, 33, (8, 9), (3, 3), (2, 1), (1, 1), ((1, 2), (1, 1))), True),
+    "channels": (conv_sizes(1, 1, 40, 24, (9, 11), (3, 3), (1, 1), (1, 1), ((1, 1),) * 2), False),
+    "depthwise": (conv_sizes(2, 8, 1, 1, (9, 9), (3, 3), (1, 1), (1, 1), ((1, 1),) * 2), False),
+    "volume": (conv_sizes(2, 1, 3, 5, (4, 6, 7), (2, 3, 2), (1, 2, 1), (1, 1, 2),
+                          ((0, 1), (1, 1), (0, 0))), True),
+}
+
+
+@pytest.mark.parametrize("layout", ["first", "last", "turned"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", _IN_HASTE)
+def test_in_haste_tiles_are_functions_of_their_own(name, kind, layout):
+    sizes, tiled = _IN_HASTE[name]
+    run = _check(kind, sizes, layout, where=replace(host(), hasty=True))
+    assert not tiled or "@tile" in run.text
+    assert run.text.count('"hot"') > 0

@@ -137,7 +137,22 @@ def test_units_are_known_while_a_module_is_written(monkeypatch):
     stream = units.Stream()
     found = [stream.feed(f.rstrip("\n"), lambda: outside) for f in functions]
     whole = units.split(text)
-    assert len(whole) == 5 and {u for u in found if u} == {*whole[:3]}  # not a group's beginning
+    assert [u for made in found for u in made] == whole[:3]  # not a group's beginning
+    assert len(whole) == 5
+
+
+def test_in_haste_units_are_groups_with_hot_functions_apart(monkeypatch):
+    monkeypatch.setattr(units, "GROUP", 700)
+    hot = kernel("tile0", ".t0", 7).replace("nounwind", 'nounwind noinline "hot"')
+    calls = kernel("k1", ".t0").replace("@llvm.smax.i64(i64 %w, i64 5)", "@tile0(ptr %p, i64 0)")
+    text = module(kernel("k0", ".t0"), hot, calls, kernel("k2", ".t0", 9))
+    text = text.replace("  %r3 = call i64 @k3(ptr %p, i64 1)\n", "")
+    text = text.replace("@k3", "@k2").replace("%r3", "%r2")
+    tiles, others, rest = units.split(text, hasty=True)
+    assert tiles.text.count("define") == 1 and '"hot"' in tiles.text
+    assert others.text.count("define") == 3 and f"declare i64 @{tiles.name}(" in others.text
+    assert "define i64 @body" in rest.text and rest.text.count("define") == 1
+    assert run(machine.load(text, optimize=0)) == 63
 
 
 def test_what_was_begun_ahead_is_not_made_again(fresh_cache, monkeypatch):

@@ -7,18 +7,25 @@ text itself is the key of the compile cache.  Types are LLVM's own spelling (``"
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from agnesi.codegen.folding import compared, folded
+from agnesi.codegen.sizes import Sizes
 from agnesi.core.dims import Size
-from agnesi.core.extents import Extent, UnknownSizeError, surely
+from agnesi.core.extents import Extent
 
 _VECTOR = re.compile(r"<(\d+) x (.+)>")
 _FLOATS = ("half", "bfloat", "float", "double")
 _SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
+
+
+#: Asks for better code in haste too.
+HOT = 'nounwind noinline "hot"'
 
 
 class Value(NamedTuple):
@@ -31,12 +38,14 @@ class Value(NamedTuple):
         return f"{self.type} {self.ref}"
 
 
+@functools.cache
 def width(type_: str) -> int:
     """Number of lanes of a type; 1 for a scalar."""
     found = _VECTOR.fullmatch(type_)
     return int(found[1]) if found else 1
 
 
+@functools.cache
 def scalar(type_: str) -> str:
     """Element type of a vector type, or the type itself."""
     found = _VECTOR.fullmatch(type_)
@@ -48,6 +57,7 @@ def vector(type_: str, lanes: int) -> str:
     return type_ if lanes == 1 else f"<{lanes} x {type_}>"
 
 
+@functools.cache
 def is_float(type_: str) -> bool:
     """Whether an IR type is a float or a vector of floats."""
     return scalar(type_) in _FLOATS
@@ -117,6 +127,8 @@ class Module:
         self._declarations: dict[str, str] = {}
         self._globals: dict[str, str] = {}
         self._metadata: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+        self._told = 0
 
     def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
         """Declare an external function once."""
@@ -144,6 +156,23 @@ class Module:
 
     def __contains__(self, name: str) -> bool:
         return name in self._functions
+
+    def fresh(self, prefix: str) -> str:
+        """A name for a function that is to be :meth:`shared`."""
+        return f"{prefix}{len(self._texts)}"
+
+    def shared(self, b: Builder) -> str:
+        """The name of a function: of one with the same text, if there is any."""
+        text = b.text().replace(f"@{b.name}(", "@(", 1)
+        if text not in self._texts:
+            self._texts[text] = b.name
+            b.finish()
+        return self._texts[text]
+
+    def new(self) -> list[str]:
+        """The texts of the functions that were added behind the last call of this."""
+        first, self._told = self._told, len(self._functions)
+        return [*self._functions.values()][first:]
 
     def __str__(self) -> str:
         return "\n".join([*self.outside(), *self._functions.values()]) + "\n"
@@ -174,16 +203,9 @@ class Loop:
 class Builder:
     """Writes one function.  ``finish()`` puts it into its module."""
 
-    def __init__(
-        self,
-        module: Module,
-        name: str,
-        parameters: Sequence[tuple[str, str]],
-        result: str = "void",
-        *,
-        internal: bool = True,
-        attributes: str = "nounwind",
-    ) -> None:
+    def __init__(self, module: Module, name: str, parameters: Sequence[tuple[str, str]],
+                 result: str = "void", *, internal: bool = True,
+                 attributes: str = "nounwind") -> None:
         """``parameters`` are pairs (type with attributes such as ``ptr noalias``, name)."""
         self.module = module
         self.name = name
@@ -191,7 +213,7 @@ class Builder:
         self._lines: list[str] = []
         self._stack: list[str] = []
         self._prologue: list[str] = []
-        self._sizes: dict[Extent, Value] = {}
+        self._sizes = Sizes({})
         self._count = 0
         self._header = (
             f"define {'internal ' if internal else ''}{result} @{name}("
@@ -199,6 +221,7 @@ class Builder:
             + f") {attributes} {{"
         )
         self.parameters = [Value(f"%{label}", _plain(type_)) for type_, label in parameters]
+        self.hot = attributes == HOT
         self.block = ""
         self.streamed = False
         self.open_block("entry")
@@ -279,19 +302,17 @@ class Builder:
         ``loop.results`` holds the carried values' last state.
         """
         head, after, before = self.label("loop"), self.label("done"), self.block
-        if not nonempty:
-            first = self.icmp("slt", start, stop)
-            self.cbr(first, head, after)
-        else:
+        first = Value("true", "i1") if nonempty else self.icmp("slt", start, stop)
+        if nonempty := first.ref == "true":
             self.br(head)
+        else:
+            self.cbr(first, head, after)
         mark = len(self._lines)
         self.open_block(head)
         self._count += 1
         index = Value(f"%i{self._count}", "i64")
-        phis = []
-        for value in carried:
-            self._count += 1
-            phis.append(Value(f"%c{self._count}", value.type))
+        phis = [Value(f"%c{self._count + n}", v.type) for n, v in enumerate(carried, 1)]
+        self._count += len(phis)
         handle = Loop(index, phis)
         yield handle
         following = self.value("i64", f"add nsw i64 {index.ref}, {step}")
@@ -319,7 +340,9 @@ class Builder:
     # -- arithmetic -----------------------------------------------------------------------
     def op(self, name: str, a: Value, b: Value) -> Value:
         """A binary instruction by its LLVM name, flags included (``"fadd contract"``)."""
-        return self.value(a.type, f"{name} {a.type} {a.ref}, {b.ref}")
+        known = folded(name, a.ref, b.ref) if a.type == "i64" else ""
+        return Value(known, "i64") if known else self.value(
+            a.type, f"{name} {a.type} {a.ref}, {b.ref}")
 
     def fadd(self, a: Value, b: Value) -> Value:
         return self.op("fadd contract", a, b)
@@ -348,17 +371,18 @@ class Builder:
     def mul(self, a: Value, b: Value) -> Value:
         return self.op("mul", a, b)
 
-    def compare_type(self, type_: str) -> str:
-        return vector("i1", width(type_))
-
     def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
-        return self.value(self.compare_type(a.type), f"fcmp {predicate} {a.type} {a.ref}, {b.ref}")
+        type_ = vector("i1", width(a.type))
+        return self.value(type_, f"fcmp {predicate} {a.type} {a.ref}, {b.ref}")
 
     def icmp(self, predicate: str, a: Value, b: Value) -> Value:
-        return self.value(self.compare_type(a.type), f"icmp {predicate} {a.type} {a.ref}, {b.ref}")
+        known = compared(predicate, a.ref, b.ref) if a.type == "i64" else ""
+        return Value(known, "i1") if known else self.value(
+            vector("i1", width(a.type)), f"icmp {predicate} {a.type} {a.ref}, {b.ref}")
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
-        return self.value(a.type, f"select {condition}, {a}, {b}")
+        known = {"true": a, "false": b}.get(condition.ref)
+        return known or self.value(a.type, f"select {condition}, {a}, {b}")
 
     def cast(self, name: str, value: Value, type_: str) -> Value:
         """A conversion by its LLVM name (``sitofp``, ``fptrunc``, ``bitcast``, ``zext`` ...)."""
@@ -366,64 +390,37 @@ class Builder:
 
     def intrinsic(self, name: str, *args: Value, result: str | None = None) -> Value:
         """Call an intrinsic overloaded on its first operand, as ``intrinsic("fma", a, b, c)``."""
-        return self.call(result or args[0].type, f"llvm.{name}.{suffix(args[0].type)}", *args)
+        type_ = args[0].type
+        known = folded(name, *[a.ref for a in args]) if type_ == "i64" and len(args) == 2 else ""
+        return Value(known, type_) if known else self.call(
+            result or type_, f"llvm.{name}.{suffix(type_)}", *args)
 
     def call(self, result: str, name: str, *args: Value) -> Value:
         """Call a function by name (declared on the way)."""
         self.module.declare(name, result, [a.type for a in args])
-        text = f"call {result} @{name}(" + ", ".join(str(a) for a in args) + ")"
-        if result == "void":
-            self.emit(text)
-            return Value("", "void")
-        return self.value(result, text)
+        return self.call_pointer(result, Value(f"@{name}", "ptr"), *args)
 
     def call_pointer(self, result: str, pointer: Value, *args: Value) -> Value:
         """Call through an address."""
-        text = f"call {result} {pointer.ref}(" + ", ".join(str(a) for a in args) + ")"
-        if result == "void":
-            self.emit(text)
-            return Value("", "void")
-        return self.value(result, text)
+        text = f"call {result} {pointer.ref}(" + ", ".join(map(str, args)) + ")"
+        if result != "void":
+            return self.value(result, text)
+        self.emit(text)
+        return Value("", "void")
 
     # -- sizes ----------------------------------------------------------------------------
     def give_sizes(self, table: Value, first: int, names: Sequence[Extent]) -> None:
         """Say where the function finds run-time sizes: in entries of a table, in order."""
-        self._sizes = {}
-        self._table = {name: (table, first + i) for i, name in enumerate(names)}
+        self._sizes = Sizes({name: (table, first + i) for i, name in enumerate(names)})
 
     def size(self, n: Size) -> Value:
         """A size as a number; run-time ones are worked out once, where the function begins."""
         if not isinstance(n, Extent):
             return i64(n)  # type: ignore[arg-type]
-        if n not in self._sizes:
-            for part in n.parts():
-                self.size(part)
-            lines, self._lines = self._lines, self._prologue
-            self._sizes[n] = self._worked_out(n)
-            self._lines = lines
-        return self._sizes[n]
-
-    def _worked_out(self, n: Extent) -> Value:
-        if not n.op:
-            table, place = self._table[n]
-            return self.load("i64", self.gep("i64", table, i64(place)))
-        if n.op == "sum":
-            total: Value | None = None
-            for monomial, factor in n.terms:
-                part = i64(factor) if factor != 1 or not monomial else None
-                for atom in monomial:
-                    part = self.size(atom) if part is None else self.op(
-                        "mul nsw", self.size(atom), part)
-                assert part is not None
-                total = part if total is None else self.op("add nsw", total, part)
-            assert total is not None
-            return total
-        a, b = map(self.size, n.args)
-        if n.op == "max":
-            return self.intrinsic("smax", a, b)
-        if not surely(lambda: n.args[0] >= 0 and n.args[1] > 0):
-            raise UnknownSizeError(f"the sign of {n} is not known before the call")
-        return self.op("udiv" if n.op == "//" else "urem", a, b)
+        lines, self._lines = self._lines, self._prologue
+        found: Value = self._sizes.number(self, n)
+        self._lines = lines
+        return found
 
     # -- vectors --------------------------------------------------------------------------
     def splat(self, value: Value, lanes_: int) -> Value:
@@ -447,6 +444,8 @@ class Builder:
 
     # -- memory ---------------------------------------------------------------------------
     def gep(self, element: str, pointer: Value, index: Value) -> Value:
+        if index.ref == "0":
+            return pointer
         return self.value("ptr", f"getelementptr inbounds {element}, {pointer}, {index}")
 
     def load(self, type_: str, pointer: Value, align: int | None = None) -> Value:

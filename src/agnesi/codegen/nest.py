@@ -183,18 +183,18 @@ class _Nest:
         return []
 
     # -- lanes ----------------------------------------------------------------------------
-    def lanes_for(self, values: Sequence[Expr], axis: Axis, carried: bool = False) -> int:
+    def lanes_for(self, values: Sequence[Expr], axis: Axis) -> int:
         """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
 
         Wider still where each lane is a sum: its turns may lie far apart in memory.  In haste, one
-        register where turns do not wait for each other.
+        register, or two.
         """
         native = self._native(values)
         price = cost(values)
         sums = any(v.op == "reduce" and axis in v.free for v in walk(list(values)))
         wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
-        if self.b.module.hasty and not sums and not carried:
-            wide = native
+        if self.b.module.hasty:
+            wide = min(wide, 2 * native if sums else native)
         while wide > native and wide >= 2 * guess(axis.extent):
             wide //= 2
         return wide
@@ -215,7 +215,7 @@ class _Nest:
         ``body(scope, carried)`` returns the carried vectors after its turn; they have the lanes of
         ``scope``.  With ``span``, only blocks [begin, end) are run.
         """
-        b, wide = self.b, self.lanes_for(values, axis, bool(carried))
+        b, wide = self.b, self.lanes_for(values, axis)
         while span is not None and wide > self.shape.block:
             wide //= 2
         if isinstance(axis.extent, Extent):
@@ -345,7 +345,7 @@ class _Nest:
         early = self._early(scope, group, axis)
         rows = self._rows(scope, group, axis) if len(bound) == 1 else []
         stores = [Store(row, Affine(0, {axis: 1}), value) for value, row in rows] + early
-        wide = self.lanes_for(bodies, axis, True)
+        wide = self.lanes_for(bodies, axis)
         starts = [
             const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype)) for r in group
         ]

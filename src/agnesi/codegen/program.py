@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from agnesi.codegen.builder import Builder, Module, Value, i64
+from agnesi.codegen.builder import HOT, Builder, Module, Value, i64
 from agnesi.codegen.calls import emit_call, plan_call
 from agnesi.codegen.control import emit_control, inlined
 from agnesi.codegen.foreign import emit_foreign
@@ -38,8 +38,6 @@ from agnesi.core.record import record, replace
 
 Written = Callable[[str, Callable[[], list[str]]], None]
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
-#: Asks for better code in haste too: in the tiles of a convolution it halves the time to run.
-_HOT = 'nounwind "hot"'
 #: Multiply-adds from which a product is worth several threads.
 _PARALLEL_WORK = 600_000
 
@@ -104,7 +102,6 @@ class _Program:
         self.sizes = sizes
         self._known: dict[Hashable, Step] = {}
         self._alike: dict[Hashable, Hashable] = {}
-        self._texts: dict[str, str] = {}
         back = [k for k in nested(kernels) if isinstance(k, Callback)]
         self._callbacks = {id(k): i for i, k in enumerate(back)}
         failing = [k for k in nested(kernels) if isinstance(k, Check | Foreign)]
@@ -141,9 +138,10 @@ class _Program:
         return kernel, self._alike[short]
 
     def _task(self, kernel: Kernel) -> Step:
-        hot = self.machine.hasty and isinstance(kernel, Convolution)
-        b = Builder(self.module, f"k{len(self._texts)}", _TASK,
-                    attributes=_HOT if hot else "nounwind")
+        conv = self._cut(kernel) if isinstance(kernel, Convolution) else None
+        hot = self.machine.hasty and conv is not None and not conv.tiled
+        b = Builder(self.module, self.module.fresh("k"), _TASK,
+                    attributes=HOT if hot else "nounwind")
         places, begin, end, _ = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
@@ -161,11 +159,9 @@ class _Program:
             units = cut.units
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
             emit_product(b, kernel, cut, pointer, begin, end)
-        elif isinstance(kernel, Convolution):
-            from agnesi.codegen.conv import emit_convolution, plan_convolution
+        elif conv is not None:
+            from agnesi.codegen.conv import emit_convolution
 
-            conv = plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
-                                    l2=machine.l2, l3=machine.l3)
             units, parallel, spare = conv.units, conv.parallel, conv.spare
             emit_convolution(b, conv, pointer, begin, end)
         elif isinstance(kernel, Sparse):
@@ -180,11 +176,19 @@ class _Program:
         b.ret()
         return Step(self._added(b), units, parallel, buffers, spare=spare)
 
+    def _cut(self, kernel: Convolution) -> Any:
+        """How a convolution is cut."""
+        from agnesi.codegen.conv import plan_convolution
+
+        machine = self.machine
+        return plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
+                                l2=machine.l2, l3=machine.l3, hasty=machine.hasty)
+
     def _control(self, kernel: Loop | Branch) -> Step:
         inside = inlined(kernel)
         steps = [[None if id(k) in inside else self.step(k) for k in block.kernels]
                  for block in kernel.blocks()]
-        b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
+        b = Builder(self.module, self.module.fresh("k"), (("ptr", "places"), ("ptr", "rt")), "i32")
         places, rt = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
@@ -195,7 +199,7 @@ class _Program:
 
     def _check(self, kernel: Check) -> Step:
         """A function that returns the failure's code if the flag does not hold."""
-        b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
+        b = Builder(self.module, self.module.fresh("k"), (("ptr", "places"), ("ptr", "rt")), "i32")
         flag = b.load("i8", b.load("ptr", b.parameters[0]))
         code = Value(str(self._failures[id(kernel)]), "i32")
         b.ret(b.select(b.icmp("ne", flag, Value("0", "i8")), Value("0", "i32"), code))
@@ -203,7 +207,7 @@ class _Program:
 
     def _walk(self, kernel: Foreign) -> Step:
         """The inner loop of a universal function on blocks; its addresses follow the buffers'."""
-        b = Builder(self.module, f"k{len(self._texts)}", _TASK)
+        b = Builder(self.module, self.module.fresh("k"), _TASK)
         places, begin, end, _ = b.parameters
         buffers, plan = _places(kernel), plan_walk(kernel)
         symbols = tuple(self._symbols[s] for s in kernel.call.symbols)
@@ -218,7 +222,7 @@ class _Program:
     def _foreign(self, kernel: Foreign) -> Step:
         if isinstance(kernel.call, Walk):
             return self._walk(kernel)
-        b = Builder(self.module, f"k{len(self._texts)}", (("ptr", "places"), ("ptr", "rt")), "i32")
+        b = Builder(self.module, self.module.fresh("k"), (("ptr", "places"), ("ptr", "rt")), "i32")
         places, rt = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
@@ -227,13 +231,11 @@ class _Program:
         return Step(self._added(b), 1, False, buffers, control=True)
 
     def _added(self, b: Builder) -> str:
-        """The name of a function in the module: of one with the same text, if there is any."""
-        text = b.text().replace(f"@{b.name}(", "@(", 1)
-        if text not in self._texts:
-            self._texts[text] = b.name
-            b.finish()
-            self._written(b.text(), self.module.outside)
-        return self._texts[text]
+        """The name of a function in the module; others are told of it, and of what it calls."""
+        name = self.module.shared(b)
+        for function in self.module.new():
+            self._written(function, self.module.outside)
+        return name
 
 
 def _given(b: Builder, places: Value, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:

@@ -253,7 +253,11 @@ def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
     half = kind in ("half", "bfloat")
     if half:
         args = tuple(halves.extend(b, a) for a in args)
-    result = _FLOAT[name](*(Lane(b, a) for a in args)).v
+    operands = [Lane(b, a) for a in args]
+    if b.module.hasty and is_heavy(name):
+        result = outlined(name, _FLOAT[name], *operands).v
+    else:
+        result = _FLOAT[name](*operands).v
     return halves.truncate(b, result, kind) if half and is_float(result.type) else result
 
 

@@ -180,4 +180,4 @@ def _value(node: Node, pool: Node, x: np.ndarray, steps: int = _STEPS) -> Any:
     return None if any(f is None for f in found) else node.op.perform(*map(np.asarray, found))
 
 
-BOOK.add(GraphRule("pools_first", "specialize", (), (), pools_first))
+BOOK.add(GraphRule("pools_first", "specialize", ("memory",), (), pools_first))

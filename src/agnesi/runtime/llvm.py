@@ -170,6 +170,8 @@ def optimized(text: str, machine: Any, optimize: int) -> Any:
     module = _parsed(text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
+    if not optimize and " alwaysinline " not in text:
+        return module  # to find out that nothing is to be done takes half a millisecond
     options = llvm.create_pipeline_tuning_options(speed_level=min(optimize, 2))
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False

@@ -121,14 +121,14 @@ class Ahead:
     def __init__(self, optimize: int) -> None:
         at = target()
         self._optimize = optimize
-        self._stream = units.Stream()
+        self._stream = units.Stream(not optimize)
         self.team = llvm.Team(at.cpu, at.features, optimize, cores())
 
     def add(self, function: str, outside: Callable[[], list[str]]) -> None:
         """A function is written; ``outside`` gives the lines outside of functions."""
-        unit = self._stream.feed(function, outside)
-        if unit and diskcache.get(_key("unit", unit.text, self._optimize)) is None:
-            self.team.add(unit.text)
+        for unit in self._stream.feed(function, outside):
+            if diskcache.get(_key("unit", unit.text, self._optimize)) is None:
+                self.team.add(unit.text)
 
 
 def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
@@ -157,7 +157,7 @@ def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
     name = _key("program", text, optimize)
     packed = diskcache.get(name)
     if packed is None:
-        objects = _objects(units.split(text), optimize, ahead)
+        objects = _objects(units.split(text, not optimize), optimize, ahead)
         diskcache.put(name, units.pack(objects))
     else:
         objects = units.unpack(packed)

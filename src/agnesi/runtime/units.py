@@ -9,7 +9,7 @@ with those functions declared only.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from agnesi.runtime import diskcache
@@ -18,6 +18,8 @@ LARGE = 6000
 """Characters of IR from which a function is worth a unit, whose fixed cost is about 2 ms."""
 GROUP = 24000
 """Characters of smaller functions that are a unit together, where there are as many."""
+_WORTH = 6000
+"""Characters of what is left of them from which that is a unit too."""
 
 _NAME = re.compile(r"@([\w.$]+)")
 _NOTED = re.compile(r", ![\w.]+ (!\d+)")
@@ -31,58 +33,72 @@ class Unit(NamedTuple):
     text: str
 
 
-def split(text: str) -> list[Unit]:
-    """The units of a module in the order in which they can be loaded."""
+def split(text: str, hasty: bool = False) -> list[Unit]:
+    """The units of a module in the order in which they can be loaded (see :class:`Stream`)."""
     functions, outside = _functions(text)
-    cutter = _cutter(outside.splitlines())
-    if cutter is None:
-        return [Unit("", text)]
-    small = [f for f in functions if not _is_large(f) and cutter.stands_alone(f)]
-    several = sum(map(len, small)) >= GROUP
+    lines = outside.splitlines()
+    stream = Stream(hasty)
     for function in functions:
-        if _is_large(function) and cutter.stands_alone(function):
-            cutter.add([function])
-    left = [f for f in functions if _label(f) not in cutter.names]
-    if several:
-        for group in _groups([f for f in left if cutter.stands_alone(f)]):
-            cutter.add(group)
-        left = [f for f in left if _label(f) not in cutter.names]
-    if not cutter.units:
-        return [Unit("", text)]
-    rest = _renamed("".join([outside, "\n", *left]), cutter.names)
-    return [*cutter.units.values(), Unit("", "\n".join([*cutter.declared, rest]))]
+        stream.feed(function, lambda: lines)
+    return stream.end(text, outside)
 
 
 class Stream:
-    """The units of a module that is still being written, as far as they are sure."""
+    """Cuts a module that is still being written; in haste, into groups only, as few as pay."""
 
-    def __init__(self) -> None:
+    def __init__(self, hasty: bool = False) -> None:
+        self._hasty = hasty
         self._cutter = _Cutter({}, {})
+        self._hot: list[str] = []
         self._small: list[str] = []
+        self._left: list[str] = []
 
-    def feed(self, function: str, outside: Callable[[], list[str]]) -> Unit | None:
-        """The unit that a function completes; ``outside`` gives the lines outside of functions."""
-        function += "\n"
-        large = _is_large(function)
-        if not large:
-            self._small.append(function)
-            if sum(map(len, self._small)) < GROUP:
-                return None
+    def feed(self, function: str, outside: Callable[[], Sequence[str]]) -> list[Unit]:
+        """The units that a function completes; ``outside`` gives the lines outside of functions."""
+        function = function.rstrip("\n") + "\n"
+        large = not self._hasty and _is_large(function)
+        if large and not self._calls_small(function):
+            return self._made([function], outside)
+        if large:
+            return [*self._flushed(outside), *self._made([function], outside)]
+        (self._hot if self._hasty and _is_hot(function) else self._small).append(function)
+        if max(sum(map(len, self._small)), sum(map(len, self._hot))) < GROUP:
+            return []
+        return self._flushed(outside)
+
+    def _flushed(self, outside: Callable[[], Sequence[str]]) -> list[Unit]:
+        """The units of what waits."""
+        hot, small = self._hot, self._small
+        self._hot, self._small = [], []
+        return [*self._made(hot, outside), *self._made(small, outside)]
+
+    def _calls_small(self, function: str) -> bool:
+        """Whether a function needs one that waits for its group to be complete."""
+        return not {_label(f) for f in self._small}.isdisjoint(_NAME.findall(function))
+
+    def _made(self, functions: Sequence[str], outside: Callable[[], Sequence[str]]) -> list[Unit]:
+        """The unit of functions, without those that stay in the module."""
         cutter, around = self._cutter, _cutter(outside())
-        if around is None:
-            return None
-        cutter.others |= around.others
-        cutter.metadata = around.metadata
-        group = [function] if large else self._small
-        group = [f for f in group if cutter.stands_alone(f)]
-        if not large:
-            whole = sum(map(len, group)) >= GROUP
-            self._small = [] if whole else group
-            group = group if whole else []
-        if group:
-            cutter.add(group)
-            return [*cutter.units.values()][-1]
-        return None
+        if around is not None:
+            cutter.others |= around.others
+            cutter.metadata = around.metadata
+        group = [] if around is None else cutter.standing(functions)
+        self._left += [f for f in functions if f not in group]
+        if not group:
+            return []
+        cutter.add(group)
+        return [[*cutter.units.values()][-1]]
+
+    def end(self, text: str, outside: str) -> list[Unit]:
+        """All units of the module with this text, when each of its functions was fed."""
+        cutter, lines = self._cutter, outside.splitlines()
+        if self._hot or (cutter.units and sum(map(len, self._small)) >= _WORTH):
+            self._flushed(lambda: lines)
+        left = [f for f in self._left + self._small if _label(f) not in cutter.names]
+        if not cutter.units:
+            return [Unit("", text)]
+        rest = _renamed("".join([outside, "\n", *left]), cutter.names)
+        return [*cutter.units.values(), Unit("", "\n".join([*cutter.declared, rest]))]
 
 
 def _cutter(outside: Sequence[str]) -> _Cutter | None:
@@ -99,16 +115,9 @@ def _is_large(function: str) -> bool:
     return len(function) >= LARGE or " noinline " in function[: function.index("\n")]
 
 
-def _groups(functions: Sequence[str]) -> Iterator[list[str]]:
-    """Functions in a row that are one unit."""
-    group: list[str] = []
-    for function in functions:
-        group.append(function)
-        if sum(map(len, group)) >= GROUP:
-            yield group
-            group = []
-    if group:
-        yield group
+def _is_hot(function: str) -> bool:
+    """Whether a function asks for better code than its module."""
+    return ' "hot" ' in function[: function.index("\n")]
 
 
 class _Cutter:
@@ -121,13 +130,17 @@ class _Cutter:
         self.names: dict[str, str] = {}
         self.declared: list[str] = []
 
-    def stands_alone(self, function: str) -> bool:
-        """Whether a function needs nothing but declarations, constants, and units before it."""
-        header = function[: function.index("\n")]
-        if not header.startswith(_PREFIX) or "alwaysinline" in header:
-            return False
-        used = set(_NAME.findall(function))
-        return used - {_label(function)} <= self.others.keys()
+    def standing(self, functions: Sequence[str]) -> list[str]:
+        """Functions that need nothing but declarations, constants, units, and those before them."""
+        found, known = [], set(self.others)
+        for function in functions:
+            header, label = function[: function.index("\n")], _label(function)
+            if not header.startswith(_PREFIX) or "alwaysinline" in header:
+                continue
+            if {*_NAME.findall(function)} - {label} <= known:
+                found.append(function)
+                known.add(label)
+        return found
 
     def add(self, functions: Sequence[str]) -> None:
         """Make functions one unit."""

@@ -98,7 +98,7 @@ class Depthwise(_Channels):
         b, plan = self.b, self.plan
         uses = plan.uses(window)
 
-        def inner(row: Value, column: Value, sums: list[Value]) -> list[Value]:
+        def inner(_: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
             sums, taps = list(sums), {}
             for at, pairs in uses.items():
                 value = self.windows.load(window, way, row, at, channel, piece)
@@ -194,7 +194,7 @@ class DepthwiseWeight(_Channels):
             for i in range(window.lines) for j in range(window.places)
         ]
 
-        def inner(row: Value, column: Value, sums: list[Value]) -> list[Value]:
+        def inner(_: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
             cells = [
                 b.gep(self.type, column, i64(self._tap(t)))
                 for t in range(plan.taps[0] * plan.taps[1])

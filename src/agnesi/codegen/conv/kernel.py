@@ -30,7 +30,7 @@ from agnesi.codegen.conv.winogradplan import (
 from agnesi.codegen.conv.winogradweight import WinogradWeight
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan
-from agnesi.codegen.gemm.costs import Machine
+from agnesi.codegen.gemm.costs import CODE, HASTE, Machine
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
@@ -61,6 +61,11 @@ class ConvPlan:
         return sum(_units(p) for p in self.parts)
 
     @property
+    def tiled(self) -> bool:
+        """Whether nothing but tiles, which are functions of their own in haste, takes time."""
+        return all(isinstance(p, WidePlan | WeightPlan | PlacesPlan | RowsPlan) for p in self.parts)
+
+    @property
     def parallel(self) -> bool:
         """Whether it is worth several threads."""
         return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare > 0)
@@ -76,13 +81,14 @@ def _units(part: Part) -> Size:
 
 
 def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
-                     l3: int) -> ConvPlan:
-    """How a convolution is cut into tiles and work units."""
+                     l3: int, hasty: bool = False) -> ConvPlan:
+    """How a convolution is cut into tiles and work units; ``hasty`` asks for little code."""
     dtype = kernel.total.dtype.name
     itemsize = _BYTES[dtype]
     registers = 32 if vector_bits == 512 else 16
-    machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2, l3)
-    long = cost([s.value for s in kernel.body]) > _LONG
+    machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2, l3,
+                      HASTE if hasty else CODE)
+    long = hasty or cost([s.value for s in kernel.body]) > _LONG
     type_ = memory_type(dtype)
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
     parts: list[Part] = []

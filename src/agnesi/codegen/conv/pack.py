@@ -75,6 +75,17 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
             _copy_place(b, type_, here, there, width, step, lanes_)
 
 
+def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value, width: int,
+                  steps: tuple[int, int], pitch: int, lanes_: int) -> None:
+    """The same element by element, which is little code; lanes that are in use for nothing stay."""
+    align = element_bytes(type_)
+    with b.loop(i64(0), i64(width), nonempty=True) as n, b.loop(i64(0), count) as place:
+        here = b.add(b.mul(place.index, i64(steps[0])), b.mul(n.index, i64(steps[1])))
+        there = b.add(b.mul(place.index, i64(pitch)), n.index)
+        item = b.load(type_, b.gep(type_, source, here), align)
+        b.store(item, b.gep(type_, target, there), align)
+
+
 def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: int,
                 lanes_: int) -> None:
     if width > 4 * lanes_:
@@ -143,6 +154,10 @@ def _turned(b: Builder, type_: str, source: Value, step: int, count: Value, piec
     with b.loop(i64(0), whole, depth) as loop:
         for row, place in block(loop.index, None):
             b.store(row, place, align)
+    if b.module.hasty:
+        here, there = b.gep(type_, source, whole), b.gep(type_, target, b.mul(whole, i64(pitch)))
+        _copy_plainly(b, type_, here, there, rest, piece.active, (1, step), pitch, depth)
+        return
     with b.when(b.icmp("ne", rest, i64(0))):
         last = block(whole, first_lanes(b, depth, rest))
         for n, (row, place) in enumerate(last[:-1]):
@@ -158,6 +173,7 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...]
     ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w), ``steps`` between rows of
     neighbouring taps and of channels.  What lies behind a row, up to the next, may be anything.
     """
+    copy = _copy_plainly if b.module.hasty else copy_places
     o, c, *space = strides
     channels, *taps = counts
     tap_step, channel_step = steps
@@ -171,7 +187,7 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...]
             row = b.add(b.mul(loop.index, i64(channel_step)), i64(first * tap_step))
             there = b.gep(type_, target, row)
             step = tap_step * (1 if sign > 0 else -1)
-            copy_places(b, type_, here, there, i64(together), width, (1, o), step, lanes_)
+            copy(b, type_, here, there, i64(together), width, (1, o), step, lanes_)
         return
     with (
         b.loop(i64(0), i64(taps[0]), nonempty=True) as d,
@@ -184,7 +200,7 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...]
             row = b.add(b.mul(row, i64(count)), loop.index)
         here = b.gep(type_, source, at)
         there = b.gep(type_, target, b.mul(row, i64(tap_step)))
-        copy_places(b, type_, here, there, i64(channels), width, (c, o), channel_step, lanes_)
+        copy(b, type_, here, there, i64(channels), width, (c, o), channel_step, lanes_)
 
 
 def _contiguous(strides: Sequence[int], counts: Sequence[int]) -> bool:

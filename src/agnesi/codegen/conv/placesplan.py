@@ -16,7 +16,6 @@ from agnesi.codegen.gemm.tiling import Rows
 from agnesi.core.dims import Size
 from agnesi.core.record import record, replace
 
-_CODE = 0.001  # each sum in the code counts as this share of the run time
 _PACKED = 0.4  # cycles to pack an element
 _COPIED = 0.15  # the same where neighbours stay neighbours
 _ROOM = 1 << 18  # bytes of sums of a unit at most
@@ -156,4 +155,4 @@ def _cost(dense: Dense, machine: Machine, runs: Rows, outs: Rows) -> float:
             total += acrosses * downs * (turns * cycles + 8)
             code += sums
     lines = dense.batch * d.count * h.count
-    return total * lines * dense.depth / w.taps * (1 + _CODE * code)
+    return total * lines * dense.depth / w.taps * (1 + machine.code * code)

@@ -19,7 +19,6 @@ _PAGE = 4096
 ROOM = 2 << 20  # bytes of a thread's scratch that are no trouble: it lies on the stack
 _UNEVEN = 0.15  # weight of the time that threads wait for each other
 _BLOCK = 4  # a block of the source takes at most this part of the second cache
-_CODE = 0.001  # each sum in the code counts as this share of the run time
 _CLIP = 0.02  # share of taps outside from which it pays to leave them out
 _APART = 0.8  # cycles to store an element far away where its neighbours come at another time
 _PACKED = 0.4  # cycles to pack an element
@@ -218,7 +217,7 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
                 cycles = dense.depth * cycles + 4 * sums + 40
                 total += panel.count * downs * acrosses * cycles
                 code += sums
-    total *= 1 + _CODE * code
+    total *= 1 + machine.code * code
     plane = dense.outputs * lines.total * rows.total
     far = dense.batch * dense.spans[0].count * plane * machine.itemsize > machine.l2
     if far and sum(p.count for p in panels) > 1:

@@ -183,7 +183,7 @@ class RowLanes:
         at = b.add(at, b.mul(first, number(nest[-1].column_step)))
         sums = tile.run(b, b.gep(self.type, self.packed_b, row),
                         b.gep(self.type, self.packed_a, at), nest, tile.zeros(),
-                        lambda row, column, sums: self._taps(tile, row, column, sums))
+                        lambda b, row, column, sums: self._taps(b, tile, row, column, sums))
         if plan.spill:
             self._spilled(box, panel, size, (o, top, x), sums)
             return
@@ -209,14 +209,15 @@ class RowLanes:
                 Turn(d.taps, h.taps * line, plan.plane),
                 Turn(count, line, plan.line * h.step, maybe=True)]
 
-    def _taps(self, tile: Tile, row: Value, column: Value, sums: list[Value]) -> list[Value]:
+    def _taps(self, b: Builder, tile: Tile, row: Value, column: Value,
+              sums: list[Value]) -> list[Value]:
         """The taps of a line: those with the same remainder after the stride in one loop."""
-        b, pitch, w = self.b, self.plan.pitch, self.dense.spans[2]
+        pitch, w = self.plan.pitch, self.dense.spans[2]
         period = w.stride // math.gcd(w.stride, w.step)
         for tap in range(min(period, w.taps)):
             turn = Turn(-(-(w.taps - tap) // period), period * pitch, period * w.step // w.stride)
-            sums = tile.run(b, b.gep(self.type, row, i64(tap * pitch)),
-                            b.gep(self.type, column, i64(self.lines.tap(tap))), [turn], sums)
+            sums = tile.nested(b, b.gep(self.type, row, i64(tap * pitch)),
+                               b.gep(self.type, column, i64(self.lines.tap(tap))), [turn], sums)
         return sums
 
     def _finish(self, box: Box, panel: Panel, tall: int, corner: tuple[Value, ...],

@@ -12,7 +12,6 @@ from agnesi.codegen.gemm.tiling import Panel, Rows, pieces_of
 from agnesi.core.record import record, replace
 
 _UNITS = 16  # work units to aim for
-_CODE = 0.001  # each sum in the code counts as this share of the run time
 _LINE = 8.0  # cycles for each of several lines that a tile stores far away at a time
 _NEAR, _FAR = 32, 5  # bytes of filters a cycle from the second cache, and from beyond
 _MANY = 12  # sums from which they go through scratch to the epilogue
@@ -176,4 +175,4 @@ def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
     if filters > machine.l1:
         sweeps = lines.tiles * sum(p.count for p in xs)
         total += sweeps * filters / (_NEAR if filters <= machine.l2 else _FAR)
-    return total * (1 + _CODE * code)
+    return total * (1 + machine.code * code)

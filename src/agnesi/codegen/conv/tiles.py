@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
-from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.builder import HOT, Builder, Value, const, i64, vector, width
 from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 from agnesi.core.record import record
 
-# (row pointer, column pointer, sums) -> sums
-Inner = Callable[[Value, Value, list[Value]], list[Value]]
+# (function, row pointer, column pointer, sums) -> sums
+Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]
 
 
 class Turn(NamedTuple):
@@ -66,16 +67,60 @@ class Tile:
 
     def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
             sums: list[Value], inner: Inner | None = None) -> list[Value]:
-        """Add the products of the whole nest; ``inner`` does something else in its every turn."""
+        """Add the products of the whole nest; ``inner`` does something else in its every turn.
+
+        Where haste is asked, a function of its own does it, for which alone better code is made;
+        the sums come and go through memory.
+        """
+        if not b.module.hasty or b.hot:
+            return self.nested(b, row, column, nest, sums, inner)
+        align = element_bytes(self.type)
+        given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
+        memory = b.alloca(self.type, sum(width(x.type) for x in sums))
+        for x, at in self._cells(b, memory, sums):
+            if x.ref[0] == "%":
+                b.store(x, at, align)
+        b.call("void", self._function(b, nest, sums, inner), row, column, memory, *given)
+        return [b.load(x.type, at, align) for x, at in self._cells(b, memory, sums)]
+
+    def _function(self, b: Builder, nest: Sequence[Turn], sums: Sequence[Value],
+                  inner: Inner | None) -> str:
+        """The name of the function, whose parameters are what differs from call to call."""
+        given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
+        parameters = [(kind, f"x{i}") for i, kind in enumerate(["ptr"] * 3 + ["i64"] * len(given))]
+        own = Builder(b.module, b.module.fresh("tile"), parameters, attributes=HOT)
+        row, column, memory, *rest = own.parameters
+        values, align = iter(rest), element_bytes(self.type)
+        turns = []
+        for turn in nest:
+            times, down, right = (next(values) if isinstance(x, Value) else x for x in turn[:3])
+            turns.append(Turn(times, down, right, turn.maybe))
+        start = [x if x.ref[0] != "%" else own.load(x.type, at, align)
+                 for x, at in self._cells(own, memory, sums)]
+        found = self.nested(own, row, column, turns, start, inner)
+        for x, at in self._cells(own, memory, found):
+            own.store(x, at, align)
+        own.ret()
+        return b.module.shared(own)
+
+    def _cells(self, b: Builder, memory: Value,
+               sums: Sequence[Value]) -> list[tuple[Value, Value]]:
+        """Sums, each with its place in memory."""
+        starts = accumulate((width(x.type) for x in sums), initial=0)
+        return [(x, b.gep(self.type, memory, i64(n))) for x, n in zip(sums, starts, strict=False)]
+
+    def nested(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
+               sums: list[Value], inner: Inner | None = None) -> list[Value]:
+        """The loops, in the function at hand."""
         if not nest:
-            return inner(row, column, sums) if inner else self._step(b, row, column, sums)
+            return inner(b, row, column, sums) if inner else self._step(b, row, column, sums)
         turn, *rest = nest
         if isinstance(turn.times, int) and turn.times == 1:
-            return self.run(b, row, column, rest, sums, inner)
+            return self.nested(b, row, column, rest, sums, inner)
         start = [row, column, *sums]
         with b.loop(i64(0), number(turn.times), 1, start, nonempty=not turn.maybe) as loop:
             at, beside, *totals = loop.carried
-            totals = self.run(b, at, beside, rest, totals, inner)
+            totals = self.nested(b, at, beside, rest, totals, inner)
             loop.carry(self._moved(b, at, turn.row_step),
                        self._moved(b, beside, turn.column_step), *totals)
         return loop.results[2:]

@@ -23,7 +23,6 @@ from agnesi.core.dims import Size
 from agnesi.core.record import record
 
 _UNITS = 16  # work units to aim for
-_CODE = 0.001  # each sum in the code counts as this share of the run time
 _ROW = 0.25  # cycles of a turn that each row of a tile costs on top
 _PACKED = 0.4  # cycles to pack an element
 _FAR = 4  # bytes that come in a cycle from beyond the second cache
@@ -266,7 +265,7 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
                 cycles += _ROW * tall * wide
                 total += panel.count * downs * acrosses * (256 * cycles + 3 * sums + 40)
                 code += sums
-    return total * (1 + _CODE * code)
+    return total * (1 + machine.code * code)
 
 
 def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows, runs: Rows,

@@ -146,8 +146,9 @@ class Wide:
                 nest += self._taps(panel.width)
                 sums = tile.run(b, row, column, nest, sums)
             else:
-                def inner(row: Value, column: Value, sums: list[Value]) -> list[Value]:
-                    return self._clipped(tile, panel.width, places, row, column, sums)
+                def inner(b: Builder, row: Value, column: Value,
+                          sums: list[Value]) -> list[Value]:
+                    return self._clipped(b, tile, panel.width, places, row, column, sums)
 
                 sums = tile.run(b, row, column, nest, sums, inner=inner)
         o = b.mul(index, i64(plan.panel_columns))
@@ -187,10 +188,10 @@ class Wide:
         return [Turn(w.taps, layout.pixel * w.step, channels * width),
                 Turn(channels, layout.channel, width)]
 
-    def _clipped(self, tile: Tile, width: int, places: range, row: Value, column: Value,
-                 sums: list[Value]) -> list[Value]:
+    def _clipped(self, b: Builder, tile: Tile, width: int, places: range, row: Value,
+                 column: Value, sums: list[Value]) -> list[Value]:
         """The taps of a line, one after the other, for the places that have them inside."""
-        b, layout, channels, w = self.b, self.plan.layout, self.dense.channels, self.dense.spans[2]
+        layout, channels, w = self.plan.layout, self.dense.channels, self.dense.spans[2]
         each, sums = len(tile.columns), list(sums)
         for tap in range(w.taps):
             found = [
@@ -203,8 +204,8 @@ class Wide:
             mine = [n * each + m for n in found for m in range(each)]
             at = b.gep(self.type, row, i64(tap * w.step * layout.pixel))
             beside = b.gep(self.type, column, i64(tap * channels * width))
-            new = some.run(b, at, beside, [Turn(channels, layout.channel, width)],
-                           [sums[n] for n in mine])
+            new = some.nested(b, at, beside, [Turn(channels, layout.channel, width)],
+                              [sums[n] for n in mine])
             for n, value in zip(mine, new, strict=True):
                 sums[n] = value
         return sums

@@ -19,6 +19,7 @@ _MANY = 1 << 20
 _FAR = 1 / 16  # cycles to read a byte from beyond the first cache
 TALL = 16  # rows of a tile that is one vector wide: a line of a turned A
 CODE = 0.001  # each accumulator in the code counts as this share of the run time
+HASTE = 0.006  # the same where compiling should take less time
 
 
 @record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agnesi.codegen.gemm.costs import (
     CODE,
+    HASTE,
     TALL,
     Cut,
     Machine,
@@ -46,7 +47,6 @@ _NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
 _FLAT, _FLAT_LINE = 8, 8
 _LONG = 1024  # k from which A in whole lines goes in strips, although B would do
 _LOW = 8  # rows of tiles so low that there is code for every height
-_HASTE = 0.006  # the same share as CODE, where compiling should take less time
 _FEWEST = 4  # work units of a large product
 _LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
 _UNITS = 32  # work units to aim for, so that shares among threads are even
@@ -79,7 +79,7 @@ def plan(
     if registers is None:
         registers = 32 if vector_bits == 512 else 16
     lanes = max(1, vector_bits // (8 * spec.itemsize))
-    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, _HASTE if hasty else CODE)
+    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, HASTE if hasty else CODE)
     if max(spec.zeros) >= ZEROS and (found := skipping(spec, machine)) is not None:
         return found
     swapped = _better_transposed(spec)

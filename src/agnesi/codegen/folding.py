@@ -1,0 +1,58 @@
+"""Arithmetic of sizes and places that is known while code is written.
+
+LLVM would find it out too, but has to read it first, and at its quickest level it does not try.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+_Exact = Callable[[int, int], int]
+
+_EXACT: dict[str, _Exact] = {
+    "add": operator.add, "add nsw": operator.add, "sub": operator.sub, "mul": operator.mul,
+    "mul nsw": operator.mul, "smin": min, "smax": max,
+    "udiv": operator.floordiv, "urem": operator.mod,
+}
+_UNSIGNED = ("udiv", "urem")
+#: What a number does to anything: as the right operand, and as the left one.
+_KEEPS = {("add", 0), ("add nsw", 0), ("sub", 0), ("mul", 1), ("mul nsw", 1), ("udiv", 1)}
+_TURNS = {("add", 0), ("add nsw", 0), ("mul", 1), ("mul nsw", 1)}
+_ZERO = {("mul", 0), ("mul nsw", 0), ("urem", 1)}
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le,
+    "sgt": operator.gt, "sge": operator.ge,
+}
+_LEAST, _BEYOND = -(1 << 63), 1 << 63
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text[0] != "%" and text.lstrip("-").isdigit() else None
+
+
+def folded(name: str, a: str, b: str) -> str:
+    """An operation on 64-bit integers, as text, where it is a number or one of its operands."""
+    if a[0] == "%" == b[0]:
+        return "0" if name == "sub" and a == b else ""
+    left, right = _number(a), _number(b)
+    if left is not None and right is not None and name in _EXACT:
+        if name in _UNSIGNED and (left < 0 or right <= 0):
+            return ""
+        found = _EXACT[name](left, right)
+        return str(found) if _LEAST <= found < _BEYOND else ""
+    if (name, right) in _KEEPS:
+        return a
+    if (name, left) in _TURNS:
+        return b
+    return "0" if (name, right) in _ZERO or (left == 0 and name[:3] == "mul") else ""
+
+
+def compared(predicate: str, a: str, b: str) -> str:
+    """A comparison of 64-bit integers, as text, where both are numbers."""
+    if a[0] == "%" or b[0] == "%" or predicate not in _COMPARED:
+        return ""
+    left, right = _number(a), _number(b)
+    if left is None or right is None:
+        return ""
+    return "true" if _COMPARED[predicate](left, right) else "false"

@@ -1,0 +1,49 @@
+"""Sizes that every call brings along, as numbers of the function that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agnesi.core.extents import Extent, UnknownSizeError, surely
+
+
+class Sizes:
+    """What is known of sizes in one function; ``places`` of those that calls bring: (table, entry).
+
+    Numbers are made by a builder, which is at the function's beginning then.
+    """
+
+    def __init__(self, places: Mapping[Extent, tuple[Any, int]]) -> None:
+        self._places = places
+        self._known: dict[Extent, Any] = {}
+
+    def number(self, b: Any, n: Extent) -> Any:
+        """A size."""
+        if n not in self._known:
+            self._known[n] = self._worked_out(b, n)
+        return self._known[n]
+
+    def _worked_out(self, b: Any, n: Extent) -> Any:
+        if not n.op:
+            table, place = self._places[n]
+            return b.load("i64", b.gep("i64", table, b.size(place)))
+        if n.op == "sum":
+            return _total(b, n)
+        first, second = map(b.size, n.args)
+        if n.op == "max":
+            return b.intrinsic("smax", first, second)
+        if not surely(lambda: n.args[0] >= 0 and n.args[1] > 0):
+            raise UnknownSizeError(f"the sign of {n} is not known before the call")
+        return b.op("udiv" if n.op == "//" else "urem", first, second)
+
+
+def _total(b: Any, n: Extent) -> Any:
+    """A sum of products of sizes."""
+    total = b.size(0)
+    for monomial, factor in n.terms:
+        part = b.size(factor)
+        for atom in monomial:
+            part = b.op("mul nsw", part, b.size(atom))
+        total = b.op("add nsw", total, part)
+    return total
