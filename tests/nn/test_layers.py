@@ -109,3 +109,19 @@ def test_dropout_keeps_the_mean():
     assert abs(y.mean() - 1) < 0.01
     with pytest.raises(ValueError, match="between 0 and 1"):
         nn.Dropout(1.5)
+
+
+def test_layers_of_a_sequence_are_replaced_and_cut():
+    x = ag.ones((3, 4))
+    model = nn.Sequential(nn.Linear(4, 2), nn.Tanh(), nn.Linear(2, 2))
+    first = ag.jit(lambda x: model[:2](x))
+    compiled = ag.jit(lambda x: model(x))
+    assert compiled(x).shape == first(x).shape == (3, 2)
+    assert model[:2][0] is model[0] and len(model[1:]) == 2
+    model[-1] = nn.Linear(2, 5)
+    assert compiled(x).shape == model(x).shape == (3, 5)
+    assert [n for n, _ in model.named_parameters()] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    with pytest.raises(TypeError, match="layer 1 is no module and no function: 3"):
+        model[1] = 3
+    with pytest.raises(IndexError):
+        model[3] = nn.Tanh()

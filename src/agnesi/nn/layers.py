@@ -34,8 +34,14 @@ class Sequential(Module):
       (1): Tanh()
       (2): Linear(8, 2)     18
     >>> import agnesi as ag
-    >>> nn.Sequential(nn.Linear(4, 2), ag.sin, lambda y: y.max(-1))(ag.ones((3, 4))).shape
+    >>> model = nn.Sequential(nn.Linear(4, 2), ag.sin, lambda y: y.max(-1))
+    >>> model(ag.ones((3, 4))).shape
     (3,)
+    >>> model[:2](ag.ones((3, 4))).shape
+    (3, 2)
+    >>> model[-1] = nn.Linear(2, 5)
+    >>> model(ag.ones((3, 4))).shape
+    (3, 5)
     """
 
     def __init__(self, *layers: Callable[[Any], Any]) -> None:
@@ -59,8 +65,13 @@ class Sequential(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.layers)
 
-    def __getitem__(self, i: int) -> Any:
-        return self.layers[i]
+    def __getitem__(self, i: int | slice) -> Any:
+        return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
+
+    def __setitem__(self, i: int, layer: Callable[[Any], Any]) -> None:
+        layers = list(self.layers)
+        layers[i] = layer
+        self.layers = Sequential(*layers).layers
 
 
 class Tanh(Module):
