@@ -167,7 +167,7 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
     above = _outside(h) if dense.depth else 0.0
     beside = _outside(w) if dense.depth and dense.channels >= 8 else 0.0
     for vectors in range(1, 9):
-        most = (machine.registers - 1 - vectors) // vectors
+        most = max((machine.registers - 1 - vectors) // vectors, dense.depth == 0)
         if vectors > 1 and dense.depth * vectors * machine.lanes * machine.itemsize > ROOM:
             break
         wider = vectors < 8 and vectors * machine.lanes < dense.outputs
