@@ -411,6 +411,15 @@ def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:
         _check(spec, "update", cuts=(0.3, 0.6), vector_bits=bits)
 
 
+@pytest.mark.parametrize("depth", [250, 294, 325, 600])
+def test_zeros_are_skipped_along_a_turned_operand(depth: int) -> None:
+    """Blocks of k are turned a few lines at a time: only the last one has others left over."""
+    spec = _layout(246, 290, depth, False, True, zeros=(0.5, 0.0))
+    chosen = plan(spec, vector_bits=512)
+    assert chosen.form == "skip" and chosen.k_block % 4 == 0
+    _check(spec, "store")
+
+
 def test_zeros_are_skipped_in_batches() -> None:
     spec = GemmSpec(530, 211, 260, batch=2, c_strides=(1, 530), zeros=(0.4, 0.0))
     assert plan(spec, vector_bits=512).turns

@@ -12,6 +12,7 @@ ZEROS = 0.2  # the share of zeros from which fewer products outweigh a load for 
 _FEW = 6  # by how much more, over the rows: for few of them blocks of B are copied
 _VECTORS = 8  # of a panel
 _BITS = 64  # lines of B to a block, at most: a mask's
+_TURN = 4  # lines that are turned at once, so that only the last block has some left over
 _NEAREST, _NEAR = 0.8, 0.6  # the shares of caches for a block of B, and for a panel's sums
 _LEAST_ROWS, _LEAST_K, _LEAST_WORK = 64, 128, 1 << 24
 _TURNED = 2 << 20  # bytes of A that are laid out along k at once, at most
@@ -73,5 +74,6 @@ def _chunks(rows: int, room: int) -> int:
 
 def _block(k: int, limit: int) -> int:
     """Lines of a block: such that nothing is left over, if few less than can be do that."""
-    even = (size for size in range(limit, limit * 3 // 4, -1) if k % size == 0)
+    most = limit // _TURN * _TURN
+    even = (size for size in range(most, limit * 3 // 4, -_TURN) if k % size == 0)
     return next(even, limit // 16 * 16)
