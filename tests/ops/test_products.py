@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.testing import check_op
 
 RANDOM = np.random.default_rng(0)
 
@@ -110,6 +111,42 @@ def test_compiled_gradients_of_losses_for_any_number_of_classes(classes, dtype) 
     for loss in (ag.nll_loss, ag.cross_entropy):
         f = ag.grad(lambda x, f=loss: (f(x, labels, reduction="none") ** 2).sum())
         np.testing.assert_allclose(ag.jit(f)(x).numpy(), f(x).numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 0.5, 2.0, 3.0])])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_labels_left_out_and_labels_spread(reduction, weight, smoothing) -> None:
+    x, labels = RANDOM.normal(size=(5, 4)), np.array([1, -100, 3, 0, -100])
+    logp, w = ag.log_softmax(x).numpy(), np.ones(4) if weight is None else weight
+    rows, counts = np.zeros(5), np.zeros(5)
+    for i in (0, 2, 3):
+        shares = np.eye(4)[labels[i]] * (1 - smoothing) + smoothing / 4
+        rows[i], counts[i] = -(shares * w * logp[i]).sum(), w[labels[i]]
+    expected = {"none": rows, "sum": rows.sum(), "mean": rows.sum() / counts.sum()}[reduction]
+
+    def loss(x):
+        return ag.cross_entropy(x, labels, weight=weight, reduction=reduction, ignore_index=-100,
+                                label_smoothing=smoothing)
+
+    np.testing.assert_allclose(loss(x).numpy(), expected)
+    check_op(loss, [[x]])
+    gradient = ag.grad(lambda x: loss(x).sum())(ag.tensor(x)).numpy()
+    assert not gradient[[1, 4]].any()
+    layer = ag.nn.CrossEntropyLoss(weight, reduction, ignore_index=-100, label_smoothing=smoothing)
+    np.testing.assert_allclose(layer(x, labels).numpy(), expected)
+    if not smoothing:
+        found = ag.nll_loss(logp, labels, weight=weight, reduction=reduction, ignore_index=-100)
+        np.testing.assert_allclose(found.numpy(), expected)
+        return
+    hard = np.eye(4)[labels[[0, 2, 3]]]
+    spread = ag.cross_entropy(x[[0, 2, 3]], hard, weight=weight, reduction="sum",
+                              label_smoothing=smoothing)
+    np.testing.assert_allclose(spread.numpy(), rows.sum())
+    with pytest.raises(ValueError, match="goes with labels"):
+        ag.cross_entropy(x[:3], hard, ignore_index=0)
+    with pytest.raises(ValueError, match="between 0 and 1, not 2"):
+        ag.cross_entropy(x, labels, label_smoothing=2)
 
 
 def test_labels_outside_are_an_error() -> None:

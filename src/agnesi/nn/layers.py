@@ -168,7 +168,7 @@ class CrossEntropyLoss(Module):
 
     Parameters
     ----------
-    weight, reduction
+    weight, reduction, ignore_index, label_smoothing
         As for :func:`agnesi.cross_entropy`.
 
     Examples
@@ -178,12 +178,15 @@ class CrossEntropyLoss(Module):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean", *,
+                 ignore_index: int | None = None, label_smoothing: float = 0.0) -> None:
         self.weight, self.reduction = weight, reduction
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(
-            logits, target, weight=self.weight, reduction=self.reduction
+            logits, target, weight=self.weight, reduction=self.reduction,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
         )
 
 

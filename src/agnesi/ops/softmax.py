@@ -365,6 +365,11 @@ def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) 
     """Losses as they are, their sum, or their (weighted) mean."""
     if weights is not None:
         losses = arith.multiply(losses, weights)
+    return _reduced(losses, reduction, weights)
+
+
+def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
+    """The same for losses that have their weights."""
     if reduction == "none":
         return losses
     everything = tuple(range(len(losses.shape)))
@@ -386,6 +391,27 @@ def _row_weights(labels: Tensor, weight: Any, like: Tensor) -> Tensor | None:
     return _total(select.where(mine, weight, 0), (len(labels.shape),), False)
 
 
+def _label_losses(rows: Any, x: Tensor, labels: Tensor, weight: Any, reduction: str,
+                  ignore_index: int | None, smoothing: float = 0.0) -> Tensor:
+    """Losses ``rows(labels)`` with weights of classes, some shared out, some left out."""
+    ignored = None
+    if ignore_index is not None:
+        ignored = compare.equal(labels, ignore_index)
+        labels = select.where(ignored, 0, labels)
+    losses, weights = rows(labels), _row_weights(labels, weight, x)
+    losses = losses if weights is None else arith.multiply(losses, weights)
+    if smoothing:
+        shares = log_softmax(x)
+        if weight is not None:
+            shares = arith.multiply(shares, as_tensor(weight, x.dtype))
+        losses = losses * (1 - smoothing) - mean_of(shares, len(x.shape) - 1) * smoothing
+    if ignored is not None:
+        losses = select.where(ignored, 0, losses)
+        kept = cast(compare.logical_not(ignored), x.dtype)
+        weights = kept if weights is None else arith.multiply(weights, kept)
+    return _reduced(losses, reduction, weights)
+
+
 def _labels(labels: Any, x: Tensor) -> Tensor:
     labels = as_tensor(labels)
     if labels.dtype.kind not in "iu":
@@ -396,6 +422,7 @@ def _labels(labels: Any, x: Tensor) -> Tensor:
 
 @public
 def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None, reduction: str = "mean",
+                  ignore_index: int | None = None, label_smoothing: float = 0.0,
                   out: Tensor | None = None) -> Tensor:
     """Cross-entropy between the softmax of ``logits`` and a target, over the last axis.
 
@@ -409,6 +436,10 @@ def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None, reduction:
         A weight for each class; the mean is weighted then.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses of the rows.
+    ignore_index : int, optional
+        A label whose rows have no loss, no gradient, and do not count in the mean.
+    label_smoothing : float
+        Share of each row's probability that is spread evenly over all classes.
 
     Examples
     --------
@@ -417,17 +448,24 @@ def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None, reduction:
     tensor(0.6931472)
     """
     x, target = _floats(logits), as_tensor(target)
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"label_smoothing is a share between 0 and 1, not {label_smoothing}")
     if target.dtype.kind in "iub":
         labels = _labels(target, x)
-        if reduction == "mean" and weight is None:
+        if reduction == "mean" and weight is None and ignore_index is None and not label_smoothing:
             return apply(LabelLoss(mean=True), x, labels)
-        losses = apply(LabelLoss(), x, labels)
-        return reduced_loss(losses, reduction, _row_weights(labels, weight, x))
+        return _label_losses(lambda labels: apply(LabelLoss(), x, labels), x, labels, weight,
+                             reduction, ignore_index, label_smoothing)
+    if ignore_index is not None:
+        raise ValueError("ignore_index goes with labels; the target holds probabilities")
     if len(target.shape) == len(x.shape) - 1:
         raise DTypeError(f"labels must be integers, not {typed(target)}: convert them with "
                          ".astype('int64'); probabilities have the shape of the logits")
     shapes.broadcast(x.shape, target.shape)
     target = cast(target, x.dtype)
+    if label_smoothing:
+        even = arith.divide(as_tensor(label_smoothing, x.dtype), product(x.shape[-1:]))
+        target = arith.add(target * (1 - label_smoothing), even)
     if weight is not None:
         target = arith.multiply(target, as_tensor(weight, x.dtype))
     last = (len(x.shape) - 1,)
@@ -437,8 +475,10 @@ def cross_entropy(logits: Any, target: Any, /, *, weight: Any = None, reduction:
 
 @public
 def nll_loss(log_probabilities: Any, labels: Any, /, *, weight: Any = None, reduction: str = "mean",
-             out: Tensor | None = None) -> Tensor:
+             ignore_index: int | None = None, out: Tensor | None = None) -> Tensor:
     """Minus the log-probability of each row's label: :func:`cross_entropy` after log_softmax.
+
+    Parameters are those of :func:`cross_entropy`.
 
     Examples
     --------
@@ -448,5 +488,5 @@ def nll_loss(log_probabilities: Any, labels: Any, /, *, weight: Any = None, redu
     """
     x = _floats(log_probabilities)
     labels = _labels(labels, x)
-    losses = arith.negative(apply(Pick(), x, labels))
-    return reduced_loss(losses, reduction, _row_weights(labels, weight, x))
+    return _label_losses(lambda labels: arith.negative(apply(Pick(), x, labels)), x, labels,
+                         weight, reduction, ignore_index)
