@@ -142,7 +142,7 @@ def test_units_are_known_while_a_module_is_written(monkeypatch):
 
 
 def test_in_haste_units_are_groups_with_hot_functions_apart(monkeypatch):
-    monkeypatch.setattr(units, "GROUP", 700)
+    monkeypatch.setattr(units, "GROUP", 1400)
     hot = kernel("tile0", ".t0", 7).replace("nounwind", 'nounwind noinline "hot"')
     calls = kernel("k1", ".t0").replace("@llvm.smax.i64(i64 %w, i64 5)", "@tile0(ptr %p, i64 0)")
     text = module(kernel("k0", ".t0"), hot, calls, kernel("k2", ".t0", 9))

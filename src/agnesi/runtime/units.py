@@ -62,7 +62,8 @@ class Stream:
         if large:
             return [*self._flushed(outside), *self._made([function], outside)]
         (self._hot if self._hasty and _is_hot(function) else self._small).append(function)
-        if max(sum(map(len, self._small)), sum(map(len, self._hot))) < GROUP:
+        enough = GROUP // 2 if self._hasty else GROUP  # so that threads are done together
+        if max(sum(map(len, self._small)), sum(map(len, self._hot))) < enough:
             return []
         return self._flushed(outside)
 
