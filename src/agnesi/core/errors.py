@@ -6,6 +6,7 @@ Every class derives from the built-in error that a NumPy user would expect.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import sys
 from types import CodeType
 from typing import Any
@@ -16,6 +17,8 @@ from agnesi.core.elsewhere import hint
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
+#: Whose lines are not the user's: this package's, and those between two of them.
+_OURS = (_ROOT, contextlib.__file__)
 #: Where the functions are that public functions are wrapped in, which are called as those.
 _WRAPPERS = __file__.replace("errors.py", "public.py")
 
@@ -54,12 +57,15 @@ def user_where(depth: int = 2) -> Where:
     """Code object and instruction of the innermost caller outside of this package, and whom."""
     frame: Any = sys._getframe(depth)
     name = ""
-    while frame is not None and frame.f_code.co_filename.startswith(_ROOT):
+    while frame is not None:
         code = frame.f_code
-        if code.co_filename == _WRAPPERS and code.co_name != code.co_qualname:
+        file = code.co_filename
+        if not file.startswith(_OURS):
+            return code, frame.f_lasti, name
+        if file == _WRAPPERS and code.co_name != code.co_qualname:
             name = code.co_name
         frame = frame.f_back
-    return None if frame is None else (frame.f_code, frame.f_lasti, name)
+    return None
 
 
 def location(where: Where) -> str:
