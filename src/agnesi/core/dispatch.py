@@ -248,7 +248,7 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
             share(t, op, xs[0])
         if op.flat:
             note(xs[0], t)
-    elif op.lie is not None and STATE.trace is not None:
+    elif op.lie is not None:
         lies(t, op, xs)
     return t
 

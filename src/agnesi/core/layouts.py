@@ -80,18 +80,22 @@ def _small(array: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(np.ones(1 << array.ndim, array.dtype), shape, strides)
 
 
-def _plain(x: Tensor, laid: dict[int, Any]) -> bool:
-    """Whether it is known at once that a tensor lies in row-major order."""
-    if x.data is not None:
-        return x.data.flags.c_contiguous
-    return x._view is None and id(x) not in laid
+def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
+    """Whether it is known at once that tensors lie in row-major order."""
+    for x in operands:
+        if x.data is not None:
+            if not x.data.flags.c_contiguous:
+                return False
+        elif x._view is not None or id(x) in laid:
+            return False
+    return True
 
 
 def lies(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
     """Let the trace know how a result lies that is not in row-major order."""
     laid = getattr(STATE.trace, "laid", None)
     if laid is None or op.lie is None or (
-            op.name != "broadcast_to" and all(_plain(x, laid) for x in operands)):
+            op.name != "broadcast_to" and _plain(operands, laid)):
         return
     arrays = [laid_out(x) for x in operands]
     if all(a is not None and a.size for a in arrays):
