@@ -39,6 +39,7 @@ def test_formulas():
     np.testing.assert_allclose(
         functional.layer_norm(X, (3, 2)).numpy(), standard(X, (2, 3)), atol=1e-12
     )
+    np.testing.assert_allclose(functional.layer_norm(X, 2).numpy(), standard(X, (3,)), atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 11])

@@ -199,8 +199,8 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
 
 
 @public
-def layer_norm(x: Any, normalized_shape: tuple[int, ...], weight: Any = None, bias: Any = None,
-               eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
+def layer_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None,
+               bias: Any = None, eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
 
     Examples
@@ -210,7 +210,7 @@ def layer_norm(x: Any, normalized_shape: tuple[int, ...], weight: Any = None, bi
     tensor([-1.,  1.])
     """
     x = _floats(x)
-    sizes = tuple(normalized_shape)
+    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     last = x.shape[max(x.ndim - len(sizes), 0):]
     if len(last) != len(sizes) or any(
         m != n for m, n in zip(last, sizes, strict=True) if isinstance(m, int)
