@@ -381,15 +381,15 @@ class FunctionGraph:
             if node in forward:
                 done[node] = done[forward[node]]
                 continue
-            waiting = [n for n in node.inputs if n not in done and n not in parts]
-            if waiting:
+            try:
+                inputs = tuple([done[n] for n in node.inputs])
+            except KeyError:
+                waiting = [n for n in node.inputs if n not in done and n not in parts]
                 stack.extend(waiting)
+                if not waiting:  # a result of what was put into simpler operations
+                    forward[node] = parts[node.inputs[0]][node.op.index]
+                    stack.append(forward[node])
                 continue
-            if type(node.op) is Item and node.inputs[0] in parts:
-                forward[node] = parts[node.inputs[0]][node.op.index]
-                stack.append(forward[node])
-                continue
-            inputs = tuple([done[n] for n in node.inputs])
             results = decomposed(node, inputs)
             if not results:
                 done[node] = interner.rebuilt(_expanded_inside(node), inputs)

@@ -70,7 +70,7 @@ class Axis:
         if found is None:
             found = object.__new__(cls)
             found.slot, found.extent = slot, extent
-            cls._known[slot, extent] = found
+            cls._known[slot, extent] = INTERNED[slot, extent] = found
         return found
 
     @property

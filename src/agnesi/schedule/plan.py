@@ -182,7 +182,7 @@ class Plan:
             if node.op is not None:
                 self._visit(node)
         unite([c for c in self.clusters if c.merged is None],
-              lambda node: id(node) in self.root, self._merge)
+              lambda node: id(node) in self.root, _mergeable, self._merge)
         self.clusters = [c for c in reversed(self.clusters) if c.merged is None]
 
     def _visit(self, node: Node) -> None:
@@ -404,16 +404,9 @@ class Plan:
     def _merge(self, users: set[Cluster]) -> bool:
         """Let the kernels that share a value become one; False where that cannot be."""
         clusters = list(users)
-        if len(clusters) > _TOGETHER or sum(c.price for c in clusters) > _PRICE:
-            return False
-        widest = max((c.widest for c in clusters), key=weight)
-        sizes = _sizes(widest)
-        for c in clusters:
-            if c.foreign or c.product is not None:
-                return False
-            if any(_sizes(r) != sizes[: len(_sizes(r))] for r in c.roots):
-                return False
-        if any(a is not b and _reaches(a, b) for a in clusters for b in clusters):
+        if not _mergeable(clusters) or any(
+            a is not b and _reaches(a, b) for a in clusters for b in clusters
+        ):
             return False
         first, *others = clusters
         for other in others:
@@ -427,6 +420,18 @@ class Plan:
             for r in other.roots:
                 self.root[id(r)] = first
         return True
+
+
+def _mergeable(clusters: Sequence[Cluster]) -> bool:
+    """Whether kernels may become one, if none needs another."""
+    if len(clusters) > _TOGETHER or sum(c.price for c in clusters) > _PRICE:
+        return False
+    if any(c.foreign or c.product is not None for c in clusters):
+        return False
+    sizes = _sizes(max((c.widest for c in clusters), key=weight))
+    return all(
+        (own := _sizes(r)) == sizes[: len(own)] for c in clusters for r in c.roots
+    )
 
 
 def _reaches(start: Cluster, goal: Cluster) -> bool:

@@ -29,8 +29,12 @@ def sweep_of(node: Node) -> Any:
 
 
 def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
+          mergeable: Callable[[list[Cluster]], bool],
           merge: Callable[[set[Cluster]], bool]) -> None:
-    """Merge clusters with equal sweeps that read a value in common, unless one needs the other."""
+    """Merge clusters with equal sweeps that read a value in common, unless one needs the other.
+
+    ``mergeable`` is the part of ``merge`` that takes little time to tell that it cannot be.
+    """
     groups: dict[Any, list[Cluster]] = {}
     for cluster in clusters:
         for sweep in cluster.sweeps:
@@ -51,6 +55,8 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
             if first is second or not shared or grown.get(first, 0) >= _MOST:
                 continue
             if len({_wide(r) for c in (first, second) for r in c.roots}) > 1:
+                continue
+            if not mergeable([first, second]):
                 continue
             if _depends(second, first, makers) or _depends(first, second, makers):
                 continue
