@@ -447,11 +447,11 @@ def ravel(at: At, shape: Sequence[int]) -> Affine:
 
 
 class Substitution:
-    """Rewrites expressions with some axes replaced by affine indices."""
+    """Rewrites expressions with some axes replaced by affine indices, and values by others."""
 
-    def __init__(self, axes: Mapping[Axis, Affine]) -> None:
+    def __init__(self, axes: Mapping[Axis, Affine], values: Mapping[Expr, Expr] | None = None):
         self.axes = axes
-        self._done: dict[Expr, Expr] = {}
+        self._done: dict[Expr, Expr] = dict(values or {})
 
     def index(self, at: Affine) -> Affine:
         """An index after the replacement."""
@@ -467,10 +467,10 @@ class Substitution:
         return self.axes[axis].free if axis in self.axes else frozenset((axis,))
 
     def __call__(self, value: Expr) -> Expr:
-        if not value.args and not value.free & self.axes.keys():
-            return value
         found = self._done.get(value)
         if found is None:
+            if not value.args and not value.free & self.axes.keys():
+                return value
             found = self._done[value] = self._rebuilt(value)
         return found
 

@@ -45,7 +45,7 @@ def with_sums(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
                     cut[id(maker)] = new
             part = parts[rows]
             if part is not None:
-                change = _Instead(total, _sum_of(part, place))
+                change = Substitution({}, {total: _sum_of(part, place)})
                 kernel.body = [replace(s, value=change(s.value)) for s in kernel.body]
         makers |= {b: kernel for b in kernel.writes() if writers[b] == 1 and _is_big(b)}
     result = [new for kernel in kernels for new in cut.get(id(kernel), [kernel])]
@@ -129,14 +129,3 @@ def _sum_of(part: Buffer, place: Affine) -> Expr:
         "add", [part.shape[0]],
         lambda p: load(part, part.dtype.name, part.place((p, column.index))), (), [_SLOT],
     )
-
-
-class _Instead(Substitution):
-    """Writes one value where another stood."""
-
-    def __init__(self, old: Expr, new: Expr) -> None:
-        super().__init__({})
-        self.old, self.new = old, new
-
-    def __call__(self, value: Expr) -> Expr:
-        return self.new if value is self.old else super().__call__(value)

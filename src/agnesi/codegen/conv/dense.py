@@ -179,20 +179,9 @@ def substituted(kernel: Convolution, places: list[Affine]) -> tuple[tuple[Store,
     return body, change(load(kernel.total, kernel.total.dtype.name, kernel.total.place(at)))
 
 
-class _Retold(Substitution):
-    """Rewrites a body to read its sum from elsewhere."""
-
-    def __init__(self, key: Expr, new: Expr) -> None:
-        super().__init__({})
-        self.key, self.new = key, new
-
-    def __call__(self, value: Expr) -> Expr:
-        return self.new if value is self.key else super().__call__(value)
-
-
 def retold(dense: Dense, key: Expr) -> list[Store]:
     """The stores of a body that has ``key`` for its sum."""
-    change = _Retold(dense.key, key)
+    change = Substitution({}, {dense.key: key})
     return [Store(s.buffer, s.offset, change(s.value)) for s in dense.body]
 
 

@@ -127,10 +127,8 @@ class SkipUnit(TileUnit):
         for piece in pieces_of(count, self.plan.lanes):
             at = b.gep(self.type, line, i64(piece.offset))
             value = load_strided(b, at, self.type, 1, piece.lanes, piece.mask)
-            if piece.lanes == 1:
-                bits = b.fcmp("une", value, const(self.type, 0))
-            else:
-                bits = b.fcmp("une", value, const(value.type, 0))
+            bits = b.fcmp("une", value, const(value.type, 0))
+            if piece.lanes > 1:
                 bits = b.cast("bitcast", bits, f"i{piece.lanes}")
             bits = b.cast("zext", bits, "i64")
             mask = b.op("or", mask, b.op("shl", bits, i64(piece.offset)))
