@@ -32,6 +32,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         limits, tables = measure(args, Path(folder))
     print("\n" + report.summary(tables))
+    if scaled := report.scaling(tables):
+        print("\n" + scaled)
     print(f"\nwritten to {write(machine, limits, tables, args.quick)}")
     return 0
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.harness import OURS, Result, geometric_mean
 
+#: What threads should gain for each added one, from how long a step on, if the best peer gains it.
+_GAIN, _LONG = 0.8, 5e-3
+
 
 def seconds(value: float | None) -> str:
     """A time in the unit that suits it."""
@@ -119,3 +122,39 @@ def summary(tables: Iterable[tuple[str, Sequence[Result]]]) -> str:
             ]
         )
     return "\n".join(_aligned(rows))
+
+
+def scaling(tables: Iterable[tuple[str, Sequence[Result]]]) -> str:
+    """One row a case that several numbers of threads ran: what they gain over the first one.
+
+    The goal is there where the best peer, the fastest one of each run, reaches it; a gain is told
+    by the medians, and in brackets by the shortest rounds.  Empty where nothing can be compared.
+    """
+    rows = [["case", "threads", "agnesi", "goal", "met", "best peer"]]
+    alone: dict[tuple[str, str], Result] = {}
+    for title, results in tables:
+        for result in results:
+            first = alone.setdefault((title, result.case), result)
+            if first is not result and _long(first) and result.ours and result.best_peer:
+                rows.append(_scaled(first, result))
+    return "\n".join(_aligned(rows)) if rows[1:] else ""
+
+
+def _long(result: Result) -> bool:
+    """Whether a case takes long enough for threads to matter."""
+    return result.unit == "s" and result.best_peer is not None and (result.ours or 0.0) > _LONG
+
+
+def _scaled(first: Result, result: Result) -> list[str]:
+    goal = 1 + _GAIN * (result.threads / first.threads - 1)
+    ours, least = first.seconds[OURS] / result.seconds[OURS], first.least[OURS] / result.least[OURS]
+    peer = first.seconds[first.best_peer or ""] / result.seconds[result.best_peer or ""]
+    judged = peer >= goal
+    return [
+        result.case,
+        f"{result.threads} over {first.threads}",
+        f"{ours:.2f}x ({least:.2f}x)",
+        f">={goal:g}x" if judged else "-",
+        ("yes" if ours >= goal else "NO") if judged else "-",
+        f"{peer:.2f}x",
+    ]

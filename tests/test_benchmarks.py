@@ -54,6 +54,26 @@ def test_a_spread_of_the_rounds_is_told():
     assert report.ratio_text(got) == "~5.00x (2.00x)"
 
 
+def test_threads_are_judged_where_the_best_peer_gains_by_them():
+    def run(threads, agnesi, peer, other):
+        got = result({"agnesi": agnesi, "peer": peer, "other": other})
+        got.threads = threads
+        return got
+
+    def told(*runs):
+        return [line.split() for line in report.scaling(("suite", [r]) for r in runs).splitlines()]
+
+    row = ["case", "2", "over", "1"]
+    assert told(run(1, 1.0, 3.0, 4.0), run(2, 0.5, 2.9, 1.6))[2:] == [
+        [*row, "2.00x", "(2.00x)", ">=1.8x", "yes", "1.88x"]]
+    assert told(run(1, 1.0, 2.0, 4.0), run(2, 0.8, 1.0, 4.0))[2:] == [
+        [*row, "1.25x", "(1.25x)", ">=1.8x", "NO", "2.00x"]]
+    assert told(run(1, 1.0, 2.0, 4.0), run(2, 0.8, 1.5, 4.0))[2:] == [
+        [*row, "1.25x", "(1.25x)", "-", "-", "1.33x"]]
+    assert report.scaling([("suite", [run(1, 4e-3, 1.0, 1.0)]),
+                           ("suite", [run(2, 2e-3, 1.0, 1.0)])]) == ""
+
+
 def test_goals_are_undecided_without_our_figure_and_need_all_parts():
     assert result({"a": 1.0}, goal=1.0).met is None
     assert result({"agnesi": 1.0, "a": 2.0}, goal=1.0, limit=0.5).met is False
