@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from agnesi.codegen import pairs, scalars, stepwise
+from agnesi.codegen import pairs, scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.periodic import (
@@ -199,7 +199,9 @@ class Scope:
         if value.op == "reduce":
             return self._reduce(value)
         if value.op == "steps":
-            return stepwise.in_steps(self, value)
+            from agnesi.codegen.stepwise import in_steps
+
+            return in_steps(self, value)
         if value.op == "cast":
             (x,) = value.args
             short = x.op == "index" and value.dtype == "int32" and self.varies(x.param)

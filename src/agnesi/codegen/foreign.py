@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes
+from agnesi.codegen.steps import FUNCTIONS
 from agnesi.core.extents import Extent
 from agnesi.core.foreign import Argument, Call
 from agnesi.core.kernels import Buffer, Foreign
-
-#: The entry of the runtime's table that holds the address of the table of functions.
-FUNCTIONS = 5
 
 
 def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer], Value],

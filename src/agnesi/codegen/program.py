@@ -7,15 +7,10 @@ from typing import Any
 
 from agnesi.codegen.builder import HOT, Builder, Module, Value, i64
 from agnesi.codegen.calls import emit_call, plan_call
-from agnesi.codegen.control import emit_control, inlined
-from agnesi.codegen.foreign import emit_foreign
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored
-from agnesi.codegen.product import emit_product, plan_product
-from agnesi.codegen.sparse import emit_sparse, plan_sparse
 from agnesi.codegen.steps import Runner, Step, spot
 from agnesi.codegen.structure import structure
-from agnesi.codegen.walk import emit_walk, plan_walk
 from agnesi.core.dims import Size, combine
 from agnesi.core.extents import Extent, guess
 from agnesi.core.foreign import Walk
@@ -153,6 +148,8 @@ class _Program:
             units, parallel = 1, False
             emit_call(b, kernel, call, pointer)
         elif isinstance(kernel, Product):
+            from agnesi.codegen.product import emit_product, plan_product
+
             cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
                                l2=machine.l2, l3=machine.l3, hasty=machine.hasty)
             spare = _work(kernel) - _PARALLEL_WORK
@@ -165,6 +162,8 @@ class _Program:
             units, parallel, spare = conv.units, conv.parallel, conv.spare
             emit_convolution(b, conv, pointer, begin, end)
         elif isinstance(kernel, Sparse):
+            from agnesi.codegen.sparse import emit_sparse, plan_sparse
+
             rows = plan_sparse(kernel, machine.vector_bits)
             units, parallel, spare = rows.units, rows.parallel, rows.spare
             emit_sparse(b, rows, pointer, begin, end)
@@ -185,6 +184,8 @@ class _Program:
                                 l2=machine.l2, l3=machine.l3, hasty=machine.hasty)
 
     def _control(self, kernel: Loop | Branch) -> Step:
+        from agnesi.codegen.control import emit_control, inlined
+
         inside = inlined(kernel)
         steps = [[None if id(k) in inside else self.step(k) for k in block.kernels]
                  for block in kernel.blocks()]
@@ -207,6 +208,8 @@ class _Program:
 
     def _walk(self, kernel: Foreign) -> Step:
         """The inner loop of a universal function on blocks; its addresses follow the buffers'."""
+        from agnesi.codegen.walk import emit_walk, plan_walk
+
         b = Builder(self.module, self.module.fresh("k"), _TASK)
         places, begin, end, _ = b.parameters
         buffers, plan = _places(kernel), plan_walk(kernel)
@@ -222,6 +225,8 @@ class _Program:
     def _foreign(self, kernel: Foreign) -> Step:
         if isinstance(kernel.call, Walk):
             return self._walk(kernel)
+        from agnesi.codegen.foreign import emit_foreign
+
         b = Builder(self.module, self.module.fresh("k"), (("ptr", "places"), ("ptr", "rt")), "i32")
         places, rt = b.parameters
         buffers = _places(kernel)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 
 from agnesi.codegen import halves, integers
 from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, suffix, vector, width
-from agnesi.codegen.vmath import brief, erf, explog, gamma, hyperbolic, power, rounding, trig
 from agnesi.codegen.vmath.lane import Lane, mad, outlined, select
 from agnesi.core.loops import is_heavy
 
@@ -154,51 +154,12 @@ _FLOAT: dict[str, _Function] = {
     "subtract": _contracted("fsub"),
     "multiply": _contracted("fmul"),
     "divide": lambda x, y: x / y,
-    "floor_divide": rounding.floor_divide,
-    "remainder": rounding.remainder,
-    "fmod": rounding.fmod,
     "negative": lambda x: -x,
     "abs": Lane.abs,
     "sign": _sign,
     "square": lambda x: _contracted("fmul")(x, x),
     "sqrt": Lane.sqrt,
     "reciprocal": lambda x: 1.0 / x,
-    "exp": explog.exp,
-    "exp2": explog.exp2,
-    "expm1": explog.expm1,
-    "log": explog.log,
-    "log2": explog.log2,
-    "log10": explog.log10,
-    "log1p": explog.log1p,
-    "sin": trig.sin,
-    "cos": trig.cos,
-    "tan": trig.tan,
-    "asin": trig.asin,
-    "acos": trig.acos,
-    "atan": trig.atan,
-    "atan2": trig.atan2,
-    "power": power.power,
-    "rsqrt": power.rsqrt,
-    "cbrt": power.cbrt,
-    "hypot": power.hypot,
-    "sinh": hyperbolic.sinh,
-    "cosh": hyperbolic.cosh,
-    "asinh": hyperbolic.asinh,
-    "acosh": hyperbolic.acosh,
-    "atanh": hyperbolic.atanh,
-    "logaddexp": hyperbolic.logaddexp,
-    "tanh": hyperbolic.tanh,
-    "sigmoid": hyperbolic.sigmoid,
-    "softplus": hyperbolic.softplus,
-    "erf": erf.erf,
-    "erfc": erf.erfc,
-    "erfinv": erf.erfinv,
-    "lgamma": gamma.lgamma,
-    "digamma": gamma.digamma,
-    "floor": rounding.floor,
-    "ceil": rounding.ceil,
-    "trunc": rounding.trunc,
-    "round": rounding.round_even,
     "isnan": Lane.isnan,
     "isinf": _isinf,
     "isfinite": lambda x: x.abs() < math.inf,
@@ -216,6 +177,18 @@ _FLOAT: dict[str, _Function] = {
     "greater_equal": Lane.__ge__,
     "fma": mad,
 }
+#: Names of functions in files of ``vmath``, which are loaded when one of theirs is first needed.
+_FILES = {
+    "erf": ("erf", "erfc", "erfinv"),
+    "explog": ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
+    "gamma": ("lgamma", "digamma"),
+    "hyperbolic": ("sinh", "cosh", "asinh", "acosh", "atanh", "logaddexp", "tanh", "sigmoid",
+                   "softplus"),
+    "power": ("power", "rsqrt", "cbrt", "hypot"),
+    "rounding": ("floor_divide", "remainder", "fmod", "floor", "ceil", "trunc", "round"),
+    "trig": ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+}
+_FILE_OF = {name: file for file, names in _FILES.items() for name in names}
 _LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 _BOOL = {
     "add": "or",
@@ -229,7 +202,8 @@ _BOOL = {
     "bitwise_xor": "xor",
     "square": "and",
 }
-NAMES = frozenset(_FLOAT) | frozenset(_LOGICAL) | integers.NAMES | {"logical_not", "where"}
+_FLOAT_NAMES = frozenset(_FLOAT) | frozenset(_FILE_OF)
+NAMES = _FLOAT_NAMES | frozenset(_LOGICAL) | integers.NAMES | {"logical_not", "where"}
 
 
 def _logical(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:
@@ -248,6 +222,15 @@ def _boolean(b: Builder, name: str, args: tuple[Value, ...]) -> Value | None:
     return args[0] if name == "abs" else None
 
 
+def _function(name: str) -> _Function:
+    """What evaluates a function of floats."""
+    found = _FLOAT.get(name)
+    if found is None:
+        file = import_module(f"agnesi.codegen.vmath.{_FILE_OF[name]}")
+        found = _FLOAT[name] = getattr(file, name)
+    return found
+
+
 def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
     kind = scalar(args[0].type)
     half = kind in ("half", "bfloat")
@@ -255,9 +238,9 @@ def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
         args = tuple(halves.extend(b, a) for a in args)
     operands = [Lane(b, a) for a in args]
     if b.module.hasty and is_heavy(name):
-        result = outlined(name, _FLOAT[name], *operands).v
+        result = outlined(name, _function(name), *operands).v
     else:
-        result = _FLOAT[name](*operands).v
+        result = _function(name)(*operands).v
     return halves.truncate(b, result, kind) if half and is_float(result.type) else result
 
 
@@ -273,7 +256,7 @@ def emit(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]
     if name == "logical_not" or name in _LOGICAL:
         return _logical(b, name, dtypes, args)
     if is_float(args[0].type):
-        if name not in _FLOAT:
+        if name not in _FLOAT_NAMES:
             raise TypeError(f"{name}({', '.join(dtypes)}): integers only; cast the arguments first")
         return _floating(b, name, args)
     if dtypes[0] == "bool" and (result := _boolean(b, name, args)) is not None:
@@ -288,11 +271,15 @@ def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value
     """
     if not is_heavy(name) or args[0].type not in ("float", "double"):
         return emit(b, name, dtypes, args)
-    function = brief.FUNCTIONS.get(name, _FLOAT[name])
+    from agnesi.codegen.vmath.brief import FUNCTIONS
+
+    function = FUNCTIONS.get(name) or _function(name)
     return outlined(name, function, *(Lane(b, a) for a in args)).v
 
 
 def sine_and_cosine(b: Builder, x: Value) -> tuple[Value, Value]:
     """Both of a float64 that is no lane of a vector, by one call."""
+    from agnesi.codegen.vmath import brief
+
     sine, cosine = brief.sine_and_cosine(Lane(b, x))
     return sine.v, cosine.v

@@ -7,13 +7,14 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
-from agnesi.codegen.foreign import FUNCTIONS
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 from agnesi.core.kernels import Buffer
 from agnesi.core.record import record
 
 Base = Callable[[int], Value]
+#: The entry of the runtime's table that holds the address of the table of functions.
+FUNCTIONS = 5
 #: Steps in a row that are called one by one; more of them are run from tables.
 _STRAIGHT = 24
 

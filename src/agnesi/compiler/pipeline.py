@@ -248,11 +248,14 @@ class Bound:
                  written: Sequence[Tensor | int], name: str, clock: Clock,
                  own_scratch: bool = False, ahead: Any = None) -> None:
         from agnesi.runtime import entry, machine
-        from agnesi.runtime.callbacks import Callbacks
 
         self.code = machine.load(recipe.text, optimize=recipe.optimize, ahead=ahead)
         clock.mark("machine code")
-        back = Callbacks(recipe.callbacks) if recipe.callbacks else None
+        back = None
+        if recipe.callbacks:
+            from agnesi.runtime.callbacks import Callbacks
+
+            back = Callbacks(recipe.callbacks)
         self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]
         arrays = [s.array for s in self.states]
         check_writeable(written)

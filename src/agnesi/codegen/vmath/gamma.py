@@ -7,7 +7,7 @@ import math
 from agnesi.codegen.vmath.explog import log
 from agnesi.codegen.vmath.lane import Lane, mad, poly, select, through_double, two_product, two_sum
 from agnesi.codegen.vmath.power import log_pair
-from agnesi.codegen.vmath.rounding import round_even
+from agnesi.codegen.vmath.rounding import round as round_even
 from agnesi.codegen.vmath.trig import cotangent_of, sine_of
 
 # lgamma(1+d)/d on [-0.3, 0.5], relative error 2^-53.5.

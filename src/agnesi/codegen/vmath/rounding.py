@@ -18,7 +18,7 @@ def _rounded(name: str, x: Lane) -> Lane | None:
     return Lane(x.b, x.b.intrinsic(name, x.v))
 
 
-def round_even(x: Lane) -> Lane:
+def round(x: Lane) -> Lane:
     """The nearest integer, the even one of two."""
     found = _rounded("roundeven", x)
     if found is not None:
@@ -33,7 +33,7 @@ def trunc(x: Lane) -> Lane:
     if found is not None:
         return found
     size = x.abs()
-    near = round_even(size)
+    near = round(size)
     return select(near > size, near - 1.0, near).copysign(x)
 
 
@@ -41,7 +41,7 @@ def floor(x: Lane) -> Lane:
     found = _rounded("floor", x)
     if found is not None:
         return found
-    near = round_even(x)
+    near = round(x)
     return select(near > x, near - 1.0, near).copysign(x)
 
 
