@@ -1,16 +1,21 @@
-"""LLVM through llvmlite, which is imported when the first function here is called (45 ms)."""
+"""LLVM in llvmlite's library, which is opened when the first function here needs it (12 ms)."""
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import functools
+import os
 import re
 import sys
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING
 
 from agnesi.core import foreign
+
+if TYPE_CHECKING:
+    from agnesi.runtime.capi import Library
 
 _EXPORTS = (
     re.compile(r"^define (?!internal|private)[^@]*@([\w.$]+)\(", re.MULTILINE),
@@ -18,29 +23,69 @@ _EXPORTS = (
 )
 #: Seconds after which one thread's Python gives way to another's, while both generate code.
 _INTERVAL = 0.0005
+#: Passes of levels 0 and 1: the first two are there for functions that are put into others.
+_PASSES = ("AlwaysInliner", "SROA", "InstCombine", "SimplifyCFG")
 _DECLARED = re.compile(r"^declare [^@]*@([\w.$]+)\(", re.MULTILINE)
 
 
-@functools.cache
-def binding() -> Any:
-    """llvmlite's binding, ready for this machine."""
-    import llvmlite.binding as llvm
+#: The last version of llvmlite whose functions are known to take what is given here.
+_KNOWN = 0, 50
+_VERSION = re.compile(r"""["']?version["']?\s*[:=]\s*["'](\d+)\.(\d+)""")
+_opening = threading.Lock()
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+
+@functools.cache
+def folder() -> str:
+    """Where llvmlite is."""
+    spec = PathFinder.find_spec("llvmlite")
+    if spec is None or spec.origin is None:
+        raise ImportError("compiling needs llvmlite; install it with `pip install llvmlite`")
+    return os.path.dirname(spec.origin)
+
+
+def version() -> tuple[int, int]:
+    """llvmlite's, from its files; that of the future where they do not tell."""
+    with contextlib.suppress(OSError), open(os.path.join(folder(), "_version.py")) as file:
+        if found := _VERSION.search(file.read()):
+            return int(found[1]), int(found[2])
+    return sys.maxsize, 0
+
+
+def library() -> Library:
+    """LLVM's functions, ready for this machine."""
+    with _opening:
+        return _library()
+
+
+@functools.cache
+def _library() -> Library:
+    from agnesi.runtime import capi
+
+    if version() > _KNOWN:
+        from llvmlite.binding import ffi
+
+        if names := capi.differing(ffi.lib):
+            raise RuntimeError(
+                f"this version of agnesi knows llvmlite up to {'.'.join(map(str, _KNOWN))}, and "
+                f"yours declares other arguments of {', '.join(names)}: install an older llvmlite"
+            )
+    llvm = capi.Library(folder())
+    llvm.c.InitializeNativeTarget()
+    llvm.c.InitializeNativeAsmPrinter()
     # What levels above 0 do anyway: without it, level 0 keeps no value of a loop in a register.
-    llvm.set_option("", "-optimize-regalloc=true")
+    llvm.c.SetCommandLine(b"", b"-optimize-regalloc=true")
     return llvm
 
 
 def host() -> tuple[str, str, dict[str, bool]]:
     """Name and features of this processor: as text for the code generator, and as a table."""
-    llvm = binding()
-    features = llvm.get_host_cpu_features()
-    flat = features.flatten()
+    llvm = library()
+    _, told = llvm.told(llvm.c.GetHostCPUFeatures)
+    features = {f[1:]: f[0] == "+" for f in sorted(told.split(","), key=lambda f: f[1:]) if f}
+    flat = ",".join(f"{'+' if there else '-'}{name}" for name, there in features.items())
     if features.get("avx512f"):
         flat += ",-prefer-256-bit"
-    return llvm.get_host_cpu_name(), flat, dict(features)
+    return llvm.told(llvm.c.GetHostCPUName)[1], flat, features
 
 
 class _Options:
@@ -61,7 +106,7 @@ class _Options:
             was, self._users = self._users, self._users + change
             if was and self._users:
                 return
-            binding().set_option("", f"-disable-lsr={'true' if self._users else 'false'}")
+            library().c.SetCommandLine(b"", f"-disable-lsr={str(self._users > 0).lower()}".encode())
             if self._users:
                 self._interval = sys.getswitchinterval()
                 sys.setswitchinterval(min(_INTERVAL, self._interval))
@@ -93,7 +138,7 @@ class Team:
         self._waiting: list[str] = []
         self._helpers: list[threading.Thread] = []
         self._running = 0
-        self._machines: list[dict[int, Any]] = []
+        self._generators: list[dict[int, Generator]] = []
         self._errors: list[BaseException] = []
 
     def add(self, text: str) -> None:
@@ -132,18 +177,17 @@ class Team:
 
     def _help(self) -> None:
         """Work until nothing waits."""
-        machines = self._machines.pop() if self._machines else {}
+        generators = self._generators.pop() if self._generators else {}
         with _OPTIONS:
             while (text := self._next()) is not None:
                 try:
                     level = self._optimize or int(' "hot" {' in text)
-                    if level not in machines:
-                        machines[level] = _machine(*self._target, level)
-                    machine = machines[level]
-                    self._made[text] = _object(optimized(text, machine, level), machine)
+                    if level not in generators:
+                        generators[level] = Generator(*self._target, level)
+                    self._made[text] = generators[level].object(text)
                 except BaseException as error:
                     self._errors.append(error.with_traceback(None))
-        self._machines.append(machines)
+        self._generators.append(generators)
 
     def _next(self) -> str | None:
         """The longest that waits; None ends the thread's work."""
@@ -156,63 +200,95 @@ class Team:
             return text
 
 
+class Generator:
+    """LLVM's generator of code for a processor, at a level of :func:`agnesi.runtime.machine.load`.
+
+    Each thread needs one of its own.
+    """
+
+    def __init__(self, cpu: str, features: str, optimize: int) -> None:
+        self._llvm, self._optimize = library(), optimize
+        told, c = self._llvm.told, self._llvm.c
+        self._triple = told(c.GetDefaultTargetTriple)[1].encode()
+        self._machine = c.CreateTargetMachine(
+            self._llvm.made(c.GetTargetFromTriple, self._triple), self._triple, cpu.encode(),
+            features.encode(), 2 if optimize else 0, b"pic", b"small", 0, 0, b"",
+        )
+        layout = c.CreateTargetMachineData(self._machine)
+        self._layout = told(c.CopyStringRepOfTargetData, layout)[1].encode()
+        c.DisposeTargetData(layout)
+
+    def __del__(self) -> None:
+        self._llvm.c.DisposeTargetMachine(self._machine)
+
+    def object(self, text: str) -> bytes:
+        """The relocatable object of a module."""
+        with self._optimized(text) as module:
+            return self._code(module, 1)
+
+    def texts(self, text: str) -> tuple[str, str]:
+        """A module after LLVM's passes, and its assembly."""
+        with self._optimized(text) as module:
+            after = self._llvm.told(self._llvm.c.PrintModuleToString, module)[1]
+            return after, self._code(module, 0).decode()
+
+    def _code(self, module: int, kind: int) -> bytes:
+        emit = self._llvm.c.TargetMachineEmitToMemory
+        return self._llvm.content(self._llvm.made(emit, self._machine, module, kind))
+
+    @contextlib.contextmanager
+    def _optimized(self, text: str) -> Iterator[int]:
+        """A module after the passes of the level, in a context of its own."""
+        c = self._llvm.c
+        context = c.ContextCreate()
+        try:
+            module = self._llvm.made(c.ParseAssembly, context, text.encode())
+            try:
+                wrong, error = self._llvm.told(c.VerifyModule, module)
+                if wrong:
+                    raise RuntimeError(error)
+                c.SetTarget(module, self._triple)
+                c.SetDataLayout(module, self._layout)
+                # To find out that nothing is to be done takes half a millisecond.
+                if self._optimize or " alwaysinline " in text:
+                    self._run_passes(module)
+                yield module
+            finally:
+                c.DisposeModule(module)
+        finally:
+            c.ContextDispose(context)
+
+    def _run_passes(self, module: int) -> None:
+        c = self._llvm.c
+        options = c.CreatePipelineTuningOptions()
+        for name in ("LoopVectorization", "SLPVectorization", "LoopUnrolling", "LoopInterleaving"):
+            getattr(c, f"PTOSet{name}")(options, False)
+        builder = c.CreatePassBuilder(self._machine, options)
+        if self._optimize > 1:
+            passes = c.buildPerModuleDefaultPipeline(builder, 2)
+        else:
+            passes = c.CreateNewModulePassManager()
+            for name in _PASSES if self._optimize else _PASSES[:2]:
+                getattr(c, f"module_Add{name}Pass")(passes)
+        c.RunNewModulePassManager(passes, module, builder)
+        c.DisposeNewModulePassManger(passes)
+        c.DisposePassBuilder(builder)
+        c.DisposePipelineTuningOptions(options)
+
+
 def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:
     """A module after LLVM's passes, and its assembly."""
-    machine = _machine(cpu, features, optimize)
-    module = optimized(text, machine, optimize)
     with _OPTIONS:
-        return str(module), str(machine.emit_assembly(module))
-
-
-def optimized(text: str, machine: Any, optimize: int) -> Any:
-    """Parse, verify and run the passes of a level (see :func:`agnesi.runtime.machine.load`)."""
-    llvm = binding()
-    module = _parsed(text)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    if not optimize and " alwaysinline " not in text:
-        return module  # to find out that nothing is to be done takes half a millisecond
-    options = llvm.create_pipeline_tuning_options(speed_level=min(optimize, 2))
-    options.loop_vectorization = options.slp_vectorization = False
-    options.loop_unrolling = options.loop_interleaving = False
-    builder = llvm.create_pass_builder(machine, options)
-    if optimize > 1:
-        manager = builder.getModulePassManager()
-    else:
-        manager = llvm.create_new_module_pass_manager()
-        manager.add_always_inliner_pass()
-        manager.add_sroa_pass()
-        if optimize:
-            manager.add_instruction_combine_pass()
-            manager.add_simplify_cfg_pass()
-    _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, builder)
-    return module
-
-
-def _parsed(text: str) -> Any:
-    """A verified module in a context of its own.
-
-    An error must not hold the module through its traceback: when the garbage collector, and not
-    the reference count, ends module and context, they go in the wrong order and LLVM crashes.
-    """
-    llvm = binding()
-    module = llvm.parse_assembly(text, llvm.create_context())
-    message = ""
-    try:
-        module.verify()
-    except RuntimeError as error:
-        message = str(error)
-    if message:
-        del module
-        raise RuntimeError(message)
-    return module
+        return Generator(cpu, features, optimize).texts(text)
 
 
 class Loaded:
     """Objects in LLVM's own loader, for systems that :mod:`agnesi.runtime.elf` does not serve."""
 
     def __init__(self, objects: Sequence[bytes], text: str) -> None:
-        llvm = binding()
+        library()
+        import llvmlite.binding as llvm
+
         for name in _DECLARED.findall(text):
             place = foreign.linked(name)
             if place is not None:
@@ -224,34 +300,3 @@ class Loaded:
         self._engine.finalize_object()
         names = [name for pattern in _EXPORTS for name in pattern.findall(text)]
         self.symbols = {name: self._engine.get_function_address(name) for name in names}
-
-
-def _machine(cpu: str, features: str, optimize: int) -> Any:
-    target = binding().Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=cpu, features=features, opt=2 if optimize else 0, reloc="pic", codemodel="small"
-    )
-
-
-def _unlocked(name: str) -> Any:
-    """A function of LLVM without llvmlite's global lock, which would make threads take turns.
-
-    LLVM itself only asks that no two threads share a context or a target machine, and here every
-    thread has its own.
-    """
-    function = getattr(binding().ffi.lib, name)
-    return getattr(function, "_cfn", function)
-
-
-def _object(module: Any, machine: Any) -> bytes:
-    """Generate code."""
-    ffi = binding().ffi
-    with ffi.OutputString() as error:
-        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
-        if not buffer:
-            raise RuntimeError(str(error))
-    try:
-        size = ffi.lib.LLVMPY_GetBufferSize(buffer)
-        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), size)
-    finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)

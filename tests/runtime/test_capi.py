@@ -1,0 +1,58 @@
+"""LLVM's C functions, called directly."""
+
+import ctypes
+from types import SimpleNamespace
+
+import llvmlite.binding
+import pytest
+
+from agnesi.runtime import capi, llvm
+
+
+def declared(**changed):
+    """llvmlite's library, some functions with other arguments."""
+    names = [capi.PREFIX + name for name in capi.LONG | capi.SHORT]
+    real = {name: getattr(llvmlite.binding.ffi.lib, name) for name in names}
+    others = {capi.PREFIX + n: SimpleNamespace(argtypes=types) for n, types in changed.items()}
+    return SimpleNamespace(**{**real, **others})
+
+
+def test_functions_take_what_llvmlite_says():
+    assert capi.differing(llvmlite.binding.ffi.lib) == []
+    told = sum(getattr(declared(), capi.PREFIX + n).argtypes is not None for n in capi.LONG)
+    assert told == len(capi.LONG)
+
+
+def test_functions_that_changed_are_found():
+    changed = declared(CreatePassBuilder=[ctypes.c_void_p] * 3, PTOSetLoopUnrolling=[ctypes.c_int])
+    assert set(capi.differing(changed)) == {"CreatePassBuilder", "PTOSetLoopUnrolling"}
+
+
+def test_a_newer_llvmlite_is_asked(monkeypatch):
+    assert (0, 45) <= llvm.version() < (100, 0)
+    monkeypatch.setattr(llvm, "version", lambda: (99, 0))
+    text = "define i32 @f() { ret i32 1 }"
+    assert len(llvm._library.__wrapped__().c.__dict__) == len(capi.LONG | capi.SHORT)
+    monkeypatch.setattr(llvmlite.binding.ffi, "lib", declared(SetTarget=[ctypes.c_void_p]))
+    with pytest.raises(RuntimeError, match="declares other arguments of SetTarget: install an"):
+        llvm._library.__wrapped__()
+    assert "@f" in llvm.texts(text, "", "", 1)[0]
+
+
+UNKNOWN = """define i32 @f(i1 %c) {
+  br i1 %c, label %a, label %b
+a:
+  %x = add i32 1, 2
+  br label %b
+b:
+  ret i32 %x
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("wrong", "expected top-level"), (UNKNOWN, "does not dominate all uses")]
+)
+def test_wrong_modules_raise(text, told):
+    with pytest.raises(RuntimeError, match=told):
+        llvm.texts(text, "", "", 1)
