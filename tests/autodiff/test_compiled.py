@@ -89,3 +89,40 @@ def test_a_step_with_backward():
         runs.append(([run(ag.ones(2)).item() for _ in range(3)], w.tolist()))
     np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-6)
     np.testing.assert_allclose(runs[0][1], runs[1][1], rtol=1e-6)
+
+
+A, B = (ag.ones((2, 2), dtype="float64", requires_grad=True) for _ in range(2))
+
+
+def accumulated(x, y):
+    y.backward(x)
+    return A.grad, B.grad, x
+
+
+#: Derivatives that are one tensor, or look into another.
+COINCIDE = {
+    "backward": lambda x: accumulated(x, A + B),
+    "backward, views": lambda x: accumulated(x, A.T + B),
+    "grad": lambda x: ag.grad(lambda a, b: ((a + b.T) * x).sum(), (0, 1))(x, x),
+    "grad of results": lambda x: (*ag.grad(A + B, [A, B], grad_outputs=x), x),
+    "vjp": lambda x: (*ag.vjp(lambda a, b: a + b.mT, x, x)[1](x), x),
+    "jvp": lambda x: (*ag.jvp(lambda a: (a + 1, a + 2), (x,), (x,))[1], x),
+    "checkpoint": lambda x: accumulated(x, ag.checkpoint(lambda a, b: a + b, A, B)),
+}
+
+
+@pytest.mark.parametrize("optimizer", [None, "fast_run", "fast_compile"])
+@pytest.mark.parametrize("name", COINCIDE)
+def test_gradients_that_coincide_are_changed_one_by_one(name, optimizer):
+    def changed(x):
+        A.grad = B.grad = None
+        found = COINCIDE[name](x * 1.0)
+        before = [g.copy() for g in found]
+        for i, g in enumerate(found):
+            g.mul_(i + 2.0)
+        return before, list(found)
+
+    run = changed if optimizer is None else ag.jit(changed, optimizer=optimizer)
+    before, after = run(ag.tensor([[1.0, 2.0], [3.0, 4.0]], "float64"))
+    for i, (one, other) in enumerate(zip(before, after, strict=True)):
+        np.testing.assert_array_equal(other, one.numpy() * (i + 2))

@@ -14,6 +14,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.convert import as_tensor, number
 from agnesi.ops.expand import broadcast_to
+from agnesi.ops.replicate import copy
 
 
 def _carrying(roots: Iterable[Node]) -> list[Node]:
@@ -191,8 +192,8 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     before = STATE.recording
     STATE.recording = create_graph
     try:
-        found = backprop({node: seed(y, y._grad if grad is None and _has_seed(y) else grad)})
-        _accumulate(found)
+        g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
+        _accumulate(backprop({node: g}), Apart(g))
     finally:
         STATE.recording = before
 
@@ -206,24 +207,29 @@ def _has_seed(y: Tensor) -> bool:
     )
 
 
-def _accumulate(found: Mapping[Node, Tensor]) -> None:
-    owned: set[int] = set()
+def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
     for node, g in found.items():
         target = node.handle() if node.handle is not None else None
         if target is None:
             continue
-        if g.data is not None:
-            g = _own(g, owned)
         before = target.grad
-        target.grad = g if before is None else before + g
+        target.grad = apart(g) if before is None else before + g
 
 
-def _own(g: Tensor, owned: set[int]) -> Tensor:
-    """The gradient in memory of its own, so that a later change in place stays local."""
-    data: Any = g.data
-    if data.base is not None or not data.flags.writeable or id(data) in owned:
-        copy = wrap(data.copy())
-        copy.node, copy.requires_grad = g.node, g.requires_grad
-        g, data = copy, copy.data
-    owned.add(id(data))
-    return g
+class Apart:
+    """Gives gradients memory of their own, so that a later change in place stays local: several
+    may be one tensor, the cotangent among them, or look into something else."""
+
+    def __init__(self, *taken: Tensor) -> None:
+        self.taken = {id(g.data) for g in taken}
+
+    def __call__(self, g: Tensor) -> Tensor:
+        data = g.data
+        if data is None:
+            return symbol(current(g)) if g._view is None else copy(g)
+        if data.base is not None or not data.flags.writeable or id(data) in self.taken:
+            other = wrap(data.copy())
+            other.node, other.requires_grad = g.node, g.requires_grad
+            g = other
+        self.taken.add(id(g.data))
+        return g

@@ -10,7 +10,7 @@ from typing import Any
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
 from agnesi.autodiff.recording import alias, detach, enable_grad
-from agnesi.autodiff.reverse import backprop, seed
+from agnesi.autodiff.reverse import Apart, backprop, seed
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import current
@@ -86,9 +86,10 @@ def grad(
     constants = {current(x) for x in consider_constant}
     record = STATE.recording and (create_graph or cost.data is None)
     with recording(record):
-        found = backprop({root: seed(cost, grad_outputs)}, nodes, constants)
+        g = seed(cost, grad_outputs)
+        found, apart = backprop({root: g}, nodes, constants), Apart(g)
         results = [
-            found[n] if n in found else _disconnected(cost, x, disconnected)
+            apart(found[n]) if n in found else _disconnected(cost, x, disconnected)
             for x, n in zip(targets, nodes, strict=True)
         ]
     return results[0] if isinstance(wrt, Tensor) else results
@@ -282,10 +283,11 @@ class Inputs:
         )
         return any(n.requires_grad and n.op is None and n not in ours for n in order)
 
-    def like_arguments(self, found: dict[Node, Tensor]) -> Any:
+    def like_arguments(self, found: dict[Node, Tensor], *cotangents: Tensor) -> Any:
         """Gradients in the nests of the arguments; zero where nothing arrived."""
+        apart = Apart(*cotangents)
         parts = [
-            found[n] if n in found else zeros_like(x)
+            apart(found[n]) if n in found else zeros_like(x)
             for n, x in zip(self.nodes, self.originals, strict=True)
         ]
         nests = self.shape.build(parts)
@@ -331,7 +333,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
             for y, g in zip(ys, gs, strict=True):
                 node, g = current(y), seed(y, g)
                 seeds[node] = seeds[node] + g if node in seeds else g
-            found: tuple[Any, ...] = inputs.like_arguments(backprop(seeds, inputs.nodes))
+            found: tuple[Any, ...] = inputs.like_arguments(
+                backprop(seeds, inputs.nodes), *seeds.values()
+            )
         return found
 
     if not keep:
@@ -376,10 +380,10 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     with recording(again):
         pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
         moved = {node: tangent_for(x, t) for node, x, t in pairs}
-        found = push([current(y) for y in ys], moved)
+        found, apart = push([current(y) for y in ys], moved), Apart(*moved.values())
         ts = []
         for y in ys:
             t = found.get(current(y))
-            ts.append(zeros_like(y) if t is None else t)
+            ts.append(zeros_like(y) if t is None else apart(t))
         result = shape.build(ts)
     return (value if again else free(value)), result
