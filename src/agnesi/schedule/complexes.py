@@ -24,12 +24,6 @@ def is_known(node: Node) -> bool:
     op = node.op
     if op is None:
         return True
-    if node.dtype.kind != "c":
-        for operand in node.inputs:
-            if operand.dtype.kind == "c":
-                break
-        else:
-            return True
     if op.pointwise and op.name not in ("astype", *_KNOWN):
         return getattr(op, "expand", None) is not None
     return op.name not in ("prod", "max", "min")

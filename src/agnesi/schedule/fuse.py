@@ -29,20 +29,17 @@ from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.calls import called, loaded
 from agnesi.schedule.checked import checked
 from agnesi.schedule.columns import with_sums
-from agnesi.schedule.complexes import is_known, split
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
-from agnesi.schedule.kinds import flat_source, is_empty, lowerable, source, uniform
+from agnesi.schedule.kinds import flat_source, in_reals, is_empty, lowerable, source, uniform
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.library import in_library
-from agnesi.schedule.loops import Maker, carried
 from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan
 from agnesi.schedule.points import axes_of, point, point_in
 from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.repeated import Repeats
-from agnesi.schedule.sparse import sparse
 from agnesi.schedule.together import together
 from agnesi.schedule.zeros import zeros_of
 
@@ -90,7 +87,10 @@ class _Fuser:
         kernels, parts = with_sums(checked(together(self.program.kernels)))
         self.program.kernels, copies = with_copies(kernels)
         self.program.buffers += [*parts, *copies]
-        split(self.program.kernels)
+        if any(node.dtype.kind == "c" for node in order):
+            from agnesi.schedule.complexes import split
+
+            split(self.program.kernels)
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
@@ -241,7 +241,7 @@ class _Fuser:
         if is_empty(root):
             return
         if not lowerable(root):
-            if root.op.parts is not None and is_known(root):
+            if root.op.parts is not None and in_reals(root):
                 if not self._called(root):
                     self._parts(root)
             elif root.op.name in CONTROL:
@@ -307,6 +307,8 @@ class _Fuser:
             self.program.kernels += nests
 
     def _callback(self, root: Node) -> None:
+        from agnesi.schedule.sparse import sparse
+
         inputs = [self._whole(i) for i in root.inputs]
         if root.op.outputs == 1:
             results = [self._buffer(root)]
@@ -331,6 +333,8 @@ class _Fuser:
 
     def _control(self, root: Node) -> None:
         """A loop or branch: a kernel with kernels inside."""
+        from agnesi.schedule.loops import Maker, carried
+
         if root.op.outputs > 1:
             made = [Buffer(s, d, "temporary") for s, d in root.outputs]
             wanted = self._items(root, made)

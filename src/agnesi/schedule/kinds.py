@@ -10,7 +10,6 @@ from agnesi.core.dtypes import name_of
 from agnesi.core.extents import guess
 from agnesi.core.loops import Affine, Axis, ravel, unravel
 from agnesi.core.node import Node
-from agnesi.schedule.complexes import is_known
 from agnesi.schedule.convolutions import is_convolution
 
 
@@ -29,12 +28,23 @@ def lowerable(node: Node) -> bool:
     op = node.op
     if op is None or op.lower is None or op.outputs != 1:
         return False
-    real = node.dtype.kind != "c"
     for operand in node.inputs:
         if operand.outputs is not None:
             return False
-        real = real and operand.dtype.kind != "c"
-    return real or is_known(node)
+    return in_reals(node)
+
+
+def in_reals(node: Node) -> bool:
+    """Whether an operation can be said in real numbers."""
+    if node.dtype.kind != "c":
+        for operand in node.inputs:
+            if operand.dtype.kind == "c":
+                break
+        else:
+            return True
+    from agnesi.schedule.complexes import is_known
+
+    return is_known(node)
 
 
 def is_empty(node: Node) -> bool:

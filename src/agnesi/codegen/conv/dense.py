@@ -98,6 +98,17 @@ class Dense:
         return self.batch * self.groups * self.outputs * places * max(1, self.depth)
 
     @property
+    def single(self) -> bool:
+        """Whether there is one filter for each channel."""
+        return self.channels == self.outputs == 1 and self.groups > 1 and self.depth > 0
+
+    def squared(self, lanes: int) -> bool:
+        """Whether there are some taps both ways, as squares want, and channels for vectors."""
+        d, h, w = self.spans
+        taps = all(s.taps > 1 and s.stride == 1 for s in (h, w)) and d.taps > 0
+        return taps and min(self.channels, self.outputs) >= lanes >= 4
+
+    @property
     def actual_work(self) -> Size:
         """The same for the batch as the code has it."""
         return self.images * (self.work // self.batch)

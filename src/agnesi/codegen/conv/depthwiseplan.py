@@ -117,6 +117,10 @@ class DepthwisePlan:
         return pieces_of(self.dense.groups, self.lanes)
 
     @property
+    def emitter(self) -> str:
+        return "depthwise:DepthwiseWeight" if self.weight else "depthwise:Depthwise"
+
+    @property
     def vectors(self) -> int:
         """Vectors of channels that are whole."""
         return self.dense.groups // self.lanes
@@ -210,9 +214,8 @@ def written_out(dense: Dense) -> tuple[int, int]:
 def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
                    long_epilogue: bool) -> DepthwisePlan | None:
     """The plan, if there is one filter for each channel and channels lie side by side."""
-    single = dense.channels == dense.outputs == 1 and dense.groups > 1 and dense.depth > 0
     other = dense.filters.group if weight else 1
-    if not single or dense.source.group != 1 or other != 1 or machine.lanes < 2:
+    if not dense.single or dense.source.group != 1 or other != 1 or machine.lanes < 2:
         return None
     size = dense.batch * dense.groups * math.prod(s.size for s in dense.spans)
     far = size * machine.itemsize > machine.l2 // 2

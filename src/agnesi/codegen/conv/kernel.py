@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
-from agnesi.codegen.conv.depthwise import Depthwise, DepthwiseWeight
-from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, plan_depthwise
-from agnesi.codegen.conv.places import Places
 from agnesi.codegen.conv.placesplan import PlacesPlan, plan_places
 from agnesi.codegen.conv.plan import ROOM, WidePlan, plan_wide
 from agnesi.codegen.conv.point import as_product
-from agnesi.codegen.conv.rows import RowLanes
 from agnesi.codegen.conv.rowsplan import RowsPlan, plan_rows
-from agnesi.codegen.conv.weight import Weight
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
-from agnesi.codegen.conv.wide import Finish, Wide
-from agnesi.codegen.conv.winograd import Winograd
-from agnesi.codegen.conv.winogradplan import (
-    WinogradPlan,
-    WinogradWeightPlan,
-    plan_winograd,
-    plan_winograd_weight,
-)
-from agnesi.codegen.conv.winogradweight import WinogradWeight
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.gemm import GemmPlan
 from agnesi.codegen.gemm.costs import CODE, HASTE, Machine
@@ -37,15 +24,21 @@ from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Buffer, Convolution, Product
 from agnesi.core.record import record
 
+if TYPE_CHECKING:
+    from agnesi.codegen.conv.depthwiseplan import DepthwisePlan
+    from agnesi.codegen.conv.wide import Finish
+    from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
+
+    Part = (
+        WidePlan | WeightPlan | PlacesPlan | DepthwisePlan | RowsPlan | WinogradPlan
+        | tuple[Product, GemmPlan]
+    )
+
 _LONG = 40
 _PARALLEL_WORK = 600_000
 _SCATTERED = 1.5  # cycles to store one element away from its neighbours
 _BYTES = {"float32": 4, "float64": 8}
 Addresses = Callable[[Buffer], Value]
-Part = (
-    WidePlan | WeightPlan | PlacesPlan | DepthwisePlan | RowsPlan | WinogradPlan
-    | tuple[Product, GemmPlan]
-)
 
 
 @record
@@ -93,7 +86,7 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
     parts: list[Part] = []
     for part in dense:
-        alone = plan_depthwise(part, type_, machine, kernel.kind == "weight", long)
+        alone = _plan_alone(part, type_, machine, kernel.kind == "weight", long)
         product = as_product(kernel, part, machine) if alone is None else None
         if alone is not None:
             parts.append(alone)
@@ -107,14 +100,28 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))
 
 
+def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
+                long: bool) -> DepthwisePlan | None:
+    """Lanes along channels of which each has its own filter."""
+    if not dense.single:
+        return None
+    from agnesi.codegen.conv.depthwiseplan import plan_depthwise
+
+    return plan_depthwise(dense, type_, machine, weight, long)
+
+
 def _plan_weight(dense: Dense, type_: str,
                  machine: Machine) -> WeightPlan | PlacesPlan | WinogradWeightPlan:
     plain: WeightPlan | PlacesPlan = plan_weight(dense, type_, machine)
     places = plan_places(dense, type_, machine)
     if places is not None and places.cycles < plain.cycles:
         plain = places
+    if dense.parts > 1 or not dense.squared(machine.lanes):
+        return plain
+    from agnesi.codegen.conv.winogradplan import plan_winograd_weight
+
     squares = plan_winograd_weight(dense, type_, machine)
-    if squares is None or dense.parts > 1:
+    if squares is None:
         return plain
     return squares if squares.cycles(machine.l2) < dense.work / machine.lanes else plain
 
@@ -137,10 +144,13 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
     if rows.scratch > 2 * ROOM:
         costs[1] = math.inf
     ways: list[WidePlan | RowsPlan | WinogradPlan] = [wide, rows]
-    squares = plan_winograd(dense, type_, machine)
-    if squares is not None:
-        ways.append(squares)
-        costs.append(squares.cycles(machine.l2) + (0.0 if along[0] else _SCATTERED * stores))
+    if dense.squared(machine.lanes):
+        from agnesi.codegen.conv.winogradplan import plan_winograd
+
+        squares = plan_winograd(dense, type_, machine)
+        if squares is not None:
+            ways.append(squares)
+            costs.append(squares.cycles(machine.l2) + (0.0 if along[0] else _SCATTERED * stores))
     return ways[costs.index(min(costs))]
 
 
@@ -160,21 +170,9 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
             emit_product(b, *part, pointer, low, high)
             continue
         finish = _finish(b, pointer, part.dense)
-        if isinstance(part, DepthwisePlan):
-            emitter = DepthwiseWeight if part.weight else Depthwise
-            emitter(b, part, first, second, finish, scratch).emit(low, high)
-        elif isinstance(part, WinogradWeightPlan):
-            WinogradWeight(b, part, first, second, finish, scratch).emit(low, high)
-        elif isinstance(part, WinogradPlan):
-            Winograd(b, part, first, second, finish, scratch).emit(low, high)
-        elif isinstance(part, RowsPlan):
-            RowLanes(b, part, first, second, finish, scratch).emit(low, high)
-        elif isinstance(part, PlacesPlan):
-            Places(b, part, first, second, finish, scratch).emit(low, high)
-        elif isinstance(part, WeightPlan):
-            Weight(b, part, first, second, finish, scratch).emit(low, high)
-        else:
-            Wide(b, part, first, second, finish, scratch).emit(low, high)
+        file, name = part.emitter.split(":")  # what is not chosen is not loaded
+        emitter = getattr(import_module(f"agnesi.codegen.conv.{file}"), name)
+        emitter(b, part, first, second, finish, scratch).emit(low, high)
 
 
 def _finish(b: Builder, pointer: Addresses, dense: Dense) -> Finish:

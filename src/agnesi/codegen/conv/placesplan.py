@@ -31,6 +31,8 @@ class PlacesPlan(PackedPlan):
     Unit ``u`` is a group or a part of the blocks; block (image, plane, line block).
     """
 
+    emitter = "places:Places"
+
     dense: Dense
     type: str
     lanes: int

@@ -43,6 +43,8 @@ class WidePlan(Paneled):
     line block, row block).  ``lines`` and ``rows`` cut the places of a plane into tiles.
     """
 
+    emitter = "wide:Wide"
+
     dense: Dense
     type: str
     lanes: int

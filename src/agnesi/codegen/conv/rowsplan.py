@@ -59,6 +59,8 @@ class RowsPlan(PackedPlan):
     chunk of blocks), the last fastest; block (image, plane, line block).
     """
 
+    emitter = "rows:RowLanes"
+
     dense: Dense
     type: str
     lanes: int

@@ -43,6 +43,8 @@ class WeightPlan(Paneled):
     (group or part of the blocks, panel group, row group), the last fastest.
     """
 
+    emitter = "weight:Weight"
+
     dense: Dense
     type: str
     lanes: int

@@ -28,6 +28,8 @@ class WinogradPlan(Paneled):
     plane block, line block), of so many images, planes of results and bands of lines.
     """
 
+    emitter = "winograd:Winograd"
+
     squared: Squared
     type: str
     lanes: int
@@ -214,6 +216,8 @@ class WinogradWeightPlan(WinogradPlan):
     The cotangent stands in the place of the filters.
     """
 
+    emitter = "winogradweight:WinogradWeight"
+
     @property
     def channels(self) -> Rows:
         """The channels of the image in register tiles."""
@@ -278,10 +282,7 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
                   kind: type[WinogradPlan] = WinogradPlan) -> WinogradPlan | None:
     """A plan, where there are some taps both ways and channels enough for vectors."""
     d, h, w = dense.spans
-    taps = all(s.taps > 1 and s.stride == 1 for s in (h, w)) and d.taps > 0
-    if not taps or min(dense.channels, dense.outputs) < machine.lanes:
-        return None
-    if min(h.count, w.count) < SIDE or machine.lanes < 4:
+    if not dense.squared(machine.lanes) or min(h.count, w.count) < SIDE:
         return None
     vectors = min(_VECTORS, -(-dense.outputs // machine.lanes))
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from agnesi.codegen.builder import Builder, Value, i64
-from agnesi.codegen.gemm.dot import DotUnit
 from agnesi.codegen.gemm.gemmplan import GemmPlan
 from agnesi.codegen.gemm.operands import Operands, transposed
-from agnesi.codegen.gemm.skip import SkipUnit
-from agnesi.codegen.gemm.stream import StreamUnit
-from agnesi.codegen.gemm.strip import StripUnit
-from agnesi.codegen.gemm.tile import TileUnit
-from agnesi.codegen.gemm.unit import Unit
 from agnesi.core.dims import Size
 
-_KINDS: dict[str, type[Unit]] = {
-    "tile": TileUnit, "strip": StripUnit, "dot": DotUnit, "stream": StreamUnit, "skip": SkipUnit,
-}
+
+def _unit(form: str) -> Any:
+    """The units of a form: the class of that name in the file of that name."""
+    return getattr(import_module(f"agnesi.codegen.gemm.{form}"), f"{form.title()}Unit")
 
 
 def emit_gemm(
@@ -28,16 +26,16 @@ def emit_gemm(
     if plan.swapped:
         operands = transposed(operands)
     if plan.form == "stream" and plan.spec.sizes[0] == 1:
-        whole = StreamUnit(b, plan, operands, scratch, i64(0), i64(0), begin)
+        whole = _unit("stream")(b, plan, operands, scratch, i64(0), i64(0), begin)
         whole.widen(begin, end)
         whole.emit()
         return
-    kind = _KINDS[plan.form]
+    kind = _unit(plan.form)
     with b.loop(begin, end, plan.merged, [i64(-1)]) as loop:
         rest, group = divide(b, loop.index, plan.column_groups)
         batch, chunk = divide(b, rest, plan.chunks)
         unit = kind(b, plan, operands, scratch, batch, chunk, group)
-        if isinstance(unit, StripUnit) and plan.merged > 1:
+        if plan.form == "strip" and plan.merged > 1:
             stop = b.intrinsic("smin", b.add(chunk, i64(plan.merged)), end)
             unit.widen(b.sub(stop, i64(1)))
         made_for = rest if plan.form == "skip" else batch
