@@ -23,6 +23,7 @@ from agnesi.core.interning import interning
 from agnesi.core.kernels import Buffer, Callback, Check, Foreign, Kernel, Loop, Product, nested
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
+from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg import library
 
@@ -318,7 +319,7 @@ def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[
     """The arguments' records, with those marked that the code writes."""
     places = [i for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
     changed = {places[t] for t in written if isinstance(t, int)}
-    return tuple(a._replace(written=i in changed) for i, a in enumerate(arguments))
+    return tuple(replace(a, written=True) if i in changed else a for i, a in enumerate(arguments))
 
 
 def check_writeable(written: Sequence[Tensor | int]) -> None:

@@ -6,15 +6,18 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from agnesi.core.record import record
 
 Signature = tuple[tuple[str, tuple[int, ...]], ...]
 _TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
 
 
-class Callback(NamedTuple):
+@record
+class Callback:
     """A Python function that compiled code calls.
 
     Attributes

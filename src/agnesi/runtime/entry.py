@@ -12,12 +12,13 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from agnesi.core.extents import Extent
 from agnesi.core.foreign import address
+from agnesi.core.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 
@@ -32,7 +33,8 @@ _TIMES = 16  # from this bit on, how many times a run-time size is wanted, less 
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
 
 
-class Arg(NamedTuple):
+@record
+class Arg:
     """One positional argument.
 
     ``array``: an exact ndarray, or a wrapper that holds one, of this dtype and shape, C-contiguous
@@ -48,7 +50,8 @@ class Arg(NamedTuple):
     written: bool = False
 
 
-class Out(NamedTuple):
+@record
+class Out:
     """One output: a new array, inside a new wrapper if ``wrap``."""
 
     dtype: str
@@ -56,7 +59,8 @@ class Out(NamedTuple):
     wrap: bool = False
 
 
-class EntrySpec(NamedTuple):
+@record
+class EntrySpec:
     """Everything about the call that is known before any state is bound.
 
     Attributes
@@ -86,7 +90,8 @@ class EntrySpec(NamedTuple):
     sizes: tuple[Extent, ...] = ()
 
 
-class Wrapper(NamedTuple):
+@record
+class Wrapper:
     """A class with slots whose instances hold an ndarray.
 
     Attributes
@@ -107,7 +112,8 @@ class Wrapper(NamedTuple):
     fresh: Mapping[str, Any] = MappingProxyType({})
 
 
-class State(NamedTuple):
+@record
+class State:
     """An array that the body reads or writes; ``owner.slot`` must still hold it at every call."""
 
     array: np.ndarray
@@ -115,7 +121,8 @@ class State(NamedTuple):
     slot: str = ""
 
 
-class Guard(NamedTuple):
+@record
+class Guard:
     """``owner.slot`` must hold this very object, or the slow path is taken."""
 
     owner: Any
