@@ -121,13 +121,20 @@ class Ahead:
         at = target()
         self._optimize = optimize
         self._stream = units.Stream(not optimize)
+        self._units: list[units.Unit] = []
         self.team = llvm.Team(at.cpu, at.features, optimize, cores())
 
     def add(self, function: str, outside: Callable[[], list[str]]) -> None:
         """A function is written; ``outside`` gives the lines outside of functions."""
         for unit in self._stream.feed(function, outside):
-            if diskcache.get(_key("unit", unit.text, self._optimize)) is None:
+            if diskcache.get(_key("unit", unit.name, self._optimize)) is None:
                 self.team.add(unit.text)
+
+    def units(self, text: str) -> list[units.Unit]:
+        """All units of the program with this text."""
+        if not self._units:
+            self._units = self._stream.end(text)
+        return self._units
 
 
 def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
@@ -156,7 +163,8 @@ def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
     name = _key("program", text, optimize)
     packed = diskcache.get(name)
     if packed is None:
-        objects = _objects(units.split(text, not optimize), optimize, ahead)
+        parts = ahead.units(text) if ahead else units.split(text, not optimize)
+        objects = _objects(parts, optimize, ahead)
         diskcache.put(name, units.pack(objects))
     else:
         objects = units.unpack(packed)
@@ -169,16 +177,14 @@ def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
 def _objects(parts: Sequence[units.Unit], optimize: int,
              ahead: Ahead | None) -> list[tuple[str, bytes]]:
     """The objects of a program's units; shared units have files of their own."""
-    names = [_key("unit", part.text, optimize) for part in parts]
-    found = [
-        diskcache.get(name) if part.name else None for part, name in zip(parts, names, strict=True)
-    ]
+    names = [_key("unit", part.name, optimize) if part.name else "" for part in parts]
+    found = [diskcache.get(name) if name else None for name in names]
     missing = [i for i, data in enumerate(found) if data is None]
     wanted = [parts[i].text for i in missing]
     made = ahead.team.objects(wanted) if ahead else compile_objects(wanted, optimize)
     for i, data in zip(missing, made, strict=True):
         found[i] = data
-        if parts[i].name:
+        if names[i]:
             diskcache.put(names[i], data)
     return [(part.name, data or b"") for part, data in zip(parts, found, strict=True)]
 

@@ -9,7 +9,7 @@ with those functions declared only.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from agnesi.runtime import diskcache
@@ -35,12 +35,30 @@ class Unit(NamedTuple):
 
 def split(text: str, hasty: bool = False) -> list[Unit]:
     """The units of a module in the order in which they can be loaded (see :class:`Stream`)."""
-    functions, outside = _functions(text)
-    lines = outside.splitlines()
-    stream = Stream(hasty)
-    for function in functions:
-        stream.feed(function, lambda: lines)
-    return stream.end(text, outside)
+    return Stream(hasty).end(text)
+
+
+class _Function:
+    """The text of a function in ``pieces``: every second one is a name that it uses."""
+
+    def __init__(self, text: str) -> None:
+        self.pieces = _NAME.split(text.rstrip("\n") + "\n")
+        self.size = len(text)
+        self.header = text[: text.index("\n")]
+        self.label = self.pieces[1]
+        self.names = set(self.pieces[1::2])
+
+    def text(self, names: Mapping[str, str]) -> str:
+        """Its text with other names."""
+        return _joined(self.pieces, names)
+
+    @property
+    def declaration(self) -> str:
+        """What the modules of those who call it say of it."""
+        header = self.header[len(_PREFIX) :]
+        result, parameters = header.split(f"@{self.label}(", 1)
+        types = re.sub(r" %[\w.$-]+", "", parameters[: parameters.rindex(")")])
+        return f"declare {result}@{self.label}({types})"
 
 
 class Stream:
@@ -48,22 +66,26 @@ class Stream:
 
     def __init__(self, hasty: bool = False) -> None:
         self._hasty = hasty
-        self._cutter = _Cutter({}, {})
-        self._hot: list[str] = []
-        self._small: list[str] = []
-        self._left: list[str] = []
+        self._cutter = _Cutter()
+        self._fed = 0
+        self._hot: list[_Function] = []
+        self._small: list[_Function] = []
+        self._left: list[_Function] = []
 
-    def feed(self, function: str, outside: Callable[[], Sequence[str]]) -> list[Unit]:
+    def feed(self, text: str, outside: Callable[[], Sequence[str]]) -> list[Unit]:
         """The units that a function completes; ``outside`` gives the lines outside of functions."""
-        function = function.rstrip("\n") + "\n"
-        large = not self._hasty and _is_large(function)
-        if large and not self._calls_small(function):
-            return self._made([function], outside)
+        function = _Function(text)
+        self._fed += 1
+        # What others call out of line is worth a unit at any size.
+        large = not self._hasty and (function.size >= LARGE or " noinline " in function.header)
         if large:
-            return [*self._flushed(outside), *self._made([function], outside)]
-        (self._hot if self._hasty and _is_hot(function) else self._small).append(function)
+            calls = not function.names.isdisjoint(f.label for f in self._small)
+            waiting = self._flushed(outside) if calls else []
+            return [*waiting, *self._made([function], outside)]
+        hot = self._hasty and ' "hot" ' in function.header
+        (self._hot if hot else self._small).append(function)
         enough = GROUP // 2 if self._hasty else GROUP  # so that threads are done together
-        if max(sum(map(len, self._small)), sum(map(len, self._hot))) < enough:
+        if max(_size(self._small), _size(self._hot)) < enough:
             return []
         return self._flushed(outside)
 
@@ -73,99 +95,102 @@ class Stream:
         self._hot, self._small = [], []
         return [*self._made(hot, outside), *self._made(small, outside)]
 
-    def _calls_small(self, function: str) -> bool:
-        """Whether a function needs one that waits for its group to be complete."""
-        return not {_label(f) for f in self._small}.isdisjoint(_NAME.findall(function))
-
-    def _made(self, functions: Sequence[str], outside: Callable[[], Sequence[str]]) -> list[Unit]:
+    def _made(self, functions: list[_Function],
+              outside: Callable[[], Sequence[str]]) -> list[Unit]:
         """The unit of functions, without those that stay in the module."""
-        cutter, around = self._cutter, _cutter(outside())
-        if around is not None:
-            cutter.others |= around.others
-            cutter.metadata = around.metadata
-        group = [] if around is None else cutter.standing(functions)
+        cutter = self._cutter
+        group = cutter.standing(functions) if functions and cutter.knows(outside()) else []
         self._left += [f for f in functions if f not in group]
-        if not group:
-            return []
-        cutter.add(group)
-        return [[*cutter.units.values()][-1]]
+        return [cutter.add(group)] if group else []
 
-    def end(self, text: str, outside: str) -> list[Unit]:
-        """All units of the module with this text, when each of its functions was fed."""
-        cutter, lines = self._cutter, outside.splitlines()
-        if self._hot or (cutter.units and sum(map(len, self._small)) >= _WORTH):
+    def end(self, text: str) -> list[Unit]:
+        """All units of the module with this text, which begins with the functions that were fed."""
+        functions, outside = _functions(text)
+        lines, cutter = outside.splitlines(), self._cutter
+        for function in functions[self._fed :]:
+            self.feed(function, lambda: lines)
+        if self._hot or (cutter.units and _size(self._small) >= _WORTH):
             self._flushed(lambda: lines)
-        left = [f for f in self._left + self._small if _label(f) not in cutter.names]
         if not cutter.units:
             return [Unit("", text)]
-        rest = _renamed("".join([outside, "\n", *left]), cutter.names)
-        return [*cutter.units.values(), Unit("", "\n".join([*cutter.declared, rest]))]
+        names = cutter.names
+        left = [f.text(names) for f in self._left + self._small if f.label not in names]
+        rest = [*cutter.declared, _joined(_NAME.split(outside), names), *left]
+        return [*cutter.units.values(), Unit("", "\n".join(rest))]
 
 
-def _cutter(outside: Sequence[str]) -> _Cutter | None:
-    """One for functions with this around them; None where that holds what no unit can."""
-    others = _others(outside)
-    if others is None:
-        return None
-    notes = [line for line in outside if line.startswith("!")]
-    return _Cutter(others, {line.split(" ", 1)[0]: line for line in notes})
-
-
-def _is_large(function: str) -> bool:
-    """Whether a function is worth a unit; what others call out of line always is."""
-    return len(function) >= LARGE or " noinline " in function[: function.index("\n")]
-
-
-def _is_hot(function: str) -> bool:
-    """Whether a function asks for better code than its module."""
-    return ' "hot" ' in function[: function.index("\n")]
+def _size(functions: Iterable[_Function]) -> int:
+    return sum(f.size for f in functions)
 
 
 class _Cutter:
     """Makes units; ``names`` are those of their functions outside, by label."""
 
-    def __init__(self, others: dict[str, str], metadata: Mapping[str, str]) -> None:
-        self.others = others
-        self.metadata = metadata
+    def __init__(self) -> None:
         self.units: dict[str, Unit] = {}
         self.names: dict[str, str] = {}
         self.declared: list[str] = []
+        self._others: dict[str, str] = {}
+        self._metadata: dict[str, str] = {}
+        self._seen: set[str] = set()
 
-    def standing(self, functions: Sequence[str]) -> list[str]:
-        """Functions that need nothing but declarations, constants, units, and those before them."""
-        found, known = [], set(self.others)
-        for function in functions:
-            header, label = function[: function.index("\n")], _label(function)
-            if not header.startswith(_PREFIX) or "alwaysinline" in header:
+    def knows(self, outside: Sequence[str]) -> bool:
+        """Learn the lines around functions; whether units can do with those."""
+        for line in outside:
+            if line in self._seen or not line or line[0] == ";":
                 continue
-            if {*_NAME.findall(function)} - {label} <= known:
+            if line[0] == "!":
+                self._metadata[line.split(" ", 1)[0]] = line
+            else:
+                name = _NAME.search(line)
+                if name is None or not line.startswith(
+                    ("declare ", f"@{name[1]} = private unnamed_addr constant")
+                ):
+                    return False
+                self._others[name[1]] = line
+            self._seen.add(line)
+        return True
+
+    def standing(self, functions: Sequence[_Function]) -> list[_Function]:
+        """Functions that need nothing but declarations, constants, units, and those before them."""
+        found, own = [], set[str]()
+        for function in functions:
+            if not function.header.startswith(_PREFIX) or "alwaysinline" in function.header:
+                continue
+            if all(n in self._others or n in own or n == function.label for n in function.names):
                 found.append(function)
-                known.add(label)
+                own.add(function.label)
         return found
 
-    def add(self, functions: Sequence[str]) -> None:
+    def add(self, functions: Sequence[_Function]) -> Unit:
         """Make functions one unit."""
-        labels = [_label(f) for f in functions]
-        used = dict.fromkeys(n for f in functions for n in _NAME.findall(f) if n not in labels)
-        lines = [self.others[name] for name in used]
-        noted = dict.fromkeys(n for f in functions for n in _NOTED.findall(f))
-        lines += [self.metadata[n] for n in noted if n in self.metadata]
-        constants = [name for name in used if not self.others[name].startswith("declare ")]
+        own = {f.label: f".{i}" if i else "" for i, f in enumerate(functions)}
+        used = dict.fromkeys(n for f in functions for n in f.pieces[1::2] if n not in own)
+        around = [self._others[name] for name in used]
+        if self._metadata:
+            noted = dict.fromkeys(n for f in functions for n in _NOTED.findall(f.text({})))
+            around += [self._metadata[n] for n in noted if n in self._metadata]
+        constants = [name for name in used if not self._others[name].startswith("declare ")]
         names = {name: f".c{i}" for i, name in enumerate(constants)}
         names |= {name: self.names[name] for name in used if name in self.names}
-        own = {label: f"unit.{i}" if i else "unit" for i, label in enumerate(labels)}
-        bodies = ["define " + f[len(_PREFIX) :] for f in functions]
-        text = _renamed("\n".join([*lines, *bodies]), {**names, **own})
-        name = "u" + diskcache.key(text)[:24]
+        head = _joined(_NAME.split("\n".join([*around, ""])), names)
+
+        def text(name: str) -> str:
+            known = names | {label: name + suffix for label, suffix in own.items()}
+            bodies = ["define " + f.text(known)[len(_PREFIX) :] for f in functions]
+            return head + "\n".join(bodies)
+
+        name = "u" + diskcache.key(text("unit"))[:32]
         new = name not in self.units
-        self.units[name] = Unit(name, re.sub(r"@unit(?=[.(])", f"@{name}", text))
-        for function, label in zip(functions, labels, strict=True):
-            self.names[label] = own[label].replace("unit", name)
-            declaration = _declaration(function, label)
-            declaration = declaration.replace(f"@{label}(", f"@{self.names[label]}(")
-            self.others[label] = declaration
+        self.units[name] = Unit(name, text(name))
+        for function in functions:
+            label = function.label
+            self.names[label] = name + own[label]
+            declaration = function.declaration.replace(f"@{label}(", f"@{self.names[label]}(")
+            self._others[label] = declaration
             if new:
                 self.declared.append(declaration)
+        return self.units[name]
 
 
 def pack(objects: Sequence[tuple[str, bytes]]) -> bytes:
@@ -200,36 +225,8 @@ def _functions(text: str) -> tuple[list[str], str]:
     return functions, "".join(outside)
 
 
-def _others(lines: Sequence[str]) -> dict[str, str] | None:
-    """Declarations and private constants by name; None if there is anything but metadata beside."""
-    found = {}
-    for line in lines:
-        if not line or line[0] in ";!":
-            continue
-        name = _NAME.search(line)
-        constant = name is not None and line.startswith(
-            f"@{name[1]} = private unnamed_addr constant"
-        )
-        if name is None or not (constant or line.startswith("declare ")):
-            return None
-        found[name[1]] = line
-    return found
-
-
-def _label(function: str) -> str:
-    match = _NAME.search(function)
-    return match[1] if match else ""
-
-
-def _declaration(function: str, label: str) -> str:
-    header = function[len(_PREFIX) : function.index("\n")]
-    result, parameters = header.split(f"@{label}(", 1)
-    types = re.sub(r" %[\w.$-]+", "", parameters[: parameters.rindex(")")])
-    return f"declare {result}@{label}({types})"
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    if not names:
-        return text
-    known = re.compile(rf"@({'|'.join(map(re.escape, names))})(?![\w.$])")
-    return known.sub(lambda m: "@" + names[m[1]], text)
+def _joined(pieces: Sequence[str], names: Mapping[str, str]) -> str:
+    """Text of pieces, every second of which is a name without its sign."""
+    joined = list(pieces)
+    joined[1::2] = ["@" + names.get(name, name) for name in pieces[1::2]]
+    return "".join(joined)
