@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core.dims import Size
+from agnesi.core.dims import Size, product
 from agnesi.core.foreign import Call, Walk
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
@@ -32,35 +32,30 @@ class Buffer:
     pointers) and ``offset`` (bytes from there); buffers may share memory.
     """
 
-    __slots__ = ("dtype", "name", "node", "offset", "role", "shape", "slot", "strides")
+    __slots__ = (
+        "contiguous", "dtype", "name", "nbytes", "node", "offset", "role", "shape", "size", "slot",
+        "strides",
+    )
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, role: str, *,
                  node: Node | None = None, strides: tuple[int, ...] | None = None,
                  name: str = "") -> None:
-        self.shape = shape
         self.dtype = dtype
         self.role = role
         self.node = node
-        self.strides = row_major(shape) if strides is None else strides
+        self.spread(shape, strides)
         self.slot = -1
         self.offset = 0
         self.name = name or role[0]
 
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        n = 1
-        for s in self.shape:
-            n *= s
-        return n
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
-
-    @property
-    def contiguous(self) -> bool:
-        return self.strides == row_major(self.shape)
+    def spread(self, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> None:
+        """Let the buffer have this shape, and all that follows from it."""
+        plain = row_major(shape)
+        self.shape = shape
+        self.strides = plain if strides is None else strides
+        self.contiguous = self.strides == plain
+        self.size: Any = product(shape)
+        self.nbytes = self.size * self.dtype.itemsize
 
     def place(self, at: Sequence[Affine]) -> Affine:
         """Offset of an element, counted in elements."""

@@ -24,7 +24,6 @@ BOOL_RESULTS = frozenset(
     "logical_not isnan isinf isfinite signbit".split()
 )
 
-
 #: What complex numbers have as real numbers.
 _PARTS = frozenset(("real", "imag", "abs", "angle"))
 _HEAVY = frozenset(
@@ -89,10 +88,11 @@ class Axis:
 class Expr:
     """A scalar value: operation name, arguments, dtype name, parameter, free axes.
 
-    ``buffers`` are what it loads from, once somebody asked (``kernels.buffers_of``).
+    ``buffers`` are what it loads from, once somebody asked (``kernels.buffers_of``); ``reduces``
+    tells whether there is a reduction in it.
     """
 
-    __slots__ = ("args", "buffers", "dtype", "free", "op", "param")
+    __slots__ = ("args", "buffers", "dtype", "free", "op", "param", "reduces")
 
     op: str
     args: tuple[Expr, ...]
@@ -100,6 +100,7 @@ class Expr:
     param: Any
     free: frozenset[Axis]
     buffers: dict[Any, None] | None
+    reduces: bool
 
     def __repr__(self) -> str:
         if self.op == "load":
@@ -122,9 +123,9 @@ def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
         found = Expr()
         found.op, found.args, found.dtype, found.param = op, args, dtype, param
         if free is None:
-            free = frozenset().union(*(a.free for a in args)) if args else frozenset()
-        found.free = free
-        found.buffers = None
+            free = args[0].free.union(*[a.free for a in args[1:]]) if args else frozenset()
+        found.free, found.buffers = free, None
+        found.reduces = op == "reduce" or True in [a.reduces for a in args]
         return INTERNED.setdefault(key, found)
     return found
 
@@ -228,7 +229,7 @@ class Affine:
         """Quotient and remainder by a positive number, affine where that is exact."""
         if n == 1:
             return self, Affine()
-        exact = {a: c // n for a, c in self.terms.items() if _divides(n, c)}
+        exact = {a: c // n for a, c in self.terms.items() if divides(n, c)}
         start = self.const // n if isinstance(n, int) else 0
         whole = Affine(start, exact)
         rest = Affine(
@@ -245,7 +246,7 @@ class Affine:
 START = Affine()  # the first index
 
 
-def _divides(n: Any, c: Any) -> bool:
+def divides(n: Any, c: Any) -> bool:
     """Whether ``n`` goes into ``c``, as far as that is known."""
     rest = c % n
     return isinstance(rest, int) and rest == 0
@@ -455,12 +456,14 @@ class Substitution:
 
     def index(self, at: Affine) -> Affine:
         """An index after the replacement."""
-        result = Affine(at.const)
+        const: Size = at.const
+        terms: dict[Any, int] = {}
         for atom, c in at.terms.items():
-            axis = isinstance(atom, Axis)
-            new = self.axes.get(atom, atom.index) if axis else atom_of(self(atom))
-            result = result + new * c
-        return result
+            new = self.axes.get(atom, atom.index) if isinstance(atom, Axis) else atom_of(self(atom))
+            const = const + new.const * c
+            for inner, step in new.terms.items():
+                terms[inner] = terms.get(inner, 0) + step * c
+        return Affine(const, terms)
 
     def _axes(self, axis: Axis) -> frozenset[Axis]:
         """The axes in the place of one."""
@@ -489,10 +492,9 @@ class Substitution:
         if value.op != "reduce":
             return make(value.op, args, value.dtype, value.param)
         kind, bound = value.param
-        left = tuple(
+        left = tuple(dict.fromkeys(
             a for axis in bound
             for a in (self.axes[axis].terms if axis in self.axes else (axis,))
             if isinstance(a, Axis)
-        )
-        left = tuple(dict.fromkeys(left))
+        ))
         return make("reduce", args, value.dtype, (kind, left), args[0].free - set(left))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from agnesi.core.dims import is_static, product
-from agnesi.core.kernels import Buffer, Matrix, Store, row_major, walk
+from agnesi.core.kernels import Buffer, Matrix, Store, walk
 from agnesi.core.loops import Affine, Axis, Substitution
 
 Cut = tuple[tuple[Axis, ...], list[Store]]
@@ -69,6 +69,5 @@ def along(operand: Matrix, batch: Sequence[Axis], axes: Sequence[Axis]) -> Matri
 
 def flattened(total: Buffer, batch: Sequence[Axis]) -> Buffer:
     """The running sum, seen over the batch axes of the kernel."""
-    total.shape = (*(a.extent for a in batch), *total.shape[-2:])
-    total.strides = row_major(total.shape)
+    total.spread((*(a.extent for a in batch), *total.shape[-2:]))
     return total

@@ -33,7 +33,8 @@ def with_sums(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
     for kernel in kernels:
         if not isinstance(kernel, Nest) or kernel.ordered:
             continue
-        for total in [v for v in walk([s.value for s in kernel.body]) if _is_sum(v)]:
+        sums = [s.value for s in kernel.body if s.value.reduces]
+        for total in [v for v in walk(sums) if _is_sum(v)]:
             rows, place = total.args[0].param
             if rows not in makers or not _is_over_rows(rows, place, total):
                 continue

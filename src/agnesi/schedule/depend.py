@@ -7,6 +7,20 @@ from collections.abc import Iterable, Sequence
 from agnesi.core.kernels import Buffer, Kernel
 
 
+class Traffic:
+    """What kernels read and what they write, asked once of each; none may change meanwhile."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Kernel, tuple[list[Buffer], list[Buffer]]]] = {}
+
+    def of(self, kernel: Kernel) -> tuple[list[Buffer], list[Buffer]]:
+        """What a kernel reads, and what it writes."""
+        found = self._known.get(id(kernel))
+        if found is None:
+            found = self._known[id(kernel)] = kernel, (kernel.reads(), kernel.writes())
+        return found[1]
+
+
 class Dependence:
     """What each kernel waits for, and one order that respects it.
 
@@ -14,6 +28,8 @@ class Dependence:
 
     Attributes
     ----------
+    traffic : Traffic
+        What they read and write.
     needs, users : list of set of int
         The kernels that have to be done before each, and those that wait for it.
     order : list of int
@@ -21,17 +37,19 @@ class Dependence:
     """
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.traffic = Traffic()
         self.readers: dict[Buffer, list[int]] = {}
         self.writers: dict[Buffer, list[int]] = {}
         self.needs: list[set[int]] = []
         for k, kernel in enumerate(kernels):
             needs: set[int] = set()
-            for buffer in kernel.reads():
+            reads, writes = self.traffic.of(kernel)
+            for buffer in reads:
                 self.readers.setdefault(buffer, []).append(k)
                 needs.update(self.writers.get(buffer, ()))
             for buffer in kernel.waits:
                 needs.update(self.writers.get(buffer, ()))
-            for buffer in kernel.writes():
+            for buffer in writes:
                 needs.update(self.writers.get(buffer, ()))
                 self.writers.setdefault(buffer, []).append(k)
             self.needs.append(needs - {k})

@@ -7,8 +7,9 @@ from typing import Any
 
 from agnesi.core.dims import product
 from agnesi.core.dtypes import name_of
-from agnesi.core.extents import guess
-from agnesi.core.loops import Affine, Axis, ravel, unravel
+from agnesi.core.extents import guess, surely
+from agnesi.core.kernels import row_major
+from agnesi.core.loops import divides
 from agnesi.core.node import Node
 from agnesi.schedule.convolutions import is_convolution
 
@@ -94,9 +95,17 @@ def flat_source(node: Node) -> Node:
 
 
 def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether a reshape between the shapes needs no division of indices."""
-    at = tuple(Affine(0, {Axis(i, n): 1}) for i, n in enumerate(target))
-    return not any(i.atoms for i in unravel(ravel(at, target), shape))
+    """Whether a reshape between the shapes needs no division of indices.
+
+    It is what ``loops.unravel`` does with the steps of ``loops.ravel``, which makes expressions.
+    """
+    steps: list[Any] = [*zip(row_major(target), target, strict=True)]
+    for n in reversed(shape[1:]):
+        spans = [step * (many - 1) for step, many in steps if not divides(n, step)]
+        if not surely(lambda: all(s >= 0 for s in spans) and sum(spans) < n):  # noqa: B023
+            return False
+        steps = [(step // n, many) for step, many in steps if divides(n, step)]
+    return True
 
 
 def uniform(node: Node) -> Any:

@@ -22,7 +22,7 @@ from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.core.record import field, struct
 from agnesi.schedule import varying
 from agnesi.schedule.complexes import split
-from agnesi.schedule.depend import Dependence
+from agnesi.schedule.depend import Dependence, Traffic
 from agnesi.schedule.narrow import narrowed
 from agnesi.schedule.order import least_memory
 from agnesi.schedule.remake import Remaker, fit
@@ -67,6 +67,7 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     shared: dict[Buffer, Buffer] = {}
     copies: list[tuple[Buffer, Buffer]] = []
     dependence = Dependence(kernels)
+    traffic = dependence.traffic
     checks = {k: kernel.flag for k, kernel in enumerate(kernels) if isinstance(kernel, Check)}
     for pair in (*updates, *carried):
         state, result = pair
@@ -85,44 +86,45 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
     if saved:
         kernels = narrowed(kernels, as_dtype(saved))
     if limit is not None:
-        kernels = _limited(program, kernels, shared, limit)
-    lifetimes = _lifetimes(kernels)
+        kernels = _limited(program, kernels, shared, limit, traffic)
+    lifetimes = _lifetimes(kernels, traffic)
     for result in program.outputs:
         _reuse_donated(kernels, result, donated, shared, lifetimes)
-    _make_in_place(kernels, shared, lifetimes)
-    table = _table(program, kernels, shared)
+    _make_in_place(kernels, shared, lifetimes, traffic)
+    table = _table(program, kernels, shared, traffic)
     for slot, buffer in enumerate(table):
         buffer.slot = slot
-    arena_bytes = _place_temporaries(kernels, lifetimes, shared, len(table))
+    arena_bytes = _place_temporaries(kernels, lifetimes, shared, len(table), traffic)
     for buffer, owner in shared.items():
         while owner in shared:
             owner = shared[owner]
         buffer.slot, buffer.offset = owner.slot, owner.offset
     busy = [kernel for kernel in kernels if not _idle(kernel)]
     if len(busy) < len(kernels):
-        lifetimes = _lifetimes(busy)
+        lifetimes = _lifetimes(busy, traffic)
     return Layout(busy, table, len(table), arena_bytes, shared, lifetimes)
 
 
-def _table(program: Program, kernels: Sequence[Kernel],
-           shared: dict[Buffer, Buffer]) -> list[Buffer]:
+def _table(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
+           traffic: Traffic) -> list[Buffer]:
     """The buffers with memory of their own outside of the arena, by role."""
-    used = {b for kernel in kernels for b in kernel.reads()}
+    used = {b for kernel in kernels for b in traffic.of(kernel)[0]}
     table = [b for b in (*program.leaves.values(), *program.outputs)
              if b.role != "temporary" and b not in shared and (b.role != "constant" or b in used)]
     return sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
 
 
 def _limited(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
-             limit: int) -> list[Kernel]:
+             limit: int, traffic: Traffic) -> list[Kernel]:
     """Kernels in order that need at most ``limit`` bytes in all."""
-    outside = sum(b.nbytes for b in _table(program, kernels, shared))
+    outside = sum(b.nbytes for b in _table(program, kernels, shared, traffic))
     remaker = Remaker(kernels, shared, lambda kernel, old, new: (
         _same(old, new) and overwrites_safely(kernel, old, new)
     ))
 
     def arena(kernels: Sequence[Kernel]) -> int:
-        return guess(_place_temporaries(kernels, _lifetimes(kernels), dict(shared), -1))
+        spans = _lifetimes(kernels, traffic)
+        return guess(_place_temporaries(kernels, spans, dict(shared), -1, traffic))
 
     try:
         return fit(remaker, limit - outside, arena)
@@ -177,7 +179,7 @@ def _reads_where_it_writes(kernel: Kernel, source: Buffer, target: Store) -> boo
     place = target.offset
     written = loaded = False
     for store in kernel.stores():
-        for value in walk([store.value]):
+        for value in walk([store.value]) if source in buffers_of([store.value]) else ():
             if value.op == "reduce" and source in buffers_of([value]):
                 return False
             if value.op != "load" or value.param[0] is not source:
@@ -201,13 +203,14 @@ def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buf
     if not writers or not (state.contiguous or state.strides == result.strides):
         return False
     writer, *later = writers
-    if any(flag in kernels[writer].writes() for flag in checks.values()):
+    reads, writes = dependence.traffic.of(kernels[writer])
+    if any(flag in writes for flag in checks.values()):
         return False
-    if not overwrites_safely(kernels[writer], state, result) and (
-        state in kernels[writer].reads() or not _same(state, result)
+    if (state in reads or not _same(state, result)) and not overwrites_safely(
+        kernels[writer], state, result
     ):
         return False
-    if any(state in kernels[k].reads() for k in later):
+    if any(state in dependence.traffic.of(kernels[k])[0] for k in later):
         return False
     if not dependence.put_behind(writer, dependence.readers.get(state, ())):
         return False
@@ -223,14 +226,16 @@ def _same(a: Buffer, b: Buffer) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
 
 
-def _lifetimes(kernels: Sequence[Kernel]) -> dict[Buffer, tuple[int, int]]:
+def _lifetimes(kernels: Sequence[Kernel], traffic: Traffic) -> dict[Buffer, tuple[int, int]]:
     """First and last kernel that touches each buffer."""
-    spans: dict[Buffer, tuple[int, int]] = {}
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
     for k, kernel in enumerate(kernels):
-        for buffer in (*kernel.reads(), *kernel.writes()):
-            first, _ = spans.get(buffer, (k, k))
-            spans[buffer] = (first, k)
-    return spans
+        for buffers in traffic.of(kernel):
+            for buffer in buffers:
+                first.setdefault(buffer, k)
+                last[buffer] = k
+    return {b: (k, last[b]) for b, k in first.items()}
 
 
 def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: Sequence[Buffer],
@@ -251,9 +256,9 @@ def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: Sequence[
 
 
 def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
-                   spans: dict[Buffer, tuple[int, int]]) -> None:
+                   spans: dict[Buffer, tuple[int, int]], traffic: Traffic) -> None:
     """Let what is only copied into a result, in the same order, be made where the result lies."""
-    last: dict[Buffer, int] = {b: k for k, kernel in enumerate(kernels) for b in kernel.writes()}
+    last = {b: k for k, kernel in enumerate(kernels) for b in traffic.of(kernel)[1]}
     for k, kernel in enumerate(kernels):
         if not isinstance(kernel, Nest) or len(kernel.body) != 1:
             continue
@@ -271,7 +276,7 @@ def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
 
 
 def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
-                       shared: dict[Buffer, Buffer], slot: int) -> int:
+                       shared: dict[Buffer, Buffer], slot: int, traffic: Traffic) -> int:
     """Offsets in the arena; a temporary takes over the memory of one that its maker reads last."""
     starts: dict[int, list[Buffer]] = {}
     for buffer, (first, _) in spans.items():
@@ -281,7 +286,7 @@ def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int,
     for k, kernel in enumerate(kernels):
         started = starts.get(k, ())
         # Numbers are many, and next to nothing is saved by them.
-        read = kernel.reads() if any(b.shape for b in started) else []
+        read = traffic.of(kernel)[0] if any(b.shape for b in started) else []
         for buffer in started:
             for old in read:
                 owner = shared.get(old, old)

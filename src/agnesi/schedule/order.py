@@ -17,7 +17,7 @@ from agnesi.schedule.depend import Dependence
 
 def least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]:
     """The kernels' positions in the order of smallest peak that was found."""
-    touched = [_temporaries(kernel) for kernel in kernels]
+    touched = [_temporaries(*dependence.traffic.of(kernel)) for kernel in kernels]
     present = dependence.order
     if not any(touched):
         return present
@@ -26,11 +26,9 @@ def least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]
     return min((present, onward, backward), key=lambda order: peak(order, touched))
 
 
-def _temporaries(kernel: Kernel) -> dict[Buffer, int]:
+def _temporaries(reads: Sequence[Buffer], writes: Sequence[Buffer]) -> dict[Buffer, int]:
     """Buffers of the arena that a kernel touches, with their bytes."""
-    return {
-        b: guess(b.nbytes) for b in (*kernel.reads(), *kernel.writes()) if b.role == "temporary"
-    }
+    return {b: guess(b.nbytes) for b in (*reads, *writes) if b.role == "temporary"}
 
 
 def peak(order: Sequence[int], touched: Sequence[Mapping[Buffer, int]]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Kernel, Like, Matrix, Nest, Product, Program, Store, walk
-from agnesi.core.loops import Affine, Expr, index, load, make
+from agnesi.core.loops import Affine, Expr, index, make
 from agnesi.core.node import Node
 from agnesi.core.record import replace, struct
 from agnesi.schedule.kinds import flat_source, uniform
@@ -24,8 +24,8 @@ class _Signature:
 
     Attributes
     ----------
-    key : tuple or None
-        Equal for clusters of equal kernels; None where it cannot be said.
+    key : int or None
+        The same for clusters of equal kernels; None where that cannot be said.
     buffers : list of Buffer
         Those that the kernels work on, in an order that the key knows.
     nodes : list of Node
@@ -40,7 +40,7 @@ class _Signature:
         self.nodes = [*roots]
         inside = frozenset(map(id, roots))
         numbers: dict[int, int] = {}
-        self.key: Hashable = None
+        self.key: int | None = None
         try:
             values = [self._buffer(repeats.buffer(root)) for root in roots]
             if product is not None:
@@ -52,9 +52,7 @@ class _Signature:
                 apart: dict[int, int] = {}
                 values += [self._value(i, frozenset(), apart) for i in product.inputs]
             values += [self._value(root, inside, numbers) for root in roots]
-            key = (*values, None, *self._parts)
-            hash(key)
-            self.key = key
+            self.key = repeats.number((*values, None, *self._parts))
         except TypeError:  # an operation without a hash, or one that does more than compute
             pass
 
@@ -79,19 +77,20 @@ class _Signature:
         found = numbers.get(id(node))
         if found is not None:
             return found
-        part: Any
-        number = uniform(node)
+        op = node.op
+        number = uniform(node) if op is None or 0 in node.shape else None
+        part: Any = None
         if number is not None:
             part = ("number", repr(number), node.shape, node.dtype)
         elif self._stored(node, inside):
             part = ("load", self._buffer(self._repeats.buffer(node)), node.shape, node.dtype)
-        else:
+        elif op.flat:
             part = self._flat(node, inside)
-            if part is None:
-                if node.op.name == "after":
-                    raise TypeError(node.op.name)
-                below = [self._value(i, inside, numbers) for i in node.inputs]
-                part = (node.op, node.shape, node.dtype, *below)
+        if part is None:
+            if op.name == "after":
+                raise TypeError(op.name)
+            below = [self._value(i, inside, numbers) for i in node.inputs]
+            part = (op, node.shape, node.dtype, *below)
         numbers[id(node)] = found = self._added(part)
         return found
 
@@ -110,19 +109,32 @@ class _Signature:
 
 
 @struct
+class _Model:
+    """What kernels of equal clusters are made of.
+
+    ``fresh`` buffers are the first cluster's own.  Of ``exprs``, ``asked`` know what they load
+    from.
+    """
+
+    fresh: list[Buffer]
+    exprs: list[Expr]
+    asked: list[Expr]
+
+
+@struct
 class _Made:
-    """The kernels of a cluster: ``fresh`` buffers are its own, of which the program lists some.
+    """What a cluster became: its kernels, and buffers that the program lists for it.
 
     ``separate`` is the one of a product whose kernel does not finish what is computed from it.
+    The ``model`` is looked for when there is another cluster like it; it may stay None then.
     """
 
     signature: _Signature
-    kernels: list[Kernel]
-    fresh: list[Buffer]
-    listed: int
+    kernels: list[Any]
+    listed: list[Buffer]
     separate: Buffer | None
-    exprs: list[Expr]
-    models: list[object]
+    model: _Model | None = None
+    looked: bool = False
 
 
 class Repeats:
@@ -139,7 +151,12 @@ class Repeats:
         self.buffers = buffers
         self.buffer = buffer
         self.orders = orders
-        self._made: dict[Hashable, _Made | None] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._made: dict[int, _Made] = {}
+
+    def number(self, key: Hashable) -> int:
+        """The number of a key."""
+        return self._numbers.setdefault(key, len(self._numbers))
 
     def emit(self, cluster: Any, emit: Callable[[Any], None]) -> None:
         """Add the kernels of a cluster to the program, which ``emit`` does for the first one."""
@@ -151,64 +168,78 @@ class Repeats:
             return emit(cluster)
         made = self._made.get(signature.key)
         if made is not None:
-            return self._again(made, signature, cluster)
+            model = _model(made)
+            return emit(cluster) if model is None else self._again(
+                made, model, signature, cluster
+            )
         kernels, buffers = len(self.program.kernels), len(self.program.buffers)
         before = product is not None and id(product) in self.root
         emit(cluster)
         separate = None
         if product is not None and not before and id(product) in self.root:
             separate = self.buffers[id(product)]
-        self._made[signature.key] = _noted(
+        self._made[signature.key] = _Made(
             signature, self.program.kernels[kernels:], self.program.buffers[buffers:], separate
         )
         return None
 
-    def _again(self, made: _Made, signature: _Signature, cluster: Any) -> None:
+    def _again(self, made: _Made, model: _Model, signature: _Signature, cluster: Any) -> None:
         """Add the kernels of an equal cluster."""
         swap = dict(zip(made.signature.buffers, signature.buffers, strict=True))
         nodes = {id(a): b for a, b in zip(made.signature.nodes, signature.nodes, strict=True)}
-        for old in made.fresh:
+        for old in model.fresh:
             node = None if old.node is None else nodes[id(old.node)]
             swap[old] = Buffer(old.shape, old.dtype, old.role, node=node, strides=old.strides)
-        self.program.buffers += [swap[b] for b in made.fresh[:made.listed]]
+        self.program.buffers += [swap[b] for b in made.listed]
         if made.separate is not None:
             self.root[id(cluster.product)] = cluster
             self.buffers[id(cluster.product)] = swap[made.separate]
         done: dict[Expr, Expr] = {}
-        for value in made.exprs:
+        for value in model.exprs:
             done[value] = _swapped(value, swap, done)
-        for kernel, model in zip(made.kernels, made.models, strict=True):
+        for value in model.asked:
+            done[value].buffers = {swap[b]: None for b in value.buffers or ()}
+        for kernel in made.kernels:
             new = _kernel(kernel, [nodes[id(n)] for n in kernel.nodes], swap, done)
-            _liken(new, model)
+            if kernel.like is not None:
+                _liken(new, kernel.like.model, [swap[b] for b in kernel.like.buffers])
             self.program.kernels.append(new)
 
 
-def _noted(signature: _Signature, kernels: Sequence[Kernel], listed: Sequence[Buffer],
-           separate: Buffer | None) -> _Made | None:
+def _model(made: _Made) -> _Model | None:
     """What equal clusters get; None where there is more to it than loops and products."""
-    if any(type(k) not in (Nest, Product) or k.waits for k in kernels):
+    if not made.looked:
+        made.looked, made.model = True, _found(made)
+    return made.model
+
+
+def _found(made: _Made) -> _Model | None:
+    if any(type(k) not in (Nest, Product) or k.waits for k in made.kernels):
         return None
-    values = [*walk([v for k in kernels for s in k.stores() for v in (s.value, *s.offset.atoms)])]
-    known = {*signature.buffers, *listed}
-    hidden = [b for b in dict.fromkeys(b for k in kernels for b in _touched(k)) if b not in known]
-    mine = {id(n) for n in signature.nodes}
-    named = [*(n for k in kernels for n in k.nodes),
-             *(b.node for b in (*listed, *hidden) if b.node is not None)]
+    touched = [_touched(k) for k in made.kernels]
+    known = {*made.signature.buffers, *made.listed}
+    hidden = [b for b in dict.fromkeys(b for bs in touched for b in bs) if b not in known]
+    fresh = [*made.listed, *hidden]
+    mine = {id(n) for n in made.signature.nodes}
+    named = [*(n for k in made.kernels for n in k.nodes),
+             *(b.node for b in fresh if b.node is not None)]
     if any(id(n) not in mine for n in named):
         return None
-    models: list[object] = []
-    for kernel in kernels:
-        models.append(object() if _is_anchored(kernel) else None)
-        _liken(kernel, models[-1])
-    return _Made(signature, list(kernels), [*listed, *hidden], len(listed), separate, values,
-                 models)
+    exprs: dict[Expr, None] = {}
+    for kernel, buffers in zip(made.kernels, touched, strict=True):
+        values = [*walk([v for s in kernel.stores() for v in (s.value, *s.offset.atoms)])]
+        exprs |= dict.fromkeys(values)
+        if _is_anchored(kernel, values):
+            _liken(kernel, object(), buffers)
+    return _Model(fresh, [*exprs], [v for v in exprs if v.buffers is not None])
 
 
 def _swapped(value: Expr, swap: Mapping[Buffer, Buffer], done: Mapping[Expr, Expr]) -> Expr:
     """An expression on other buffers; its arguments are done."""
     if value.op == "load":
         buffer, at = value.param
-        return load(swap[buffer], value.dtype, _index(at, done))
+        new = swap[buffer], _index(at, done)
+        return make("load", new[1].atoms, value.dtype, new, value.free)
     if value.op == "index":
         return index(_index(value.param, done))
     args = tuple([done[a] for a in value.args])
@@ -228,7 +259,7 @@ def _kernel(kernel: Any, nodes: list[Node], swap: Mapping[Buffer, Buffer],
     """A kernel on other buffers."""
     body = [Store(swap[s.buffer], _index(s.offset, done), done[s.value]) for s in kernel.body]
     if isinstance(kernel, Nest):
-        return replace(kernel, nodes=nodes, body=body, waits=[])
+        return Nest(nodes, kernel.axes, body, kernel.ordered)
     a, b = (Matrix(swap[m.buffer], m.offset, m.strides) for m in (kernel.a, kernel.b))
     return replace(kernel, nodes=nodes, body=body, waits=[], a=a, b=b, total=swap[kernel.total])
 
@@ -241,16 +272,15 @@ def _touched(kernel: Any) -> list[Buffer]:
     return [*dict.fromkeys(found)]
 
 
-def _is_anchored(kernel: Any) -> bool:
-    """Whether a kernel reads and writes its buffers from their beginning."""
+def _is_anchored(kernel: Any, values: Sequence[Expr]) -> bool:
+    """Whether a kernel, with these expressions, reads and writes buffers from their beginning."""
     starts = [s.offset.const for s in kernel.body]
-    starts += [v.param[1].const for v in walk([s.value for s in kernel.body]) if v.op == "load"]
+    starts += [v.param[1].const for v in values if v.op == "load"]
     if isinstance(kernel, Product):
         starts += [kernel.a.offset, kernel.b.offset]
     return not any(starts)
 
 
-def _liken(kernel: Any, model: object) -> None:
+def _liken(kernel: Any, model: object, touched: list[Buffer]) -> None:
     """Tell code generation that a kernel differs from others of the model in buffers only."""
-    if model is not None:
-        kernel.__dict__["like"] = Like(model, _touched(kernel), list(kernel.body))
+    kernel.__dict__["like"] = Like(model, touched, list(kernel.body))

@@ -16,7 +16,7 @@ def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
     Threads share out rows.
     """
     place = target.offset
-    sums = [v for v in walk([s.value for s in nest.body]) if v.op == "reduce"]
+    sums = [v for v in walk([s.value for s in nest.body if s.value.reduces]) if v.op == "reduce"]
     if not sums or place.atoms:
         return False
     along = frozenset(sums[0].param[1])
