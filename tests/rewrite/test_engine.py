@@ -1,6 +1,8 @@
 """The engine: linear, safe against circular rules, switchable, open to users."""
 
 import math
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -10,7 +12,8 @@ import agnesi as ag
 from agnesi.core.errors import DTypeError, ShapeError, location
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.tensor import symbol
-from agnesi.rewrite import Report, forget_rule, rewrite, rewrite_rule, variables
+from agnesi.rewrite import PRESETS, Report, forget_rule, rewrite, rewrite_rule, rules, variables
+from agnesi.rewrite.engine import chosen
 
 
 @pytest.fixture
@@ -190,3 +193,25 @@ def test_rules_must_bind_what_they_use():
 def test_constant_arrays_match_numbers(var, const, rewritten):
     x = var("x", (2, 2))
     assert rewritten(x * const(np.ones((2, 2)))) == "x"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_preset_misses_a_rule_in_a_file_that_it_does_not_load(preset):
+    asked = PRESETS[preset]
+    every, loaded = rules(), rules(asked)
+    assert [r.name for r in chosen(loaded, asked, (), ())] == [
+        r.name for r in chosen(every, asked, (), ())
+    ]
+
+
+def test_control_is_loaded_where_there_is_some():
+    code = (
+        "import sys, numpy as np, agnesi as ag; ag.config.cache = False\n"
+        "ag.jit(lambda x: {})(np.ones(3)); print('agnesi.rewrite.loops' in sys.modules)\n"
+    )
+    scan = "ag.scan(lambda c, y: (c + y, c), 0.0, x)"
+    for body, expected in (("x + 1", "False"), (scan, "True")):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(body)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == expected

@@ -53,7 +53,7 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     if preset not in PRESETS:
         raise ValueError(f"the preset must be one of {tuple(PRESETS)}, not {preset!r}")
     include, exclude = tuple(include), tuple(exclude)
-    known = library.rules()
+    known = library.rules() if include or exclude else library.rules(PRESETS[preset])
     for name in (*include, *exclude):
         if not any(r.goes_by((name,)) for r in known):
             raise ValueError(f"no rewrite rule has the name or tag {name!r}")

@@ -17,9 +17,7 @@ from agnesi.core.tensor import symbol
 from agnesi.ops.body import Body
 from agnesi.ops.branch import Cond
 from agnesi.ops.loop import While, applied
-from agnesi.rewrite.rules import Book, GraphRule
 
-BOOK = Book()
 _INSIDE_BYTES = 1 << 12
 Results = dict[int, Node]
 
@@ -52,9 +50,6 @@ def branches(graph: FunctionGraph) -> FunctionGraph:
     if not found:
         return graph
     return FunctionGraph.of(graph.inputs, [now[n] for n in graph.outputs])
-
-
-BOOK.add(GraphRule("branches", "canonicalize", (), ("cond", "while_loop"), branches))
 
 
 def _better(op: Op | None, inputs: list[Node], wanted: list[int]) -> Results | None:

@@ -5,32 +5,52 @@ from __future__ import annotations
 import functools
 import importlib
 
-from agnesi.rewrite.rules import Book, Rule
+from agnesi.rewrite.rules import STAGES, Book, Rule
 
-_FILES = (
-    "loops", "whiles", "branches", "canonical", "algebra", "movement", "reductions", "stable",
-    "softmaxes", "quotients", "specialize", "overlays", "matrices", "algorithms", "scatter",
-    "products", "steps", "pools",
-)
+_FIRST, _STABLE, _LAST = STAGES
+#: The files of rules in the order of trial, with the stages and tags that a preset may ask for.
+_FILES = {
+    "control": STAGES,
+    "canonical": (_FIRST,),
+    "algebra": (_FIRST,),
+    "movement": (_FIRST,),
+    "reductions": (_FIRST,),
+    "stable": (_STABLE,),
+    "softmaxes": (_STABLE,),
+    "quotients": (_FIRST, _STABLE),
+    "specialize": (_LAST,),
+    "overlays": (_LAST,),
+    "matrices": (_LAST,),
+    "algorithms": STAGES,
+    "scatter": (_LAST, "memory"),
+    "products": (_LAST, "memory"),
+    "steps": (_LAST,),
+    "pools": (_FIRST, _LAST, "memory"),
+}
 #: Rules registered by users, to be tried before and after the built-in ones.
 OWN = {"first": Book(), "last": Book()}
 
 
 @functools.cache
-def built_in() -> tuple[Rule, ...]:
-    """The library's own rules, made when a graph is first rewritten.
+def built_in(asked: tuple[str, ...] = STAGES) -> tuple[Rule, ...]:
+    """The library's own rules in files that have some of the stages and tags asked for.
 
-    They are written with operators, which tensors have only once the package is imported.
+    They are made when a graph is first rewritten: they are written with operators, which tensors
+    have only once the package is imported.
     """
     found: list[Rule] = []
-    for name in _FILES:
-        found += importlib.import_module(f"agnesi.rewrite.{name}").BOOK.rules
+    for name, words in _FILES.items():
+        if not set(words).isdisjoint(asked):
+            found += importlib.import_module(f"agnesi.rewrite.{name}").BOOK.rules
     return tuple(found)
 
 
-def rules() -> list[Rule]:
-    """All rules there are now, in the order in which they are tried."""
-    return [*OWN["first"].rules, *built_in(), *OWN["last"].rules]
+def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
+    """All rules there are now, or those of some stages, in the order in which they are tried.
+
+    Others may be among them.
+    """
+    return [*OWN["first"].rules, *built_in(asked), *OWN["last"].rules]
 
 
 def custom_rules() -> bool:

@@ -24,7 +24,6 @@ from agnesi.ops.loop import Scan
 from agnesi.ops.matmul import MatMul
 from agnesi.ops.reduce import Reduce
 from agnesi.ops.slices import FULL, Slice
-from agnesi.rewrite.rules import Book, InsideRule
 from agnesi.rewrite.scan import Carry, Key, Model
 from agnesi.rewrite.scan_sums import (
     MOST_BYTES,
@@ -37,7 +36,6 @@ from agnesi.rewrite.scan_sums import (
     takes_only_room,
 )
 
-BOOK = Book()
 Improve = Callable[[FunctionGraph], FunctionGraph]
 #: Elements of a row up to which elementwise work is done for all rows at once: anything, and what
 #: is costly.  Longer rows fill the vectors of the processor by themselves.
@@ -65,10 +63,6 @@ def loops_again(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
         for i in range(n.op.carries, n.op.carries + n.op.stacked)
     ]
     return graph if all(row in used for row in rows) else loops(graph, improve)
-
-
-BOOK.add(InsideRule("loops", "canonicalize", (), ("scan",), inside=loops))
-BOOK.add(InsideRule("loops_again", "specialize", (), ("scan",), inside=loops_again))
 
 
 class _Round:

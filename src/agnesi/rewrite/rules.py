@@ -96,7 +96,9 @@ class GraphRule(Rule):
     function: Callable[[FunctionGraph], FunctionGraph] = lambda graph: graph
 
     def on_graph(self, graph: FunctionGraph) -> FunctionGraph:
-        """The graph that the function makes, its types checked."""
+        """The graph that the function makes, its types checked; none runs without its ``ops``."""
+        if self.ops and all(n.op is None or n.op.name not in self.ops for n in graph.nodes):
+            return graph
         new = self.function(graph)
         if new is graph:
             return graph

@@ -10,16 +10,13 @@ from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
 from agnesi.ops.body import Body
 from agnesi.ops.loop import While, applied
-from agnesi.rewrite.rules import Book
 from agnesi.rewrite.scan_sums import copied_out, takes_only_room
 
-BOOK = Book()
 #: Nodes of a graph inside, and what stands for them outside.
 Moved = dict[Node, Node]
 
 
-@BOOK.rewriter("canonicalize", ops=[While])
-def invariants_of_while(node: Node) -> Node | None:
+def without_invariants(node: Node) -> Node | None:
     """What depends on the constants of a while loop only is computed once."""
     op = node.op
     constants = node.inputs[op.carries:]
