@@ -188,6 +188,8 @@ _FILES = {
     "rounding": ("floor_divide", "remainder", "fmod", "floor", "ceil", "trunc", "round"),
     "trig": ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
 }
+#: Functions that ``brief`` has for numbers, too.
+_BRIEF = ("sin", "cos", "tanh")
 _FILE_OF = {name: file for file, names in _FILES.items() for name in names}
 _LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 _BOOL = {
@@ -271,9 +273,12 @@ def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value
     """
     if not is_heavy(name) or args[0].type not in ("float", "double"):
         return emit(b, name, dtypes, args)
-    from agnesi.codegen.vmath.brief import FUNCTIONS
+    if name in _BRIEF:
+        from agnesi.codegen.vmath.brief import FUNCTIONS
 
-    function = FUNCTIONS.get(name) or _function(name)
+        function = FUNCTIONS[name]
+    else:
+        function = _function(name)
     return outlined(name, function, *(Lane(b, a) for a in args)).v
 
 

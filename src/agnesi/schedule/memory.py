@@ -21,11 +21,8 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.core.record import field, struct
 from agnesi.schedule import varying
-from agnesi.schedule.complexes import split
 from agnesi.schedule.depend import Dependence, Traffic
-from agnesi.schedule.narrow import narrowed
 from agnesi.schedule.order import least_memory
-from agnesi.schedule.remake import Remaker, fit
 from agnesi.schedule.rows import reads_rows_first
 
 _ROLES = ("argument", "state", "constant", "output")
@@ -84,6 +81,8 @@ def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
         if result.role == "output":
             result.role = "temporary"
     if saved:
+        from agnesi.schedule.narrow import narrowed
+
         kernels = narrowed(kernels, as_dtype(saved))
     if limit is not None:
         kernels = _limited(program, kernels, shared, limit, traffic)
@@ -117,6 +116,8 @@ def _table(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, Buf
 def _limited(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
              limit: int, traffic: Traffic) -> list[Kernel]:
     """Kernels in order that need at most ``limit`` bytes in all."""
+    from agnesi.schedule.remake import Remaker, fit
+
     outside = sum(b.nbytes for b in _table(program, kernels, shared, traffic))
     remaker = Remaker(kernels, shared, lambda kernel, old, new: (
         _same(old, new) and overwrites_safely(kernel, old, new)
@@ -151,7 +152,10 @@ def _copy(state: Buffer, result: Buffer) -> Kernel:
     place = result.place(at) if result.shape == state.shape else ravel(at, state.shape)
     value = load(result, result.dtype.name, place)
     kernel = Nest([], axes, [Store(state, state.place(at), value)])
-    split([kernel])
+    if "c" in (state.dtype.kind, result.dtype.kind):
+        from agnesi.schedule.complexes import split
+
+        split([kernel])
     return kernel
 
 
