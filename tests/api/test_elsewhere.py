@@ -47,7 +47,7 @@ def test_what_is_told_exists(owner: str, name: str) -> None:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 assert hasattr(KNOWN.get(node.value.id, W), node.attr), code
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
-                eval(ast.unparse(node.value), KNOWN)
+                eval(ast.unparse(node), KNOWN)
 
 
 def test_other_names_are_as_unknown_as_ever() -> None:

@@ -292,3 +292,51 @@ def test_segments_that_end_in_a_cost(run):
     x = np.linspace(0.1, 2, 5)
     found = run(ag.grad(cost))(ag.tensor(x))
     np.testing.assert_allclose(found.numpy(), np.cos(x) * x + np.sin(x), rtol=1e-12)
+
+
+STASH: list[Any] = []
+ROWS = ag.ones((2, 3), dtype="float64")
+
+
+def stashing(w: Any, x: Any) -> Any:
+    """A function that others see inside: somebody keeps what it computes."""
+    h = ag.tanh(w * x)
+    STASH.append(h)
+    return h * 2
+
+
+#: Functions of a tensor that is an argument and one from outside; their inner values outlive them.
+SEEN = {
+    "kept by the user": stashing,
+    "examples": lambda w, x: ag.vmap(lambda row: row * w * x)(ROWS).sum(0),
+    "derivatives of examples": lambda w, x: ag.vmap(
+        lambda row: ag.grad(lambda v: (v * v * w * x).sum())(row))(ROWS).sum(0),
+}
+
+
+@pytest.mark.parametrize("run", [lambda g: g, ag.jit])
+@pytest.mark.parametrize("name", SEEN)
+def test_gradients_reach_what_is_used_behind_values_that_outlive_the_run(name, run):
+    def cost(w: Any, x: Any, keep: bool) -> Any:
+        y = w * 1.5
+        inner = lambda x: SEEN[name](y, x)  # noqa: E731
+        return (ag.sin(inner(x) if keep else ag.checkpoint(inner, x)) * x).sum()
+
+    w, x = (ag.tensor(a) for a in (np.array([0.3, -1.0, 2.0]), np.array([0.5, 0.6, -0.7])))
+    expected = ag.grad(lambda w, x: cost(w, x, True), (0, 1))(w, x)
+    found = run(ag.grad(lambda w, x: cost(w, x, False), (0, 1)))(w, x)
+    for f, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(f, e, rtol=1e-12)
+    STASH.clear()
+
+
+def test_values_that_were_computed_while_examples_run():
+    """Eager operations on a derivative's stand-in are no part of the examples' graph."""
+    def f(x: Any) -> Any:
+        return ag.vmap(lambda row: row * ag.checkpoint(lambda a: x * x.sum(), row))(ROWS)
+
+    x = ag.tensor(np.array([1.0, 2.0, 3.0]))
+    for run in (ag.jvp, ag.jit(ag.jvp, optimizer="fast_compile")):
+        value, tangent = run(f, (x,), (x,))
+        assert value.tolist() == [[6.0, 12.0, 18.0]] * 2
+        assert tangent.tolist() == [[12.0, 24.0, 36.0]] * 2

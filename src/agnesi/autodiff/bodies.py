@@ -117,7 +117,7 @@ class BodyTrace:
         return node if node.requires_grad or not x.requires_grad else begun(self.begun, x)
 
     def _is_own(self, node: Node) -> bool:
-        return getattr(node, "serial", -1) >= self.since  # nodes of eager operations have none
+        return node.serial >= self.since
 
     def _captured(self, key: Any, outer: Tensor, like: Node) -> Node:
         found = self.captures.get(key)

@@ -136,26 +136,27 @@ class Rerun(Op):
         for x in fresh:
             x.requires_grad = True
         ends = {current(x) for x in fresh}
+        since = next_serial()
         with _watching() as changes, enable_grad():
             outputs, shape = flatten(self._call(fresh))
         places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v.requires_grad]
-        sketch = _Sketch([current(outputs[i]) for i in places], ends)
+        outer = _around([current(outputs[i]) for i in places], ends, since)
         memory = [x.data for x in self.given]
         results = [_apart(outputs[i].data, memory) for i in places]
         for i, result in zip(places, results, strict=True):
             outputs[i] = result
         del fresh, ends
         self.state = changes.lasting()
-        self._record(results, sketch.outer())
+        self._record(results, outer)
         return shape.build(outputs)
 
     def _record(self, results: list[Tensor], outer: list[Node]) -> None:
         self.outputs = len(results)  # type: ignore[misc]
         if not results:
             return
-        handles = [n.handle() if n.op is None and n.handle is not None else None for n in outer]
+        handles = [n.handle() for n in outer if n.op is None and n.handle is not None]
         known: list[Tensor] = [h for h in handles if h is not None]
-        others = [symbol(n) for n, h in zip(outer, handles, strict=True) if h is None]
+        others = [symbol(n) for n in outer if n.op is not None]
         xs = (*self.given, *known, *others)
         self.keep_inputs = tuple(range(len(self.given) + len(known)))  # type: ignore[misc]
         self.given = []
@@ -220,34 +221,14 @@ def _apart(data: Any, memory: Sequence[Any]) -> Tensor:
     return wrap(data.copy() if any(np.may_share_memory(data, m) for m in memory) else data)
 
 
-# -- what a function depends on -----------------------------------------------------------------
-class _Sketch:
-    """The shape of a record, which it does not keep alive: what survives was there before."""
+def _around(roots: Sequence[Node], ends: set[Node], since: int) -> list[Node]:
+    """Where the record of a run begins but for ``ends``: what was there before it, and leaves."""
+    def begins(node: Node) -> bool:
+        old = node.op is None or abs(node.serial) < since
+        return old or node in ends or not node.requires_grad
 
-    def __init__(self, roots: Sequence[Node], ends: set[Node]) -> None:
-        order = toposort(roots, lambda n: n in ends or not n.requires_grad)
-        order = [n for n in order if n.requires_grad and n not in ends]
-        places = {n: i for i, n in enumerate(order)}
-        self.nodes = [weakref.ref(n) for n in order]
-        self.inputs = [[places[s] for s in n.inputs if s in places] for n in order]
-        self.roots = [places[n] for n in roots if n in places]
-
-    def outer(self) -> list[Node]:
-        """The nodes next to the record that are still there."""
-        found: list[Node] = []
-        seen: set[int] = set()
-        stack = list(reversed(self.roots))
-        while stack:
-            i = stack.pop()
-            if i in seen:
-                continue
-            seen.add(i)
-            node = self.nodes[i]()
-            if node is not None:
-                found.append(node)
-            else:
-                stack.extend(reversed(self.inputs[i]))
-        return found
+    order = toposort(roots, begins)
+    return [n for n in order if begins(n) and n.requires_grad and n not in ends]
 
 
 # -- state --------------------------------------------------------------------------------------

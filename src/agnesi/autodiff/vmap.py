@@ -202,7 +202,7 @@ class _Call:
                        "afterwards; change a copy instead")
                 )
             return x if not x.requires_grad or self._flows(node) else detach(x)
-        if getattr(node, "serial", -1) < self.since:
+        if node.serial < self.since:
             return tensor_of(node) if STATE.trace is None else symbol(node)
         return None
 
@@ -212,7 +212,7 @@ class _Call:
         for node in toposort([root], lambda n: n in flowing or not n.requires_grad):
             if node in flowing:
                 continue
-            begins = node.op is None or (node.op is ALIAS and node.serial < self.since)
+            begins = node.op is None or (node.op is ALIAS and abs(node.serial) < self.since)
             flowing[node] = node.requires_grad and (
                 begins or any(flowing[n] for n in node.inputs)
             )
@@ -221,7 +221,7 @@ class _Call:
     # -- what the library asks ------------------------------------------------------------
     def common(self, target: Tensor, value: Tensor) -> Tensor:
         """A value, the same for all examples, that is written into a tensor from outside."""
-        own = target.data is None and getattr(target.node, "serial", -1) > self.since
+        own = target.data is None and target.node.serial > self.since
         if own or STATE.trace is not self.trace:
             return value
         with self._paused():

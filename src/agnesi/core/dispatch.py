@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.config import STATE
 from agnesi.core.errors import GradientError, ShapeError, TraceError, at, user_where
 from agnesi.core.layouts import lies, note, reshapes_in_place
-from agnesi.core.node import Node
+from agnesi.core.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
 
@@ -110,6 +110,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     node.dtype = dtype
     node.weak = False
     node.requires_grad = True
+    node.serial = -next_serial()
     node.value = node.version = node.handle = node.name = node.outputs = None
     frame: Any = _getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_ROOT):

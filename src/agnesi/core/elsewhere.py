@@ -12,6 +12,7 @@ _CLIP = ("`norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then "
 _LOAD = "`pickle`, or `numpy.savez(file, **model.state_dict())`"
 _FORMS = "`numpy.asarray(x)`, which NumPy prints and stores"
 _HERE = "nothing: there is one device, the CPU"
+_FLOAT = "`ag.config.default_float`"
 _KEYS = "`ag.manual_seed(0)` or `ag.random.default_rng(0)`: generators are state, found by ag.jit"
 
 AGNESI = {
@@ -25,7 +26,7 @@ AGNESI = {
     "autograd": "`ag.grad`, `ag.vjp`, `ag.Function`", "compile": "`ag.jit` around the whole step",
     "cuda": _HERE, "device": _HERE, "device_put": _HERE, "devices": _HERE, "backends": _HERE,
     "inference_mode": "`ag.no_grad()`", "set_grad_enabled": "`ag.enable_grad()`, `ag.no_grad()`",
-    "set_default_dtype": "`ag.config.float_dtype`", "get_default_dtype": "`ag.config.float_dtype`",
+    "set_default_dtype": _FLOAT, "get_default_dtype": _FLOAT,
     "save": _LOAD, "load": _LOAD, "utils": _LOAD,
     "index_select": "`ag.take(x, index, axis)`", "masked_select": "`x[mask]`",
     "one_hot": "`ag.eye(classes)[labels]`", "bucketize": "`ag.searchsorted`, `ag.digitize`",

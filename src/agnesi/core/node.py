@@ -15,12 +15,8 @@ import numpy as np
 from agnesi.core.dims import Shape
 from agnesi.core.errors import Where, location
 
-_serials = itertools.count()
-
-
-def next_serial() -> int:
-    """A number above those of all nodes made so far, and below those of nodes to come."""
-    return next(_serials)
+#: A number above those of all nodes made so far, and below those of nodes to come.
+next_serial = itertools.count(1).__next__
 
 
 class Node:
@@ -51,7 +47,7 @@ class Node:
     outputs : tuple of (shape, dtype), or None
         Types of the results of an operation with several; ``Item`` nodes pick them.
     serial : int
-        Nodes of graphs are numbered as they are made; those of eager operations have no number.
+        Nodes are numbered as they are made; the numbers of eager operations are negative.
     """
 
     __slots__ = (
@@ -84,7 +80,7 @@ class Node:
         self.name = name
         self.where = where
         self.outputs: Any = None
-        self.serial = next(_serials)
+        self.serial = next_serial()
 
     def __repr__(self) -> str:
         kind = self.op.label() if self.op is not None else (self.name or "leaf")
