@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -128,6 +128,7 @@ class Module:
         self._globals: dict[str, str] = {}
         self._metadata: dict[str, str] = {}
         self._texts: dict[str, str] = {}
+        self.apart: dict[tuple[str, Hashable], str] = {}  # functions by what they are for
         self._told = 0
 
     def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:

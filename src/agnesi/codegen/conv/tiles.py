@@ -12,6 +12,7 @@ from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
 from agnesi.core.record import record
 
+_NEAR = 5  # rows that are told from one pointer, where their offset is known at run time only
 # (function, row pointer, column pointer, sums) -> sums
 Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]
 
@@ -25,9 +26,20 @@ class Turn(NamedTuple):
     maybe: bool = False  # it may not turn at all
 
 
+def given_turns(nest: Sequence[Turn], values: Sequence[Value]) -> list[Turn]:
+    """Loops like these, of numbers that a function is given: three for each."""
+    each = iter(values)
+    return [Turn(next(each), next(each), next(each), turn.maybe) for turn in nest]
+
+
 def number(n: int | Value) -> Value:
     """A number that may be known only at run time."""
     return i64(n) if isinstance(n, int) else n
+
+
+def pitches(b: Builder, step: Value) -> tuple[Value, ...]:
+    """What a tile of rows that are ``step`` apart needs."""
+    return tuple([b.mul(step, i64(n)) for n in range(1, _NEAR + 1)])
 
 
 class Column(NamedTuple):
@@ -60,6 +72,7 @@ class Tile:
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
     ahead: tuple[int, int] = (0, 0)  # elements to what is called near of rows, columns; 0 for none
+    pitches: tuple[Value, ...] = ()  # once to ``_NEAR`` times the run-time offset of a row
 
     def zeros(self) -> list[Value]:
         """The sums at their start."""
@@ -128,6 +141,17 @@ class Tile:
     def _moved(self, b: Builder, pointer: Value, step: int | Value) -> Value:
         return pointer if step == 0 else b.gep(self.type, pointer, number(step))
 
+    def _places(self, b: Builder, row: Value) -> list[Value]:
+        """Where the element of each row lies."""
+        if not self.pitches:
+            return [self._moved(b, row, offset) for offset in self.rows]
+        found = []
+        for n in range(len(self.rows)):
+            if n and n % _NEAR == 0:
+                row = self._moved(b, row, self.pitches[-1])
+            found.append(self._moved(b, row, self.pitches[n % _NEAR - 1]) if n % _NEAR else row)
+        return found
+
     def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
         return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
 
@@ -145,8 +169,7 @@ class Tile:
         widest = max(c.lanes for c in self.columns)
         self._call(b, row, column)
         out = []
-        for n, offset in enumerate(self.rows):
-            at = self._moved(b, row, offset)
+        for n, at in enumerate(self._places(b, row)):
             if self.vectors:
                 x = self._load(b, at, max(self.columns, key=lambda c: c.active))
             else:

@@ -13,14 +13,16 @@ multiplications for 5 x 5 taps and not 100.  Squares of dilated taps have places
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 
-from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.apart import apart
+from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.conv.basis import FILTERS, RESULT, SOURCE, Matrix, Squares, carry
 from agnesi.codegen.conv.dense import Span
 from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.source import (
     Box,
+    Layout,
     block_images,
     clamp,
     extent,
@@ -28,50 +30,14 @@ from agnesi.codegen.conv.source import (
     taps_inside,
 )
 from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid
-from agnesi.codegen.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.conv.tiles import Column, Tile, Turn, given_turns, number, pitches
 from agnesi.codegen.conv.wide import Finish
 from agnesi.codegen.conv.winogradplan import WinogradPlan
 from agnesi.codegen.gemm.driver import divide
-from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes
-from agnesi.codegen.gemm.tiling import Panel, Piece, pieces_of
+from agnesi.codegen.gemm.tiling import Panel, Piece
 from agnesi.codegen.gemm.unit import share
-
-Matrix = Sequence[Sequence[float]]
-SOURCE: Matrix = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
-FILTERS: Matrix = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
-RESULT: Matrix = ((1, 1, 1, 0), (0, 1, -1, -1))
-
-
-def transformed(b: Builder, matrix: Matrix, square: list[list[Value]]) -> list[list[Value]]:
-    """``matrix @ square @ matrix.T`` for a square of vectors."""
-    columns = [_times(b, matrix, column) for column in zip(*square, strict=True)]
-    return [_times(b, matrix, row) for row in zip(*columns, strict=True)]
-
-
-def _times(b: Builder, matrix: Matrix, values: Sequence[Value]) -> list[Value]:
-    return [_combined(b, row, values) for row in matrix]
-
-
-def _combined(b: Builder, factors: Sequence[float], values: Sequence[Value]) -> Value:
-    """The sum of values with known factors, positive ones first."""
-    terms = [(f, v) for f, v in zip(factors, values, strict=True) if f]
-    terms.sort(key=lambda term: -term[0])
-    factor, total = terms[0]
-    if len({f for f, _ in terms}) > 1 or factor == 1:
-        if factor != 1:
-            total = b.fmul(total, const(total.type, factor))
-        for factor, value in terms[1:]:
-            if factor == 1:
-                total = b.fadd(total, value)
-            elif factor == -1:
-                total = b.fsub(total, value)
-            else:
-                total = multiply_add(b, value, const(value.type, factor), total)
-        return total
-    for _, value in terms[1:]:
-        total = b.fadd(total, value)
-    return b.fmul(total, const(total.type, factor))
+from agnesi.core.record import replace
 
 
 class Block:
@@ -117,7 +83,7 @@ class Block:
                    i64(across))
 
 
-class Squares:
+class Both:
     """What the forward direction and the gradient to the filters share."""
 
     group: Value
@@ -168,12 +134,6 @@ class Squares:
         at = self.b.gep(self.type, base, i64(offset))
         return self.b.load(vector(self.type, lanes), at, element_bytes(self.type))
 
-    def _store_square(self, square: list[list[Value]], base: Value, pitch: int) -> None:
-        """Element ``n`` of a square, row by row, ``n * pitch`` from the base."""
-        for n, value in enumerate(v for row in square for v in row):
-            at = self.b.gep(self.type, base, i64(n * pitch))
-            self.b.store(value, at, element_bytes(self.type))
-
     def _corner(self, grid: Grid, square: Value) -> Value:
         """The first place of a square of an axis."""
         b = self.b
@@ -191,43 +151,31 @@ class Squares:
 
     def _transform_source(self, block: Block, first: Value) -> None:
         """The squares of packed lines: [square][tile][channel], from tile ``first`` on."""
-        b, plan, layout = self.b, self.plan, self.plan.layout
-        pitch = plan.source_tiles * plan.channel_pitch
-        line, pixel = plan.high.step * layout.line, plan.wide.step * layout.pixel
-        with (
-            b.loop(i64(0), block.read_lines) as down,
-            b.loop(i64(0), i64(block.read_across), nonempty=True) as across,
-        ):
-            here = self._at(self.packed, (self._corner(plan.high, down.index), layout.line),
-                            (self._corner(plan.wide, across.index), layout.pixel))
-            tile = b.add(b.mul(down.index, i64(block.read_across)), across.index)
-            there = self._at(self.v, (b.add(first, tile), plan.channel_pitch))
-            for piece, offsets in self._pieces():
-                with offsets as at:
-                    source, target = (b.gep(self.type, base, at) for base in (here, there))
-                    square = [
-                        [self._load(source, i * line + j * pixel, piece.lanes)
-                         for j in range(ALPHA)] for i in range(ALPHA)
-                    ]
-                    self._store_square(transformed(b, SOURCE, square), target, pitch)
+        plan, lanes = self.plan, self.plan.lanes
+        pieces = [Piece(n, lanes, lanes) for n in range(0, self.dense.channels, lanes)]
+        self._carry_lines(SOURCE, plan.layout, block.read_lines, plan.wide.bands + plan.wide.parts
+                          - 1, self.packed, self._at(self.v, (first, plan.channel_pitch)),
+                          (plan.channel_pitch, plan.source_tiles * plan.channel_pitch), pieces)
 
-    def _pieces(self) -> Iterator[tuple[Piece, AbstractContextManager[Value]]]:
-        """Kinds of vectors of the channels, each with a loop over where they begin."""
-        b = self.b
-
-        @contextmanager
-        def offsets(same: list[Piece]) -> Iterator[Value]:
-            with b.loop(i64(same[0].offset), i64(same[-1].offset + 1), same[0].lanes,
-                        nonempty=True) as loop:
-                yield loop.index
-
-        pieces = pieces_of(self.dense.channels, self.plan.lanes)
-        for lanes in dict.fromkeys(p.lanes for p in pieces):
-            same = [p for p in pieces if p.lanes == lanes]
-            yield same[0], offsets(same)
+    def _carry_lines(self, matrix: Matrix, layout: Layout, lines: Value, bands: int, source: Value,
+                     target: Value, pitches: tuple[int, int], pieces: Sequence[Piece],
+                     panels: Value | None = None) -> None:
+        """Lines of so many bands of squares; ``pitches`` of squares and of their elements."""
+        b, (high, wide), (pitch, gap) = self.b, (self.plan.high, self.plan.wide), pitches
+        count = len(matrix)
+        with b.loop(i64(0), lines) as down, b.loop(i64(0), i64(wide.step), nonempty=True) as phase:
+            here = self._at(source, (self._corner(high, down.index), layout.line),
+                            (phase.index, layout.pixel))
+            there = self._at(target, (down.index, bands * wide.step * pitch),
+                             (phase.index, pitch))
+            carry(b, self.type, matrix,
+                  Squares(here, SIDE * wide.step * layout.pixel, high.step * layout.line,
+                          wide.step * layout.pixel),
+                  Squares(there, wide.step * pitch, count * gap, gap), i64(bands), pieces,
+                  panels)
 
 
-class Winograd(Squares):
+class Winograd(Both):
     """Emits the units of one plan."""
 
     def emit(self, begin: Value, end: Value) -> None:
@@ -275,27 +223,14 @@ class Winograd(Squares):
     def _transform_part(self, panel: Panel, y: Value, x: Value, here: Value,
                         there: Value) -> None:
         """Three by three taps of a panel: those of other parts, and beyond the last, are zero."""
-        b, plan, channels = self.b, self.plan, self.dense.channels
+        plan, channels = self.plan, self.dense.channels
         step, across = channels * panel.width, self.dense.spans[2].taps
-        lacking = [[self._lacks(grid, part, tap) for tap in range(TAPS)]
-                   for grid, part in ((plan.high, y), (plan.wide, x))]
-        with b.loop(i64(0), i64(channels), nonempty=True) as channel:
-            here = self._at(here, (channel.index, panel.width))
-            there = self._at(there, (channel.index, panel.width))
-            for piece in panel.pieces:
-                zero = const(vector(self.type, piece.lanes), 0)
-
-                def tap(i: int, j: int, piece: Piece = piece, zero: Value = zero) -> Value:
-                    value = self._load(here, (i * across + j) * step + piece.offset, piece.lanes)
-                    for lacks in (lacking[0][i], lacking[1][j]):
-                        if lacks is not None:
-                            value = b.select(lacks, zero, value)
-                    return value
-
-                square = [[tap(i, j) for j in range(TAPS)] for i in range(TAPS)]
-                self._store_square(transformed(b, FILTERS, square),
-                                   b.gep(self.type, there, i64(piece.offset)),
-                                   plan.parts * plan.part_elements)
+        first, second = ([self._lacks(grid, part, tap) for tap in range(TAPS)]
+                         for grid, part in ((plan.high, y), (plan.wide, x)))
+        gap = plan.parts * plan.part_elements
+        carry(self.b, self.type, FILTERS, Squares(here, panel.width, across * step, step),
+              Squares(there, panel.width, ALPHA * gap, gap), i64(channels), panel.pieces,
+              lacking=(first, second))
 
     def _lacks(self, grid: Grid, part: Value, tap: int) -> Value | None:
         """Whether a part lacks one of its three taps, where that may be."""
@@ -359,23 +294,24 @@ class Winograd(Squares):
 
     def _run(self, panel: Panel, nest: list[Turn], u: Value, v: Value, m: Value,
              count: Value) -> None:
-        """Neighbouring tiles."""
+        """Neighbouring tiles, by a function that kernels share."""
         b, plan = self.b, self.plan
         columns = tuple(Column(*p) for p in panel.pieces)
-        start = i64(0)
-        for size in plan.heights:
-            left = b.sub(count, start)
-            stop = b.sub(count, b.op("urem", left, i64(size))) if size > 1 else count
-            with b.loop(start, stop, size) as row:
-                tile = Tile(self.type, tuple(n * plan.channel_pitch for n in range(size)), columns)
-                sums = tile.run(b, self._at(v, (row.index, plan.channel_pitch)), u, nest,
-                                tile.zeros())
-                target = self._at(m, (row.index, plan.width))
-                for n, value in enumerate(sums):
-                    piece = panel.pieces[n % len(columns)]
-                    offset = n // len(columns) * plan.width + piece.offset
-                    b.store(value, b.gep(self.type, target, i64(offset)), element_bytes(self.type))
-            start = stop
+        nest = [turn for turn in nest[:-1] if turn.times != 1] + nest[-1:]
+        inner = nest[-1]
+        values = [number(x) for turn in nest[:-1] for x in turn[:3]]
+
+        def body(own: Builder, *given: Value) -> None:
+            v, u, m, count, step, times, *rest = given
+            turns = given_turns(nest[:-1], rest)
+            turns.append(Turn(times, inner.row_step, inner.column_step))
+            tile = Tile(self.type, (), columns, pitches=pitches(own, step))
+            _tiles(own, tile, plan.heights, turns, (v, u, m), count, step, plan.width)
+
+        key = (self.type, columns, plan.heights, plan.width, inner[1:3],
+               tuple(turn.maybe for turn in nest))
+        apart(b, "squares", key, body, v, u, m, count, i64(plan.channel_pitch),
+                number(inner.times), *values)
 
     def _parts(self, block: Block, element: Value) -> list[Turn]:
         """Loops over the runs of taps that are not zero in an element of a square."""
@@ -408,37 +344,52 @@ class Winograd(Squares):
         """Squares of results of a plane of an image, and their epilogue where they are inside."""
         b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
         pitch = plan.tiles * plan.width
-        o = b.mul(index, i64(plan.panel_columns))
+        column = b.mul(index, i64(plan.panel_columns))
         y = b.mul(block.y, i64(SIDE * plan.high.step))
-        with (
-            b.loop(i64(0), block.lines) as down,
-            b.loop(i64(0), i64(plan.wide.squares), nonempty=True) as across,
-        ):
-            tile = b.add(first, b.add(b.mul(down.index, i64(plan.wide.squares)), across.index))
-            here = self._at(self.m, (tile, plan.width))
-            for piece in panel.pieces:
-                square = [
-                    [self._load(here, (i * ALPHA + j) * pitch + piece.offset, piece.lanes)
-                     for j in range(ALPHA)] for i in range(ALPHA)
-                ]
-                target = b.gep(self.type, self.packed, i64(piece.offset))
-                self._store_square(transformed(b, RESULT, square), target, plan.width)
+        with b.loop(i64(0), block.lines) as down:
+            here = self._at(self.m, (first, plan.width),
+                            (down.index, plan.wide.squares * plan.width))
+            carry(b, self.type, RESULT, Squares(here, plan.width, ALPHA * pitch, pitch),
+                  Squares(self.packed, SIDE * SIDE * plan.width, SIDE * plan.width, plan.width),
+                  i64(plan.wide.squares), panel.pieces)
             top = b.add(y, self._corner(plan.high, down.index))
-            left = self._corner(plan.wide, across.index)
-            with (
-                b.loop(i64(0), self._inside(h, top)) as i,
-                b.loop(i64(0), self._inside(w, left)) as j,
-            ):
-                row = self._at(self.packed, (i.index, SIDE * plan.width), (j.index, plan.width))
-                for piece in panel.pieces:
-                    value = self._load(row, piece.offset, piece.lanes)
-                    place = (where[0], self.group, b.add(o, i64(piece.offset)), where[1],
-                             b.add(top, b.mul(i.index, i64(h.step))),
+            with b.loop(i64(0), i64(plan.wide.squares), nonempty=True) as across:
+                left = self._corner(plan.wide, across.index)
+                here = self._at(self.packed, (across.index, SIDE * SIDE * plan.width))
+                with (
+                    b.loop(i64(0), self._inside(h, top)) as i,
+                    b.loop(i64(0), self._inside(w, left)) as j,
+                ):
+                    row = self._at(here, (i.index, SIDE * plan.width), (j.index, plan.width))
+                    place = (b.add(top, b.mul(i.index, i64(h.step))),
                              b.add(left, b.mul(j.index, i64(w.step))))
-                    self.finish(value, place, 2, piece.lanes, piece.mask)
+                    for piece in panel.pieces:
+                        value = self._load(row, piece.offset, piece.lanes)
+                        o = b.add(column, i64(piece.offset))
+                        self.finish(value, (where[0], self.group, o, where[1], *place), 2,
+                                    piece.lanes, piece.mask)
 
     def _inside(self, span: Span, corner: Value) -> Value:
         """How many places of a square are inside of the image."""
         b = self.b
         rest = b.intrinsic("smax", b.sub(i64(span.count + span.step - 1), corner), i64(0))
         return b.intrinsic("smin", i64(SIDE), divide(b, rest, span.step)[0])
+
+
+def _tiles(b: Builder, tile: Tile, heights: Sequence[int], nest: list[Turn],
+           places: tuple[Value, Value, Value], count: Value, step: Value, width: int) -> None:
+    """``count`` rows of a product in tiles of these heights, from ``v`` and ``u`` to ``m``."""
+    v, u, m = places
+    start, columns = i64(0), tile.columns
+    for size in heights:
+        left = b.sub(count, start)
+        stop = b.sub(count, b.op("urem", left, i64(size))) if size > 1 else count
+        with b.loop(start, stop, size) as row:
+            some = replace(tile, rows=tuple(range(size)))
+            source = b.gep(tile.type, v, b.mul(row.index, step))
+            sums = some.run(b, source, u, nest, some.zeros())
+            target = b.gep(tile.type, m, b.mul(row.index, i64(width)))
+            for n, value in enumerate(sums):
+                offset = n // len(columns) * width + columns[n % len(columns)].offset
+                b.store(value, b.gep(tile.type, target, i64(offset)), element_bytes(tile.type))
+        start = stop

@@ -16,6 +16,7 @@ from agnesi.core.record import record, replace
 
 _UNITS = 16
 _VECTORS = 2  # in a panel
+TOGETHER = 8  # channels of a gradient to filters that are carried back at once
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
 
@@ -147,7 +148,7 @@ class WinogradPlan(Paneled):
         sizes = (panels * self.panel_elements,
                  max(taps * self.part_elements, squares * self.channel_pitch),
                  ALPHA * ALPHA * self.tiles * self.width,
-                 max(self.layout.plane, SIDE * SIDE * self.width))
+                 max(self.layout.plane, SIDE * SIDE * self.wide.squares * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
 
@@ -246,7 +247,8 @@ class WinogradWeightPlan(WinogradPlan):
         sizes = (square * self.parts * self.dense.channels * self.pitch,
                  square * self.source_tiles * self.channel_pitch,
                  square * self.tiles * self.pitch,
-                 max(self.layout.plane, self.cotangent_layout.plane, TAPS * TAPS * self.width))
+                 max(self.layout.plane, self.cotangent_layout.plane,
+                     TOGETHER * TAPS * TAPS * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
 

@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from agnesi.codegen.apart import apart
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.conv.basis import FILTERS, RESULT, Squares, carry, turned
 from agnesi.codegen.conv.dense import Span
 from agnesi.codegen.conv.source import pack_source, reached
-from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS
-from agnesi.codegen.conv.tiles import Column, Tile, Turn, number
-from agnesi.codegen.conv.wide import Finish, tiles
-from agnesi.codegen.conv.winograd import FILTERS, RESULT, Block, Squares, transformed
-from agnesi.codegen.conv.winogradplan import WinogradWeightPlan
+from agnesi.codegen.conv.squares import ALPHA, TAPS
+from agnesi.codegen.conv.tiles import Column, Tile, Turn, given_turns, number
+from agnesi.codegen.conv.wide import Finish
+from agnesi.codegen.conv.winograd import Block, Both
+from agnesi.codegen.conv.winogradplan import TOGETHER, WinogradWeightPlan
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel
 from agnesi.codegen.gemm.unit import share
 
-_RESULT = tuple(zip(*RESULT, strict=True))
-_FILTERS = tuple(zip(*FILTERS, strict=True))
 
-
-class WinogradWeight(Squares):
+class WinogradWeight(Both):
     """Emits the units of one plan; ``u`` holds the sums and ``m`` the cotangent."""
 
     def __init__(self, b: Builder, plan: WinogradWeightPlan, source: Value, cotangent: Value,
@@ -75,30 +74,17 @@ class WinogradWeight(Squares):
 
     def _transform_cotangent(self, block: Block, first: Value) -> None:
         """The squares of packed lines: [square][tile][column], from tile ``first`` on."""
-        b, plan, layout = self.b, self.whole, self.whole.cotangent_layout
-        line, pixel = plan.high.step * layout.line, plan.wide.step * layout.pixel
-        squares = plan.wide.squares
-        with (
-            b.loop(i64(0), block.lines) as down,
-            b.loop(i64(0), i64(squares), nonempty=True) as across,
-        ):
-            here = self._at(self.packed, (self._corner(plan.high, down.index), layout.line),
-                            (self._corner(plan.wide, across.index), layout.pixel))
-            tile = b.add(b.mul(down.index, i64(squares)), across.index)
-            there = self._at(self.m, (b.add(first, tile), plan.pitch))
-            for panel in plan.panels:
-                start, stop = self._panels(panel)
-                with b.loop(start, stop) as loop:
-                    source = self._at(here, (loop.index, plan.panel_columns))
-                    target = b.gep(self.type, there, self._column(loop.index))
-                    for p in panel.pieces:
-                        square = [
-                            [self._load(source, i * line + j * pixel + p.offset, p.lanes)
-                             for j in range(SIDE)] for i in range(SIDE)
-                        ]
-                        self._store_square(transformed(b, _RESULT, square),
-                                           b.gep(self.type, target, i64(p.offset)),
-                                           plan.tiles * plan.pitch)
+        b, plan = self.b, self.whole
+        there = self._at(self.m, (first, plan.pitch))
+        for panel in plan.panels:
+            start, stop = self._panels(panel)
+            with b.when(b.icmp("slt", start, stop)):
+                source = self._at(self.packed, (start, plan.panel_columns))
+                target = b.gep(self.type, there, self._column(start))
+                self._carry_lines(turned(RESULT), plan.cotangent_layout, block.lines,
+                                  plan.wide.bands, source, target,
+                                  (plan.pitch, plan.tiles * plan.pitch), panel.pieces,
+                                  b.sub(stop, start))
 
     def _multiply(self, panel: Panel, column: Value, block: Block, deep: Value) -> None:
         """For each element of a square, channels times tiles times columns, to the sums."""
@@ -149,24 +135,44 @@ class WinogradWeight(Squares):
         return first, [*nest, Turn(count, plan.channel_pitch, plan.pitch)]
 
     def _add(self, panel: Panel, nest: list[Turn], v: Value, m: Value, u: Value) -> None:
-        b, plan, align = self.b, self.whole, element_bytes(self.type)
+        """All channels, by a function that kernels share."""
+        b, plan = self.b, self.whole
         columns = tuple(Column(*p) for p in panel.pieces)
-        everything = (i64(0), i64(plan.channels.tiles))
-        for size, starts in tiles(b, plan.channels, everything):
-            with starts as channel:
-                tile = Tile(self.type, tuple(range(size)), columns)
-                base = self._at(u, (channel, plan.pitch))
-                cells = [
-                    b.gep(self.type, base, i64(n * plan.pitch + p.offset))
-                    for n in range(size) for p in panel.pieces
-                ]
-                sums = [
-                    b.load(vector(self.type, p.lanes), cell, align)
-                    for cell, p in zip(cells, panel.pieces * size, strict=True)
-                ]
-                sums = tile.run(b, b.gep(self.type, v, channel), m, nest, sums)
-                for value, cell in zip(sums, cells, strict=True):
-                    b.store(value, cell, align)
+        nest = [turn for turn in nest if turn.times != 1]
+        values = [number(x) for turn in nest for x in turn[:3]]
+
+        rows = plan.channels
+        sizes = (rows.small_size + 1, rows.small_size) if rows.big else (rows.small_size,)
+
+        def body(own: Builder, v: Value, m: Value, u: Value, pitch: Value, big: Value,
+                 tiles: Value, *rest: Value) -> None:
+            turns = given_turns(nest, rest)
+            for size in sizes:
+                with own.loop(i64(0), big if size > rows.small_size else tiles, 1, [v, u]) as loop:
+                    v, u = loop.carried
+                    self._channels(own, size, columns, turns, (v, m, u), pitch)
+                    loop.carry(own.gep(self.type, v, i64(size)),
+                               own.gep(self.type, u, own.mul(pitch, i64(size))))
+                v, u = loop.results
+
+        key = self.type, columns, sizes, tuple(turn.maybe for turn in nest)
+        apart(b, "channels", key, body, v, m, u, i64(plan.pitch), i64(rows.big),
+                i64(rows.tiles - rows.big), *values)
+
+    def _channels(self, b: Builder, size: int, columns: tuple[Column, ...], nest: list[Turn],
+                  places: tuple[Value, Value, Value], pitch: Value) -> None:
+        """Some channels times squares times columns, from ``v`` and ``m`` to ``u``."""
+        align, (v, m, u) = element_bytes(self.type), places
+        tile, cells = Tile(self.type, tuple(range(size)), columns), []
+        for n in range(size):
+            u = b.gep(self.type, u, pitch) if n else u
+            cells += [b.gep(self.type, u, i64(c.offset)) for c in columns]
+        sums = [
+            b.load(vector(self.type, c.lanes), cell, align)
+            for cell, c in zip(cells, columns * size, strict=True)
+        ]
+        for value, cell in zip(tile.run(b, v, m, nest, sums), cells, strict=True):
+            b.store(value, cell, align)
 
     def _results(self, panel: Panel, index: Value) -> None:
         """Filters from squares, and their epilogue."""
@@ -177,25 +183,27 @@ class WinogradWeight(Squares):
             b.loop(i64(0), i64(d.taps), nonempty=True) as z,
             b.loop(i64(0), i64(plan.high.parts), nonempty=True) as y,
             b.loop(i64(0), i64(plan.wide.parts), nonempty=True) as x,
-            b.loop(i64(0), i64(self.dense.channels), nonempty=True) as channel,
+            b.loop(i64(0), i64(self.dense.channels), TOGETHER, nonempty=True) as channels,
         ):
             number = b.add(b.mul(z.index, i64(plan.high.parts)), y.index)
             number = b.add(b.mul(number, i64(plan.wide.parts)), x.index)
-            here = self._at(self.u, (number, part), (channel.index, plan.pitch),
+            here = self._at(self.u, (number, part), (channels.index, plan.pitch),
                             (self._column(index), 1))
-            for p in panel.pieces:
-                square = [
-                    [self._load(here, (i * ALPHA + j) * plan.parts * part + p.offset, p.lanes)
-                     for j in range(ALPHA)] for i in range(ALPHA)
-                ]
-                self._store_square(transformed(b, _FILTERS, square),
-                                   b.gep(self.type, self.packed, i64(p.offset)), plan.width)
-            with self._taps(h, y.index) as (i, down), self._taps(w, x.index) as (j, across):
-                row = self._at(self.packed, (i, TAPS * plan.width), (j, plan.width))
+            gap, square = plan.parts * part, TAPS * TAPS * plan.width
+            count = b.sub(i64(self.dense.channels), channels.index)
+            count = b.intrinsic("smin", count, i64(TOGETHER))
+            carry(b, self.type, turned(FILTERS), Squares(here, plan.pitch, ALPHA * gap, gap),
+                  Squares(self.packed, square, TAPS * plan.width, plan.width), count, panel.pieces)
+            with (
+                b.loop(i64(0), count, nonempty=True) as channel,
+                self._taps(h, y.index) as (i, down), self._taps(w, x.index) as (j, across),
+            ):
+                row = self._at(self.packed, (channel.index, square), (i, TAPS * plan.width),
+                               (j, plan.width))
+                at = b.add(channels.index, channel.index)
                 for p in panel.pieces:
                     value = self._load(row, p.offset, p.lanes)
-                    place = (self.group, b.add(o, i64(p.offset)), channel.index, z.index, down,
-                             across)
+                    place = self.group, b.add(o, i64(p.offset)), at, z.index, down, across
                     self.finish(value, place, 1, p.lanes, p.mask)
 
     @contextmanager
