@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -121,6 +122,27 @@ def test_a_team_begins_before_all_is_known():
     team.add("wrong")
     with pytest.raises(RuntimeError, match="expected"):
         team.objects(texts)
+    assert sys.getswitchinterval() == interval
+
+
+def test_options_are_those_of_the_highest_level_and_go_when_nobody_generates(monkeypatch):
+    given = {}
+
+    def take(_, option):
+        name, _, value = option.decode().partition("=")
+        given[name] = value
+
+    c = SimpleNamespace(SetCommandLine=take)
+    monkeypatch.setattr(llvm, "library", lambda: SimpleNamespace(c=c))
+    options, interval = llvm._Options(), sys.getswitchinterval()
+    kept = ("-disable-lsr", "-enable-misched")
+    with options.at(0):
+        assert [given[name] for name in kept] == ["true", "false"]
+        assert sys.getswitchinterval() < interval
+        with options.at(1), options.at(0):
+            assert [given[name] for name in kept] == ["true", "true"]
+        assert [given[name] for name in kept] == ["true", "false"]
+    assert [given[name] for name in kept] == ["false", "true"]
     assert sys.getswitchinterval() == interval
 
 

@@ -25,6 +25,8 @@ _EXPORTS = (
 _INTERVAL = 0.0005
 #: Passes of levels 0 and 1: the first two are there for functions that are put into others.
 _PASSES = ("AlwaysInliner", "SROA", "InstCombine", "SimplifyCFG")
+#: Passes of LLVM that find nothing to gain in the code of this library.
+_USELESS = ("lsr", "cgp", "machine-cse", "machine-sink", "copyprop")
 _DECLARED = re.compile(r"^declare [^@]*@([\w.$]+)\(", re.MULTILINE)
 
 
@@ -89,35 +91,46 @@ def host() -> tuple[str, str, dict[str, bool]]:
 
 
 class _Options:
-    """LLVM without its loop strength reduction, for as long as this library generates code.
+    """LLVM without passes that gain nothing here, for as long as this library generates code.
 
-    The loops here have the addresses that they want.  That pass looks for better ones, at a price
-    that grows with the square of a loop's accesses: it was most of the time of some kernels.
+    Reduction of strength: the loops here have the addresses that they want.  It looks for better
+    ones, at a price that grows with the square of a loop's accesses: it was most of the time of
+    some kernels.  The others cost 2 to 7 % together, and without them kernels are as fast.  So they
+    are at level 0 without LLVM's scheduler, which is a sixth of that level's time.
+
     Meanwhile Python's threads change often: those that generate code need it for moments only.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users = 0
+        self._users = [0, 0]  # at level 0, at others
+        self._state = False, True
         self._interval = 0.0
 
-    def _use(self, change: int) -> None:
+    @contextlib.contextmanager
+    def at(self, optimize: int) -> Iterator[None]:
+        """The options for a level; where threads differ, those of higher levels."""
+        self._use(optimize, 1)
+        try:
+            yield
+        finally:
+            self._use(optimize, -1)
+
+    def _use(self, optimize: int, change: int) -> None:
         with self._lock:
-            was, self._users = self._users, self._users + change
-            if was and self._users:
+            self._users[optimize > 0] += change
+            busy, scheduled = any(self._users), self._users[1] > 0 or not self._users[0]
+            was, self._state = self._state, (busy, scheduled)
+            if self._state == was:
                 return
-            library().c.SetCommandLine(b"", f"-disable-lsr={str(self._users > 0).lower()}".encode())
-            if self._users:
+            given = [f"-disable-{name}={str(busy).lower()}" for name in _USELESS]
+            for option in (*given, f"-enable-misched={str(scheduled).lower()}"):
+                library().c.SetCommandLine(b"", option.encode())
+            if busy and not was[0]:
                 self._interval = sys.getswitchinterval()
                 sys.setswitchinterval(min(_INTERVAL, self._interval))
-            else:
+            elif not busy:
                 sys.setswitchinterval(self._interval)
-
-    def __enter__(self) -> None:
-        self._use(1)
-
-    def __exit__(self, *exception: object) -> None:
-        self._use(-1)
 
 
 _OPTIONS = _Options()
@@ -178,7 +191,7 @@ class Team:
     def _help(self) -> None:
         """Work until nothing waits."""
         generators = self._generators.pop() if self._generators else {}
-        with _OPTIONS:
+        with _OPTIONS.at(self._optimize):
             while (text := self._next()) is not None:
                 try:
                     level = self._optimize or int(' "hot" {' in text)
@@ -278,7 +291,7 @@ class Generator:
 
 def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:
     """A module after LLVM's passes, and its assembly."""
-    with _OPTIONS:
+    with _OPTIONS.at(optimize):
         return Generator(cpu, features, optimize).texts(text)
 
 
