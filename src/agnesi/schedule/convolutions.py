@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.dtypes import name_of
 from agnesi.core.kernels import ConvSizes
 from agnesi.core.node import Node
 
@@ -18,7 +19,7 @@ def is_convolution(node: Node) -> bool:
     return (
         node.op is not None
         and node.op.template == "conv"
-        and node.dtype.name in ("float32", "float64")
+        and name_of(node.dtype) in ("float32", "float64")
         and 3 <= len(node.shape) <= 5
         and 0 not in (*node.shape, *node.inputs[0].shape, *node.inputs[1].shape)
         and _terms(node) <= _MANY
@@ -27,8 +28,9 @@ def is_convolution(node: Node) -> bool:
 
 def _terms(node: Node) -> int:
     """Products in one sum of a convolution or of its gradient to the image."""
-    _, s = sizes_of(node)
-    return max(s.channels, s.filters) * math.prod(s.kernel)
+    op: Any = node.op
+    filters, channels, *kernel = (node if op.name == "conv_grad_w" else node.inputs[1]).shape
+    return max(channels, filters // op.groups) * math.prod(kernel)
 
 
 def sizes_of(node: Node) -> tuple[str, ConvSizes]:

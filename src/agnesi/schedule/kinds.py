@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.dims import product
@@ -74,10 +74,51 @@ def _is_matmul(node: Node) -> bool:
 
 def is_movement(node: Node) -> bool:
     """Whether a node only renames the indices of its operand."""
+    return node.op is not None and _moves(node) and lowerable(node)
+
+
+def _moves(node: Node) -> bool:
     op = node.op
-    return op is not None and (
+    return (
         op.view or op.flat or op.name in ("broadcast_to", "permute_dims", "reshape", "after")
-    ) and lowerable(node) and all(i.dtype == node.dtype for i in node.inputs[:1])
+    ) and node.inputs[0].dtype == node.dtype
+
+
+class Facts:
+    """What planning asks about a node again and again.
+
+    Attributes
+    ----------
+    weight, lowers, product, movement, source
+        What the functions of this file say.
+    axes : tuple of int
+        Those that it reduces over.
+    """
+
+    __slots__ = ("axes", "lowers", "movement", "product", "source", "weight")
+
+    weight: int
+    lowers: bool
+    product: bool
+    movement: bool
+    source: Node
+    axes: tuple[int, ...]
+
+
+def facts_of(order: Iterable[Node]) -> dict[int, Facts]:
+    """The facts of nodes, makers first, by their ids."""
+    found: dict[int, Facts] = {}
+    weights: dict[Any, int] = {}
+    for node in order:
+        known = found[id(node)] = Facts()
+        size = weights.get(node.shape)
+        known.weight = weights.setdefault(node.shape, weight(node)) if size is None else size
+        known.lowers = lowers = lowerable(node)
+        known.product = lowers and bool(node.op.template) and is_product(node)
+        known.movement = lowers and _moves(node)
+        known.source = found[id(node.inputs[0])].source if known.movement else node
+        known.axes = node.op.reduction(*node.inputs) if node.op is not None else ()
+    return found
 
 
 def source(node: Node) -> Node:

@@ -188,6 +188,6 @@ class _Families:
 
 def _keeps_axes(node: Node) -> bool:
     """Whether an axis of the result runs along the same axis of its operands."""
-    return not is_convolution(node) and not node.op.flat and (
+    return not node.op.flat and (
         node.op.template in ("", "windows") and node.op.name not in ("permute_dims", "einsum")
     )

@@ -14,9 +14,9 @@ from typing import Any
 from agnesi.core.loops import is_heavy, price
 from agnesi.core.node import Node
 from agnesi.schedule.kinds import (
+    facts_of,
     flat_source,
     is_empty,
-    is_movement,
     is_product,
     lowerable,
     numel,
@@ -64,13 +64,15 @@ class Cluster:
     """
 
     __slots__ = (
-        "lowers", "merged", "number", "price", "product", "reduces", "rereads", "roots", "stretch",
-        "sweeps", "users",
+        "lowers", "merged", "number", "price", "product", "reduces", "rereads", "roots", "shapes",
+        "stretch", "sweeps", "users", "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
         self.number = number
         self.roots = [root]
+        self.widest = root
+        self.shapes = {root.shape}
         self.users = users
         #: Whether the loop language can say what the first root is.
         self.lowers = lowerable(root)
@@ -106,22 +108,29 @@ class Cluster:
         """Whether its value is computed from one that is made of regions."""
         return self.product is not None and not is_product(self.product)
 
-    @property
-    def widest(self) -> Node:
-        return max(self.roots, key=weight)
+    def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
+        """Let it fill more roots, which others use."""
+        self.roots += roots
+        self.widest = max((self.widest, *roots), key=weight)
+        self.shapes.update([root.shape for root in roots])
+        self.users |= users - {self}
 
 
-def _sizes(node: Node) -> tuple[Any, ...]:
-    return tuple(n for n in node.shape if n != 1)
+def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([n for n in shape if n != 1])
 
 
-def _is_dear(base: Node, node: Node) -> bool:
+def _is_dear(base: Node, node: Node, many: int, size: int) -> bool:
     """Whether what is repeated is costly: a large value a few times, for components of a vector
-    say, or a small one very often, for all places of images say."""
-    many, size = weight(base), weight(node)
+    say, or a small one very often, for all places of images say.
+
+    ``many`` and ``size`` are the elements of both.
+    """
+    if 2 * many > size:
+        return False
     if size >= _BIG and size >= _OFTEN * many >= _OFTEN * _SMALLEST:
         return _is_given(base)
-    if many < _LITTLE or not 2 * many <= size <= _FEW_TIMES * many:
+    if many < _LITTLE or size > _FEW_TIMES * many:
         return False
     total, stack, seen = 0, [base], {id(base)}
     while stack and total < _DEAR:
@@ -164,6 +173,7 @@ class Plan:
                  inner: bool = False) -> None:
         self.root: dict[int, Cluster] = {}
         self.clusters: list[Cluster] = []
+        self._facts = facts_of(order)
         self._must = {id(flat_source(n)) for n in outputs}
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
@@ -171,10 +181,10 @@ class Plan:
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
         self._inside: set[int] = set()
         #: What matrix products read.
-        self._multiplied = {id(source(i)) for n in order if n.op and n.op.template == "matmul"
-                            for i in n.inputs}
+        self._multiplied = {id(self._source(i)) for n in order
+                            if n.op and n.op.template == "matmul" for i in n.inputs}
         #: What reductions read.
-        self._summed = {id(n.inputs[0]) for n in order if n.op and n.op.reduction(*n.inputs)}
+        self._summed = {id(n.inputs[0]) for n in order if self._facts[id(n)].axes}
         # The numbers of a body stay in registers from turn to turn, or close by.
         order, self._stretch = Cut(order, {}) if inner else cut(order)
         self._stretches: dict[int, Cluster] = {}
@@ -184,6 +194,10 @@ class Plan:
         unite([c for c in self.clusters if c.merged is None],
               lambda node: id(node) in self.root, _mergeable, self._merge)
         self.clusters = [c for c in reversed(self.clusters) if c.merged is None]
+
+    def _source(self, node: Node) -> Node:
+        """What a chain of movements looks at."""
+        return self._facts[id(node)].source
 
     def _visit(self, node: Node) -> None:
         users = {c.now() for c in self._users.pop(id(node), ())}
@@ -205,9 +219,9 @@ class Plan:
         users = {c.now() for c in users}
         self._note(node, users)
         self._demand(node)
-        reduces = bool(node.op.reduction(*node.inputs))
+        reduces, inside = bool(self._facts[id(node)].axes), id(node) in self._inside
         for operand in node.inputs:
-            if reduces or (id(node) in self._inside and numel(operand) == numel(node)):
+            if reduces or (inside and numel(operand) == numel(node)):
                 self._inside.add(id(operand))
             self._users.setdefault(id(operand), set()).update(users)
             self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
@@ -221,8 +235,7 @@ class Plan:
         else:
             cluster = known.now()
             if id(node) in self._must or users != {cluster}:
-                cluster.roots.append(node)
-                cluster.users |= users - {cluster}
+                cluster.fill([node], users)
                 self.root[id(node)] = cluster
         cluster.stretch.append(node)
         self._note(node, {cluster})
@@ -231,12 +244,13 @@ class Plan:
 
     def _note(self, node: Node, users: set[Cluster]) -> None:
         """Let the kernels that compute a node know what kind of work it is."""
-        if not lowerable(node) or is_product(node):
+        facts = self._facts[id(node)]
+        if not facts.lowers or facts.product:
             return
-        sweep = sweep_of(node)
+        sweep, cost, reduces = sweep_of(node), price(node.op.name), bool(facts.axes)
         for cluster in users:
-            cluster.price += price(node.op.name)
-            cluster.reduces += bool(node.op.reduction(*node.inputs))
+            cluster.price += cost
+            cluster.reduces += reduces
             cluster.rereads |= node.op.rereads
             if sweep is not None:
                 cluster.sweeps[sweep] = None
@@ -249,97 +263,103 @@ class Plan:
 
     def _joined(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:
         """A kernel that uses this root at every point of its own can fill it on the way."""
-        if not lowerable(node) or node.op.template or node.op.reduction(*node.inputs):
+        facts = self._facts[id(node)]
+        if not facts.lowers or node.op.template or facts.axes:
             return None
-        if any(c.rereads for c in users):
+        if any([c.rereads for c in users]):
             return None
-        if len(users) > 1 and not any(c.reduces for c in users) and all(
-            r.shape == node.shape for c in users for r in c.roots
-        ):
+        same = {node.shape}
+        if len(users) > 1 and all(c.shapes == same and not c.reduces for c in users):
             self._merge(users)
             users = {c.now() for c in users}
         for cluster in users:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
                 or depth > _DEPTH or cluster.price > _PRICE
-                or any(r.shape != node.shape for r in cluster.roots)
+                or cluster.shapes != same
                 or any(_reaches(other, cluster) for other in users if other is not cluster)
             ):
                 continue
-            cluster.roots.append(node)
-            cluster.users |= users - {cluster}
+            cluster.fill([node], users)
             self.root[id(node)] = cluster
             return cluster
         return None
 
     def _demand(self, node: Node) -> None:
         """Operands that must have memory because of what ``node`` is."""
-        if node.op.condition is not None:
-            self._must.add(id(flat_source(node.inputs[node.op.condition])))
-        if is_product(node):
-            self._must.update(id(source(operand)) for operand in node.inputs)
-        elif not lowerable(node):
-            if node.op.changes and not is_movement(node.inputs[0]):
+        op, facts = node.op, self._facts[id(node)]
+        if op.condition is not None:
+            self._must.add(id(flat_source(node.inputs[op.condition])))
+        if facts.product:
+            self._must.update(id(self._source(operand)) for operand in node.inputs)
+        elif not facts.lowers:
+            if op.changes and not self._facts[id(node.inputs[0])].movement:
                 self._must.add(id(node.inputs[0]))
-            if node.op.parts is None:
-                control = node.op.name in CONTROL
-                self._must.update(id(source(i) if control else i) for i in node.inputs)
-        elif node.op.rereads or node.op.name == "after":
-            self._must.update(id(source(operand)) for operand in node.inputs)
-        elif node.op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
+            if op.parts is None:
+                control = op.name in CONTROL
+                self._must.update(id(self._source(i) if control else i) for i in node.inputs)
+        elif op.rereads or op.name == "after":
+            self._must.update(id(self._source(operand)) for operand in node.inputs)
+        elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
-        elif node.op.pointwise or node.op.name == "broadcast_to":
-            self._must.update(id(source(i)) for i in node.inputs if _is_dear(source(i), node))
+        elif op.pointwise or op.name == "broadcast_to":
+            for base in map(self._source, node.inputs):
+                if _is_dear(base, node, self._facts[id(base)].weight, facts.weight):
+                    self._must.add(id(base))
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
         if id(node) in self._must or depth > _DEPTH:
             return True
-        if not lowerable(node):
+        op, facts = node.op, self._facts[id(node)]
+        if not facts.lowers:
             return not self._claim_regions(node, users)
-        if any(c.price > _PRICE for c in users):
-            return not is_movement(node)
-        if any(not c.lowers and not c.roots[0].op.inlines for c in users):
-            return not (is_movement(node) and all(c.roots[0].op.name in CONTROL for c in users))
-        if is_product(node):
+        if any([c.price > _PRICE for c in users]):
+            return not facts.movement
+        if any([not c.lowers and not c.roots[0].op.inlines for c in users]):
+            return not (facts.movement and all(c.roots[0].op.name in CONTROL for c in users))
+        if facts.product:
             return not self._claim(node, users)
-        if node.op.template or (node.op.rereads and any(c.product is not None for c in users)):
+        if op.template or (op.rereads and any(c.product is not None for c in users)):
             return True
-        if node.op.reduction(*node.inputs) and not self._fits(node, users):
+        if facts.axes and not self._fits(node, users):
             return True
         if any(c.reduces or c.foreign or c.regions for c in users) and self._finishes(node):
             return True
-        if len(users) < 2 or is_movement(node) or self._is_cheap(node):
+        if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False
         return not (self._merge(users) or self._is_light(node))
 
     def _finishes(self, node: Node, steps: int = 4) -> bool:
         """Whether a product, which needs memory anyway, can be stored as this value instead."""
-        if node.op is None or not node.op.pointwise or not lowerable(node) or not steps:
+        if node.op is None or not node.op.pointwise or not steps or not (
+            self._facts[id(node)].lowers
+        ):
             return False
         return any(
             i.shape == node.shape and self._uses[id(i)] == 1
-            and (is_product(i) or self._finishes(i, steps - 1)) for i in node.inputs
+            and (self._facts[id(i)].product or self._finishes(i, steps - 1)) for i in node.inputs
         )
 
     def _is_cheap(self, node: Node) -> bool:
-        read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
         if node.op.name not in _CHEAP:
             return False
-        return all(source(i).op is None for i in read)
+        read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
+        return all(self._source(i).op is None for i in read)
 
     def _is_light(self, node: Node) -> bool:
         """Whether computing a value again takes a few steps from one that is kept anyway."""
-        size, steps = weight(node), 0
+        facts = self._facts
+        size, steps = facts[id(node)].weight, 0
         kept: set[int] = set()
         stack = [node] if size >= _LITTLE else []
         while stack and steps <= _STEPS:
             steps += 1
-            for operand in map(source, stack.pop().inputs):
-                if weight(operand) * _SMALL <= size:
+            for operand in map(self._source, stack.pop().inputs):
+                if facts[id(operand)].weight * _SMALL <= size:
                     continue
                 if operand.op is None or self._is_kept(operand):
                     kept.add(id(operand))
-                elif operand.op.name in _CHEAP and lowerable(operand):
+                elif operand.op.name in _CHEAP and facts[id(operand)].lowers:
                     stack.append(operand)
                 else:
                     return False
@@ -347,10 +367,11 @@ class Plan:
 
     def _is_kept(self, node: Node) -> bool:
         """Whether a value gets memory however its users are arranged."""
-        if not lowerable(node) or id(node) in self._multiplied:
+        facts = self._facts[id(node)]
+        if not facts.lowers or id(node) in self._multiplied:
             return True
         return self._uses[id(node)] > 1 and (
-            is_product(node) or is_heavy(node.op.name) or id(node) in self._summed
+            facts.product or is_heavy(node.op.name) or id(node) in self._summed
         )
 
     def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:
@@ -372,15 +393,14 @@ class Plan:
         (cluster,) = users
         if cluster.product is not None or cluster.reduces or cluster.rereads or cluster.foreign:
             return False
-        if any(r.shape != node.shape for r in cluster.roots):
+        if cluster.shapes != {node.shape}:
             return False
         cluster.product = node
         return True
 
     def _fits(self, node: Node, users: set[Cluster]) -> bool:
         """Whether a reduction can be computed inside the loops of all its users."""
-        operand = node.inputs[0]
-        axes = node.op.reduction(*node.inputs)
+        operand, axes = node.inputs[0], self._facts[id(node)].axes
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
         trailing = all(a >= len(operand.shape) - len(axes) for a in axes)
         for cluster in users:
@@ -391,7 +411,7 @@ class Plan:
                 if weight(operand) >= (_BIG if numel(root) == 1 else _LITTLE):
                     return False
             elif numel(root) != numel(node) and not (
-                trailing and _sizes(root)[: len(outer)] == outer
+                trailing and _sizes(root.shape)[: len(outer)] == outer
             ):
                 return False
             if (
@@ -410,8 +430,7 @@ class Plan:
             return False
         first, *others = clusters
         for other in others:
-            first.roots += other.roots
-            first.users |= other.users
+            first.fill(other.roots, other.users)
             first.reduces += other.reduces
             first.price += other.price
             first.rereads |= other.rereads
@@ -428,9 +447,9 @@ def _mergeable(clusters: Sequence[Cluster]) -> bool:
         return False
     if any(c.foreign or c.product is not None for c in clusters):
         return False
-    sizes = _sizes(max((c.widest for c in clusters), key=weight))
+    sizes = _sizes(max((c.widest for c in clusters), key=weight).shape)
     return all(
-        (own := _sizes(r)) == sizes[: len(own)] for c in clusters for r in c.roots
+        (own := _sizes(shape)) == sizes[: len(own)] for c in clusters for shape in c.shapes
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -54,7 +54,7 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
             shared = reads[a] & reads[b]
             if first is second or not shared or grown.get(first, 0) >= _MOST:
                 continue
-            if len({_wide(r) for c in (first, second) for r in c.roots}) > 1:
+            if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
                 continue
             if not mergeable([first, second]):
                 continue
@@ -68,9 +68,9 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
                     makers.setdefault(user, set()).add(kept)
 
 
-def _wide(node: Node) -> tuple[Any, ...]:
+def _wide(shape: Sequence[Any]) -> tuple[Any, ...]:
     """The sizes of a value without those that are 1."""
-    return tuple(n for n in node.shape if n != 1)
+    return tuple([n for n in shape if n != 1])
 
 
 def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
