@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,13 +22,15 @@ _PLAIN = (bool, int, float, str, bytes, type(None), np.dtype, Extent)
 @cache
 def source_files() -> list[tuple[str, int, int]]:
     """Name, size and time of the library's own files."""
-    root = os.path.dirname(os.path.dirname(__file__))
-    found = []
-    for folder, folders, files in os.walk(root):
-        folders[:] = [f for f in folders if f != "__pycache__"]
-        for name in files:
-            info = os.stat(os.path.join(folder, name))
-            found.append((name, info.st_size, info.st_mtime_ns))
+    folders, found = [os.path.dirname(os.path.dirname(__file__))], []
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_dir():
+                    info = entry.stat()
+                    found.append((entry.name, info.st_size, info.st_mtime_ns))
+                elif entry.name != "__pycache__":
+                    folders.append(entry.path)
     return sorted(found)
 
 
@@ -76,11 +78,10 @@ def operation(op: Any) -> str | None:
     return f"{kind.__module__}.{kind.__qualname__} {sorted(values.items())!r}"
 
 
-def _leaf(node: Node, live: Sequence[Tensor]) -> str:
+def _leaf(node: Node, places: Mapping[int, int]) -> str:
     t = live_tensor(node)
     if t is not None:
-        number = next(i for i, x in enumerate(live) if x is t)
-        return f"live {number} {t.data.strides}"
+        return f"live {places[id(t)]} {t.data.strides}"
     value = constant_value(node)
     return "input" if value is None else f"constant {value.tobytes().hex()}"
 
@@ -90,11 +91,12 @@ def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
     numbers: dict[Node, int] = {}
     told: dict[Any, str | None] = {}
     kinds: dict[np.dtype, str] = {}
+    places = {id(t): i for i, t in enumerate(live)}
     lines = []
     for node in toposort((*graph.inputs, *graph.outputs)):
         numbers[node] = len(numbers)
         if node.op is None:
-            what: str | None = _leaf(node, live)
+            what: str | None = _leaf(node, places)
         elif node.op in told:  # equal operations are the same computation
             what = told[node.op]
         else:
