@@ -268,10 +268,14 @@ def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> No
     """A node whose type is known."""
     several = op.outputs > 1
     shape, dtype = types[0] if several else types
-    flows = STATE.recording and op.differentiable and any(n.requires_grad for n in inputs)
+    flows, weak = False, bool(inputs)
+    for n in inputs:
+        flows = flows or n.requires_grad
+        weak = weak and n.weak
+    flows = flows and STATE.recording and op.differentiable
     node = Node(
         op, inputs, shape, dtype,
-        weak=bool(inputs) and all(n.weak for n in inputs),
+        weak=weak,
         requires_grad=flows and (several or dtype.kind in "fcV"),
         where=where,
     )

@@ -19,6 +19,8 @@ PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
 _OURS = (_ROOT, contextlib.__file__)
+#: Such files that were met: every operation of a trace asks for some ten.
+_met: set[str] = set()
 #: Where the functions are that public functions are wrapped in, which are called as those.
 _WRAPPERS = __file__.replace("errors.py", "public.py")
 
@@ -60,8 +62,10 @@ def user_where(depth: int = 2) -> Where:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if not file.startswith(_OURS):
-            return code, frame.f_lasti, name
+        if file not in _met:
+            if not file.startswith(_OURS):
+                return code, frame.f_lasti, name
+            _met.add(file)
         if file == _WRAPPERS and code.co_name != code.co_qualname:
             name = code.co_name
         frame = frame.f_back
