@@ -13,7 +13,7 @@ from agnesi.core.errors import ShapeError
 def broadcast(*shapes: Shape) -> Shape:
     """Common shape of operands after NumPy's rules; unknown sizes are taken to fit."""
     first = shapes[0]
-    if all(s == first for s in shapes):
+    if shapes.count(first) == len(shapes):
         return first
     ndim = max(map(len, shapes))
     padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]

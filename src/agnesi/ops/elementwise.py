@@ -232,7 +232,7 @@ class Elementwise(Op):
         return _row, (self.name, self.home)
 
     def infer(self, *xs: Any) -> Any:
-        shape = shapes.broadcast(*(x.shape for x in xs))
+        shape = shapes.broadcast(*[x.shape for x in xs])
         dtype = xs[-1].dtype
         for x in xs[1:] if self.name == "where" else xs[self.whole:]:
             if x.dtype != dtype:
