@@ -105,7 +105,7 @@ def test_cells(kind):
         first = f(x[0])
         first = first[0] if kind == "LSTM" else first
         zero = step(kind, x, tuple(states * 0), weights(cell, ""))
-        np.testing.assert_allclose(first.numpy(), zero[0][0], 1e-12)
+        np.testing.assert_allclose(first.numpy(), zero[0][0], 1e-12, 1e-14)
 
 
 def test_relu_and_wrong_settings():
@@ -127,7 +127,7 @@ def test_relu_and_wrong_settings():
         nn.GRUCell(3, 4)(ag.ones((2, 4)))
     with pytest.raises(ag.ShapeError, match=r"a first state must be \(1, 2, 4\)"):
         nn.GRU(3, 4)(ag.ones((5, 2, 3)), ag.ones((2, 2, 4)))
-    with pytest.raises(ValueError, match="the state must have 2 tensors, not 3"):
+    with pytest.raises(ValueError, match=r"^LSTM: the state must be \(hidden, cell\), two"):
         nn.LSTM(3, 4)(ag.ones((5, 2, 3)), ag.ones((3, 1, 2, 4)))
 
 

@@ -221,7 +221,8 @@ class _Call:
     # -- what the library asks ------------------------------------------------------------
     def common(self, target: Tensor, value: Tensor) -> Tensor:
         """A value, the same for all examples, that is written into a tensor from outside."""
-        own = target.data is None and target.node.serial > self.since
+        node = target.node
+        own = target.data is None and node is not None and node.serial > self.since
         if own or STATE.trace is not self.trace:
             return value
         with self._paused():

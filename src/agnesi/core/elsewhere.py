@@ -6,6 +6,8 @@ backquotes, which a test looks up.
 
 from __future__ import annotations
 
+from typing import Any
+
 _BINARY = "`(ag.softplus(x) - x * y).mean()` for scores x"
 _CLIP = ("`norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then "
          "`p.grad = p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step")
@@ -125,12 +127,37 @@ OPTIMIZER = {
     "defaults": "`optimizer.lr` and its other attributes",
 }
 
+#: Keywords of functions, layers and optimizers.
+KEYWORDS = {
+    "dim": "`axis`", "keepdim": "`keepdims`", "other": "two operands without names",
+    "ceil_mode": "`cover_all`", "ignore_border": "`cover_all`, which is its opposite",
+    "return_indices": "`ag.argmax` of the windows of `ag.sliding_window_view`",
+    "padding_mode": "`ag.pad(x, widths, mode)` before a convolution without padding",
+    "unbiased": "`correction=1`, or 0", "descending": "`ag.flip(ag.sort(x), -1)`",
+    "device": _HERE, "inplace": "nothing: compiled kernels write where values are no longer needed",
+    "elementwise_affine": "`ag.nn.functional.layer_norm`, without a weight",
+    "track_running_stats": "`ag.nn.functional.batch_norm`, without running ones",
+    "amsgrad": "a subclass of `optim.Optimizer`", "proj_size": "a layer `ag.nn.Linear` behind it",
+    "maximize": "the cost's negative", "params": "`parameters`, first and without a name",
+    "static_argnums": "nothing: what is no tensor and no float is static",
+    "unroll": "nothing: the compiler sees to it", "jit": "`ag.jit` around it",
+}
+
 
 _TABLES = {
     "module 'agnesi'": AGNESI, "module 'agnesi.nn'": NN, "module 'agnesi.optim'": OPTIM,
     "module 'agnesi.nn.functional'": FUNCTIONAL, "module 'agnesi.random'": RANDOM,
     "Tensor": TENSOR, "Module": MODULE, "Optimizer": OPTIMIZER,
 }
+
+
+_UNKNOWN = " got an unexpected keyword argument "
+
+
+def with_keyword(reason: Any) -> Any:
+    """Why a call is refused, with what stands here for a keyword that is not known."""
+    name = reason.partition(_UNKNOWN)[2].strip("'") if isinstance(reason, str) else ""
+    return f"{reason}; use {KEYWORDS[name]}" if name in KEYWORDS else reason
 
 
 def hint(owner: str, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import PACKAGE, location, user_where
 
 
@@ -132,7 +133,8 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
         error.add_note(f"in {called(name, args)}\n  at {place}")
         return error
     telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
-    return _told(error, error.args[0] if telling else str(error), name, args, where)
+    reason = with_keyword(error.args[0] if telling else str(error))
+    return _told(error, reason, name, args, where)
 
 
 #: Errors by which NumPy and rules refuse operands.

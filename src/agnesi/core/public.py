@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, retold, typed
 from agnesi.core.tensor import Tensor
@@ -93,6 +94,22 @@ def _parameters(function: Any) -> tuple[str, ...]:
     code = function.__code__
     names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return names
+
+
+#: Flag of code that takes any keyword.
+_ANY_KEYWORD = 0x08
+
+
+def check_keywords(cls: type, keywords: Iterable[str]) -> None:
+    """Refuse what a class's constructor does not take, with what stands here for it."""
+    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
+    if code is None or code.co_flags & _ANY_KEYWORD:
+        return
+    known = _parameters(cls.__init__)  # type: ignore[misc]
+    for name in keywords:
+        if name not in known:
+            raise TypeError(at(with_keyword(
+                f"{cls.__name__}() got an unexpected keyword argument {name!r}")))
 
 
 def into(out: Any, result: Tensor) -> Tensor:

@@ -48,6 +48,8 @@ class Sequential(Module):
         for i, layer in enumerate(layers):
             if not callable(layer):
                 what = f"layer {i} is no module and no function: {layer!r}"
+                if isinstance(layer, (list, tuple)):
+                    what += "; give the layers one by one: Sequential(*layers)"
                 raise TypeError(at(f"Sequential: {what}"))
         self.layers = layers
 

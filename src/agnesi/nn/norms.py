@@ -6,7 +6,8 @@ from typing import Any
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.dims import product
-from agnesi.core.errors import at
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
@@ -92,6 +93,11 @@ class BatchNorm1d(Module):
         self.running_var = ones((num_features,), dtype=dtype)
 
     def forward(self, x: Tensor) -> Tensor:
+        (channels,) = self.running_mean.shape
+        if x.ndim < 2 or (isinstance(x.shape[1], int) and x.shape[1] != channels):
+            raise ShapeError(at(
+                f"{type(self).__name__}: the input must be (batch, {channels}, ...), not {typed(x)}"
+            ))
         if self.training:
             self._take_down(x)
         return functional.batch_norm(

@@ -115,12 +115,16 @@ def _shares(module: Module, kind: _Kind, x: Tensor, suffix: str) -> tuple[Tensor
     return given, lambda h: linear(h, weight_hh, theirs)
 
 
-def _as_state(value: Any, kind: _Kind) -> State:
+def _as_state(value: Any, module: Module, kind: _Kind) -> State:
     """A state as a tuple, whether it is one tensor or several."""
-    found = tuple(map(as_tensor, value)) if kind.states > 1 else (as_tensor(value),)
-    if len(found) != kind.states:
-        raise ValueError(at(f"the state must have {kind.states} tensors, not {len(found)}"))
-    return found
+    if kind.states == 1:
+        return (as_tensor(value),)
+    if not isinstance(value, (tuple, list)) or len(value) != kind.states:
+        raise ValueError(at(
+            f"{type(module).__name__}: the state must be (hidden, cell), two tensors, not "
+            f"{typed(value)}"
+        ))
+    return tuple(map(as_tensor, value))
 
 
 def _given(state: State) -> Any:
@@ -150,7 +154,13 @@ class _Cell(Module):
             nothing = zeros((x.shape[0], self.hidden_size), dtype=x.dtype)
             before: State = (nothing,) * self._kind.states
         else:
-            before = _as_state(state, self._kind)
+            before = _as_state(state, self, self._kind)
+            for s in before:
+                if s.ndim != 2 - single or s.shape[-1] != self.hidden_size:
+                    raise ShapeError(at(
+                        f"{type(self).__name__}: the state of {typed(x)} must be "
+                        f"{(*x.shape[:-1], self.hidden_size)[single:]}, not {typed(s)}"
+                    ))
             before = tuple(expand_dims(s, 0) for s in before) if single else before
         given, own = _shares(self, self._kind, x, "")
         after = self._kind.step(given, own(before[0]), before)
@@ -302,7 +312,7 @@ class _Layers(Module):
         shape = (count, x.shape[1], self.hidden_size)
         if state is None:
             return (zeros(shape, dtype=x.dtype),) * self._kind.states
-        found = _as_state(state, self._kind)
+        found = _as_state(state, self, self._kind)
         found = tuple(expand_dims(s, 1) for s in found) if single else found
         for s in found:
             if s.ndim != 3 or (s.shape[0], s.shape[2]) != (shape[0], shape[2]):

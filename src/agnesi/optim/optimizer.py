@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import touch
 from agnesi.core.errors import at, no_attribute
 from agnesi.core.op import typed
+from agnesi.core.public import check_keywords
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.complexes import view_as_real
 from agnesi.ops.convert import cast
@@ -60,13 +61,29 @@ class Optimizer:
     #: Names of the tensors that are kept for each parameter, of its shape and dtype.
     slot_names: tuple[str, ...] = ()
 
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
+        check_keywords(cls, keywords)
+        return super().__new__(cls)
+
     def __init__(self, parameters: Iterable[Tensor], lr: float) -> None:
+        if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
+            name = type(self).__name__
+            raise TypeError(at(
+                f"{name} optimises an iterable of tensors, not {typed(parameters)}: write "
+                f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
+            ))
         self.parameters = list(parameters)
         for p in self.parameters:
             if not isinstance(p, Tensor) or p.data is None or not p.requires_grad:
                 raise TypeError(
                     at(f"{typed(p)} cannot be optimised: parameters are tensors with a value that "
                        "require grad")
+                )
+            if p.node is not None and p.node.op is not None and p.node.handle is None:
+                raise TypeError(
+                    at(f"{typed(p)} cannot be optimised: it is the result of {p.node.op.name} and "
+                       "gets no gradient of its own; optimise what it was computed from, or let "
+                       "it begin anew: w = w.detach().requires_grad_()")
                 )
         if not self.parameters:
             raise ValueError(at("there are no parameters to optimise"))

@@ -1,0 +1,68 @@
+"""Golden texts of errors of layers and optimizers: who, what it was given, and what to write."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import agnesi as ag
+from agnesi import nn, optim
+from agnesi.core.elsewhere import KEYWORDS
+
+W = ag.ones((2, 3), requires_grad=True)
+X = ag.ones((2, 4))
+IMAGES = ag.ones((2, 3, 6, 6))
+ITERABLE = "optimises an iterable of tensors, not"
+
+CASES = [
+    (lambda: optim.SGD(W, 0.1), TypeError, f"SGD {ITERABLE} float32(2, 3): write SGD([w], ...) for "
+     "one tensor, SGD(model.parameters(), ...) for a module"),
+    (lambda: optim.Adam(nn.ReLU()), TypeError, f"Adam {ITERABLE} ReLU(): write Adam([w], ...) for "
+     "one tensor, Adam(model.parameters(), ...) for a module"),
+    (lambda: optim.SGD([W * 0.1], 0.1), TypeError, "float32(2, 3) cannot be optimised: it is the "
+     "result of multiply and gets no gradient of its own; optimise what it was computed from, or "
+     "let it begin anew: w = w.detach().requires_grad_()"),
+    (lambda: nn.BatchNorm2d(4)(IMAGES), ag.ShapeError,
+     "BatchNorm2d: the input must be (batch, 4, ...), not float32(2, 3, 6, 6)"),
+    (lambda: nn.LSTM(4, 5)(ag.ones((7, 2, 4)), ag.ones((1, 2, 5))), ValueError,
+     "LSTM: the state must be (hidden, cell), two tensors, not float32(1, 2, 5)"),
+    (lambda: nn.LSTMCell(4, 5)(X, ag.ones((2, 5))), ValueError,
+     "LSTMCell: the state must be (hidden, cell), two tensors, not float32(2, 5)"),
+    (lambda: nn.GRUCell(4, 5)(X, ag.ones(5)), ag.ShapeError,
+     "GRUCell: the state of float32(2, 4) must be (2, 5), not float32(5)"),
+    (lambda: nn.Sequential([nn.ReLU()]), TypeError, "Sequential: layer 0 is no module and no "
+     "function: [ReLU()]; give the layers one by one: Sequential(*layers)"),
+    (lambda: nn.MaxPool2d(2, ceil_mode=True)(IMAGES), TypeError, "max_pool2d(float32(2, 3, 6, 6), "
+     "2): max_pool() got an unexpected keyword argument 'ceil_mode'; use `cover_all`"),
+    (lambda: nn.Conv2d(3, 4, 3, padding_mode="reflect"), TypeError,
+     "Conv2d() got an unexpected keyword argument 'padding_mode'; use `ag.pad(x, widths, mode)` "
+     "before a convolution without padding"),
+    (lambda: nn.Linear(3, 4, colour=1), TypeError,
+     "Linear() got an unexpected keyword argument 'colour'"),
+    (lambda: optim.Adam([W], amsgrad=True), TypeError, "Adam() got an unexpected keyword argument "
+     "'amsgrad'; use a subclass of `optim.Optimizer`"),
+    (lambda: ag.sum(X, dim=1), TypeError,
+     "sum(float32(2, 4)): sum() got an unexpected keyword argument 'dim'; use `axis`"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "text"), CASES)
+def test_texts(wrong: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind) as caught:
+        wrong()
+    told, _, place = str(caught.value).partition("\n  at ")
+    assert told == text
+    assert place == f"{__file__}:{wrong.__code__.co_firstlineno}"
+
+
+def test_other_keywords_are_as_unknown_as_ever() -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'nonsense'\n  at "):
+        ag.sum(X, nonsense=1)
+
+
+def test_what_is_told_of_keywords_exists() -> None:
+    for text in KEYWORDS.values():
+        for owner, name in re.findall(r"\b(ag|nn|optim)\.([a-zA-Z_0-9]+)", text):
+            assert hasattr({"ag": ag, "nn": nn, "optim": optim}[owner], name), text
