@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 import re
-import struct
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from agnesi.codegen.folding import compared, folded
+from agnesi.codegen.known import Known
+from agnesi.codegen.literals import literal
 from agnesi.codegen.sizes import Sizes
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
@@ -22,8 +23,6 @@ from agnesi.core.extents import Extent
 _VECTOR = re.compile(r"<(\d+) x (.+)>")
 _FLOATS = ("half", "bfloat", "float", "double")
 _SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
-
-
 #: Asks for better code in haste too.
 HOT = 'nounwind noinline "hot"'
 
@@ -71,36 +70,17 @@ def suffix(type_: str) -> str:
     return short if lanes == 1 else f"v{lanes}{short}"
 
 
-def _literal(type_: str, value: float | int | bool) -> str:
-    if type_ == "double":
-        return f"0x{struct.unpack('>Q', struct.pack('>d', float(value)))[0]:016X}"
-    if type_ == "float":
-        single = struct.unpack(">f", struct.pack(">f", float(value)))[0]
-        return f"0x{struct.unpack('>Q', struct.pack('>d', single))[0]:016X}"
-    if type_ == "half":
-        return f"0xH{struct.unpack('>H', struct.pack('>e', float(value)))[0]:04X}"
-    if type_ == "bfloat":
-        bits = struct.unpack(">I", struct.pack(">f", float(value)))[0]
-        nan = 0x40 if value != value else 0
-        return f"0xR{(bits + 0x7FFF + (bits >> 16 & 1)) >> 16 | nan:04X}"
-    if type_ == "i1":
-        return "true" if value else "false"
-    if type_ == "ptr":
-        return "null"
-    return str(int(value))
-
-
 def const(type_: str, value: float | int | bool) -> Value:
     """A constant; for a vector type every lane holds ``value``."""
-    literal = _literal(scalar(type_), value)
-    text = literal if width(type_) == 1 else f"splat ({scalar(type_)} {literal})"
+    one = literal(scalar(type_), value)
+    text = one if width(type_) == 1 else f"splat ({scalar(type_)} {one})"
     return Value(text, type_)
 
 
 def lanes(type_: str, values: Sequence[float | int | bool]) -> Value:
     """A vector constant with one value per lane."""
     element = scalar(type_)
-    return Value("<" + ", ".join(f"{element} {_literal(element, v)}" for v in values) + ">", type_)
+    return Value("<" + ", ".join(f"{element} {literal(element, v)}" for v in values) + ">", type_)
 
 
 def _plain(type_: str) -> str:
@@ -137,11 +117,11 @@ class Module:
 
     def table(self, element: str, values: Sequence[float | int]) -> Value:
         """A private read-only array, shared by content; returns its address."""
-        return self._table(element, [_literal(element, v) for v in values])
+        return self._table(element, [literal(element, v) for v in values])
 
     def pointers(self, names: Sequence[str]) -> Value:
-        """A private read-only array with the addresses of functions of this module."""
-        return self._table("ptr", [f"@{name}" for name in names])
+        """A private read-only array with the addresses of functions of this module, or nulls."""
+        return self._table("ptr", [f"@{name}" if name else "null" for name in names])
 
     def _table(self, element: str, literals: Sequence[str]) -> Value:
         body = ", ".join(f"{element} {v}" for v in literals)
@@ -216,16 +196,17 @@ class Builder:
         self._prologue: list[str] = []
         self._sizes = Sizes({})
         self._count = 0
-        self._header = (
-            f"define {'internal ' if internal else ''}{result} @{name}("
-            + ", ".join(f"{type_} %{label}" for type_, label in parameters)
-            + f") {attributes} {{"
-        )
+        self._known: Known[Value] = Known()
+        self._known_first: Known[Value] = Known()
+        given = ", ".join([f"{type_} %{label}" for type_, label in parameters])
+        internally = "internal " if internal else ""
+        self._header = f"define {internally}{result} @{name}({given}) {attributes} {{"
         self.parameters = [Value(f"%{label}", _plain(type_)) for type_, label in parameters]
         self.hot = attributes == HOT
         self.block = ""
         self.streamed = False
         self.open_block("entry")
+        self._known.enter()
 
     # -- blocks ---------------------------------------------------------------------------
     def label(self, hint: str = "b") -> str:
@@ -235,6 +216,7 @@ class Builder:
     def open_block(self, label: str) -> None:
         self._lines.append(f"{label}:")
         self.block = label
+        self._known.block()
 
     def emit(self, text: str) -> None:
         self._lines.append("  " + text)
@@ -245,6 +227,14 @@ class Builder:
         ref = f"%v{self._count}"
         self._lines.append(f"  {ref} = {text}")
         return Value(ref, type_)
+
+    def pure(self, type_: str, text: str) -> Value:
+        """The value of an instruction that depends on its operands alone, emitted once."""
+        known = self._known.of(type_)
+        found = known.get(text)
+        if found is None:
+            found = known[text] = self.value(type_, text)
+        return found
 
     def br(self, label: str) -> None:
         self.emit(f"br label %{label}")
@@ -281,10 +271,13 @@ class Builder:
         """Run the body only where the scalar ``condition`` holds."""
         yes, after = self.label("then"), self.label("after")
         self.cbr(condition, yes, after, rare=rare)
+        before = self._known.here()
         self.open_block(yes)
+        self._known.enter()
         yield
         self.br(after)
         self.open_block(after)
+        self._known.leave(before)
 
     @contextmanager
     def loop(
@@ -309,7 +302,9 @@ class Builder:
         else:
             self.cbr(first, head, after)
         mark = len(self._lines)
+        known = self._known.here()
         self.open_block(head)
+        self._known.enter()
         self._count += 1
         index = Value(f"%i{self._count}", "i64")
         phis = [Value(f"%c{self._count + n}", v.type) for n, v in enumerate(carried, 1)]
@@ -330,6 +325,7 @@ class Builder:
             )
         self._lines[mark + 1 : mark + 1] = heads
         self.open_block(after)
+        self._known.leave(known)
         if nonempty:
             handle.results = list(handle.next)
         else:
@@ -342,7 +338,7 @@ class Builder:
     def op(self, name: str, a: Value, b: Value) -> Value:
         """A binary instruction by its LLVM name, flags included (``"fadd contract"``)."""
         known = folded(name, a.ref, b.ref) if a.type == "i64" else ""
-        return Value(known, "i64") if known else self.value(
+        return Value(known, "i64") if known else self.pure(
             a.type, f"{name} {a.type} {a.ref}, {b.ref}")
 
     def fadd(self, a: Value, b: Value) -> Value:
@@ -358,7 +354,7 @@ class Builder:
         return self.op("fdiv", a, b)
 
     def fneg(self, a: Value) -> Value:
-        return self.value(a.type, f"fneg {a.type} {a.ref}")
+        return self.pure(a.type, f"fneg {a.type} {a.ref}")
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         return self.intrinsic("fma", a, b, c)
@@ -374,27 +370,30 @@ class Builder:
 
     def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
         type_ = vector("i1", width(a.type))
-        return self.value(type_, f"fcmp {predicate} {a.type} {a.ref}, {b.ref}")
+        return self.pure(type_, f"fcmp {predicate} {a.type} {a.ref}, {b.ref}")
 
     def icmp(self, predicate: str, a: Value, b: Value) -> Value:
         known = compared(predicate, a.ref, b.ref) if a.type == "i64" else ""
-        return Value(known, "i1") if known else self.value(
+        return Value(known, "i1") if known else self.pure(
             vector("i1", width(a.type)), f"icmp {predicate} {a.type} {a.ref}, {b.ref}")
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         known = {"true": a, "false": b}.get(condition.ref)
-        return known or self.value(a.type, f"select {condition}, {a}, {b}")
+        return known or self.pure(a.type, f"select {condition}, {a}, {b}")
 
     def cast(self, name: str, value: Value, type_: str) -> Value:
         """A conversion by its LLVM name (``sitofp``, ``fptrunc``, ``bitcast``, ``zext`` ...)."""
-        return self.value(type_, f"{name} {value} to {type_}")
+        return self.pure(type_, f"{name} {value} to {type_}")
 
     def intrinsic(self, name: str, *args: Value, result: str | None = None) -> Value:
         """Call an intrinsic overloaded on its first operand, as ``intrinsic("fma", a, b, c)``."""
         type_ = args[0].type
         known = folded(name, *[a.ref for a in args]) if type_ == "i64" and len(args) == 2 else ""
-        return Value(known, type_) if known else self.call(
-            result or type_, f"llvm.{name}.{suffix(type_)}", *args)
+        if known:
+            return Value(known, type_)
+        function, result = f"llvm.{name}.{suffix(type_)}", result or type_
+        self.module.declare(function, result, [a.type for a in args])
+        return self.pure(result, f"call {result} @{function}({', '.join(map(str, args))})")
 
     def call(self, result: str, name: str, *args: Value) -> Value:
         """Call a function by name (declared on the way)."""
@@ -418,9 +417,10 @@ class Builder:
         """A size as a number; run-time ones are worked out once, where the function begins."""
         if not isinstance(n, Extent):
             return i64(n)  # type: ignore[arg-type]
-        lines, self._lines = self._lines, self._prologue
+        here = self._lines, self._known
+        self._lines, self._known = self._prologue, self._known_first
         found: Value = self._sizes.number(self, n)
-        self._lines = lines
+        self._lines, self._known = here
         return found
 
     # -- vectors --------------------------------------------------------------------------
@@ -429,8 +429,8 @@ class Builder:
         if lanes_ == 1:
             return value
         type_ = vector(value.type, lanes_)
-        one = self.value(type_, f"insertelement {type_} poison, {value}, i64 0")
-        return self.value(
+        one = self.pure(type_, f"insertelement {type_} poison, {value}, i64 0")
+        return self.pure(
             type_, f"shufflevector {one}, {type_} poison, <{lanes_} x i32> zeroinitializer"
         )
 
@@ -438,16 +438,16 @@ class Builder:
         type_ = vector(scalar(a.type), len(mask))
         second = str(b) if b is not None else f"{a.type} poison"
         indices = ", ".join(f"i32 {m}" for m in mask)
-        return self.value(type_, f"shufflevector {a}, {second}, <{len(mask)} x i32> <{indices}>")
+        return self.pure(type_, f"shufflevector {a}, {second}, <{len(mask)} x i32> <{indices}>")
 
     def extract(self, value: Value, lane: int) -> Value:
-        return self.value(scalar(value.type), f"extractelement {value}, i64 {lane}")
+        return self.pure(scalar(value.type), f"extractelement {value}, i64 {lane}")
 
     # -- memory ---------------------------------------------------------------------------
     def gep(self, element: str, pointer: Value, index: Value) -> Value:
         if index.ref == "0":
             return pointer
-        return self.value("ptr", f"getelementptr inbounds {element}, {pointer}, {index}")
+        return self.pure("ptr", f"getelementptr inbounds {element}, {pointer}, {index}")
 
     def load(self, type_: str, pointer: Value, align: int | None = None) -> Value:
         tail = f", align {align}" if align else ""

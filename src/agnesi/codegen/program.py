@@ -113,7 +113,7 @@ class _Program:
         if isinstance(kernel, Loop | Branch):
             return self._control(kernel)
         if isinstance(kernel, Check):
-            return self._check(kernel)
+            return Step("", 1, False, (kernel.flag,), failure=self._failures[id(kernel)])
         if isinstance(kernel, Foreign):
             return self._foreign(kernel)
         kernel, key = self._anchored(kernel)
@@ -197,14 +197,6 @@ class _Program:
         emit_control(b, kernel, steps, _given(b, places, buffers), run, self.machine.vector_bits)
         b.ret(Value("0", "i32"))
         return Step(self._added(b), 1, False, buffers, control=True)
-
-    def _check(self, kernel: Check) -> Step:
-        """A function that returns the failure's code if the flag does not hold."""
-        b = Builder(self.module, self.module.fresh("k"), (("ptr", "places"), ("ptr", "rt")), "i32")
-        flag = b.load("i8", b.load("ptr", b.parameters[0]))
-        code = Value(str(self._failures[id(kernel)]), "i32")
-        b.ret(b.select(b.icmp("ne", flag, Value("0", "i8")), Value("0", "i32"), code))
-        return Step(self._added(b), 1, False, (kernel.flag,), control=True)
 
     def _walk(self, kernel: Foreign) -> Step:
         """The inner loop of a universal function on blocks; its addresses follow the buffers'."""

@@ -15,8 +15,11 @@ from agnesi.core.record import record
 Base = Callable[[int], Value]
 #: The entry of the runtime's table that holds the address of the table of functions.
 FUNCTIONS = 5
-#: Steps in a row that are called one by one; more of them are run from tables.
-_STRAIGHT = 24
+#: Steps in a row that are called one by one, usually and in haste; more are run from tables.
+_STRAIGHT, _STRAIGHT_IN_HASTE = 24, 12
+#: How a table says that a step is run: here, on all threads, by code that may fail; or that there
+#: is nothing to run but a flag to look at.
+_ALONE, _SHARED, _CONTROL, _CHECK = range(4)
 
 
 @record
@@ -26,7 +29,8 @@ class Step:
     ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
     does not tell where they are, so equal work is equal code.  A ``control`` step runs others.
     A ``parallel`` step is worth several threads where ``spare`` is not negative.
-    The C functions with the numbers ``symbols`` come after the buffers.
+    The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
+    the program ends with the code ``failure`` unless the byte at its place is set.
     """
 
     name: str
@@ -37,11 +41,19 @@ class Step:
     control: bool = False
     spare: Size = 0
     symbols: tuple[int, ...] = ()
+    failure: int = 0
 
     @property
-    def plain(self) -> bool:
-        """Whether it is a kernel's function, which does not fail and works on buffers only."""
-        return self.callback < 0 and not self.control and not self.symbols
+    def simple(self) -> bool:
+        """Whether a line of a table can say how it is run."""
+        return self.callback < 0 and not self.symbols
+
+    @property
+    def way(self) -> int:
+        """How it is run."""
+        if self.failure:
+            return _CHECK
+        return _CONTROL if self.control else _SHARED if self.parallel else _ALONE
 
 
 def spot(buffer: Buffer) -> tuple[int, int]:
@@ -69,6 +81,9 @@ class Runner:
     def __call__(self, step: Step, base: Base) -> None:
         """Run a step."""
         b = self.b
+        if step.failure:
+            self._check(address(b, step.places[0], base), Value(str(step.failure), "i32"))
+            return
         for i, buffer in enumerate(step.places):
             b.store(address(b, buffer, base), b.gep("ptr", self.room, i64(i)))
         for i, symbol in enumerate(step.symbols, len(step.places)):
@@ -103,11 +118,18 @@ class Runner:
     def _alone(self, step: Step) -> None:
         self.b.call("void", step.name, self.room, i64(0), self.b.size(step.units), i64(0))
 
+    def _check(self, flag: Value, code: Value) -> None:
+        """Return the code unless a flag in memory is set."""
+        self._leave(self.b.icmp("eq", self.b.load("i8", flag), Value("0", "i8")), code)
+
     def _leave_on(self, code: Value) -> None:
         """Return an error's code."""
+        self._leave(self.b.icmp("ne", code, Value("0", "i32")), code)
+
+    def _leave(self, failed: Value, code: Value) -> None:
         b = self.b
         leave, go = b.label("failed"), b.label("go")
-        b.cbr(b.icmp("ne", code, Value("0", "i32")), leave, go)
+        b.cbr(failed, leave, go)
         b.open_block(leave)
         b.ret(code)
         b.open_block(go)
@@ -119,9 +141,10 @@ class Runner:
         def base(slot: int) -> Value:
             return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
 
-        for plain, group in groupby(steps, lambda step: step.plain):
+        straight = _STRAIGHT_IN_HASTE if b.module.hasty else _STRAIGHT
+        for simple, group in groupby(steps, lambda step: step.simple):
             found = list(group)
-            if plain and len(found) > _STRAIGHT and not self.sizes:
+            if simple and len(found) > straight and not self.sizes:
                 self._by_table(found, bufs)
                 continue
             for step in found:
@@ -132,7 +155,8 @@ class Runner:
         b, module = self.b, self.b.module
         ends = accumulate(len(s.places) for s in steps)
         rows: list[Any] = [
-            n for s, end in zip(steps, ends, strict=True) for n in (s.units, s.parallel, end)
+            n for s, end in zip(steps, ends, strict=True)
+            for n in (s.failure or s.units, s.way, end)
         ]
         spots: list[Any] = [n for s in steps for p in s.places for n in spot(p)]
         numbers, places = module.table("i64", rows), module.table("i64", spots or [0])
@@ -143,25 +167,27 @@ class Runner:
             return b.load("i64", b.gep("i64", table, at))
 
         with b.loop(i64(0), i64(len(steps)), 1, [i64(0)], nonempty=True) as turn:
-            units, parallel, end = (entry(numbers, turn.index, 3, k) for k in range(3))
+            number, way, end = (entry(numbers, turn.index, 3, k) for k in range(3))
             (first,) = turn.carried
             with b.loop(first, end) as place:
                 start = b.load("ptr", b.gep("ptr", bufs, entry(places, place.index, 2, 0)))
                 address = b.gep("i8", start, entry(places, place.index, 2, 1))
                 b.store(address, b.gep("ptr", self.room, b.sub(place.index, first)))
-            self._call(b.load("ptr", b.gep("ptr", functions, turn.index)), units, parallel)
+            function = b.load("ptr", b.gep("ptr", functions, turn.index))
+            for kind in sorted({s.way for s in steps}):
+                with b.when(b.icmp("eq", way, i64(kind))):
+                    self._call(kind, function, number)
             turn.carry(end)
 
-    def _call(self, function: Value, units: Value, parallel: Value) -> None:
-        """Call a kernel's function, on all threads where ``parallel`` is not 0."""
+    def _call(self, way: int, function: Value, number: Value) -> None:
+        """Run a step with so many units, or that fails with this code."""
         b = self.b
-        alone, together, done = b.label("alone"), b.label("together"), b.label("done")
-        b.cbr(b.icmp("ne", parallel, i64(0)), together, alone)
-        b.open_block(together)
-        share = b.load("ptr", self.rt)
-        b.call_pointer("void", share, self.rt, function, self.room, units)
-        b.br(done)
-        b.open_block(alone)
-        b.call_pointer("void", function, self.room, i64(0), units, i64(0))
-        b.br(done)
-        b.open_block(done)
+        if way == _CHECK:
+            self._check(b.load("ptr", self.room), b.cast("trunc", number, "i32"))
+        elif way == _CONTROL:
+            self._leave_on(b.call_pointer("i32", function, self.room, self.rt))
+        elif way == _SHARED:
+            share = b.load("ptr", self.rt)
+            b.call_pointer("void", share, self.rt, function, self.room, number)
+        else:
+            b.call_pointer("void", function, self.room, i64(0), number, i64(0))

@@ -1,0 +1,49 @@
+"""What a function has computed where, so that nothing is written twice.
+
+LLVM would find out within a block, but has to read it first, and looks no further in haste.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+_Table = dict[str, V]
+
+
+class Known(Generic[V]):
+    """Values by the text of their instructions.
+
+    All of them are known in their block.  Places, which are numbers of 64 bits, are known in all
+    blocks that can only be reached through theirs: those behind it, and those in loops there.
+    What else is kept for later blocks would need registers meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._made: _Table[V] = {}
+        self._places: _Table[V] = {}
+        #: The places of the first block of the loop, branch or function that this block is in.
+        self._first = self._places
+
+    def of(self, type_: str) -> _Table[V]:
+        """What is known of values of a type."""
+        return self._places if type_ == "i64" else self._made
+
+    def block(self) -> None:
+        """Another block begins."""
+        self._made = {}
+        self._places = dict(self._first)
+
+    def here(self) -> tuple[_Table[V], _Table[V]]:
+        """What a loop or branch begins with."""
+        here = self._first, self._places
+        self._first = self._places
+        return here
+
+    def enter(self) -> None:
+        """This block is the first one of a loop or branch."""
+        self._first = self._places
+
+    def leave(self, before: tuple[_Table[V], _Table[V]]) -> None:
+        """This block is the one behind a loop or branch."""
+        self._first, self._places = before
