@@ -55,8 +55,10 @@ class ConvPlan:
 
     @property
     def tiled(self) -> bool:
-        """Whether nothing but tiles, which are functions of their own in haste, takes time."""
-        return all(isinstance(p, WidePlan | WeightPlan | PlacesPlan | RowsPlan) for p in self.parts)
+        """Whether nothing takes time but what are functions of their own in haste."""
+        return not any(
+            isinstance(p, tuple) or p.emitter.startswith("depthwise") for p in self.parts
+        )
 
     @property
     def parallel(self) -> bool:

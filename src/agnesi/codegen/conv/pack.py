@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
+from agnesi.codegen.apart import apart
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.pack import joined, zip_rounds
 from agnesi.codegen.gemm.tiling import Piece, pieces_of
 
 
+def _shared(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
+            *given: Value) -> None:
+    """What ``body`` writes, in haste as a function that kernels share."""
+    if b.module.hasty and not b.hot:
+        apart(b, prefix, key, body, *given, hot=False)
+    else:
+        body(b, *given)
+
+
 def clear(b: Builder, type_: str, target: Value, count: Value, lanes_: int) -> None:
     """Zeros, and up to a vector of them more."""
-    zero = const(vector(type_, lanes_), 0)
-    with b.loop(i64(0), count, lanes_) as at:
-        b.store(zero, b.gep(type_, target, at.index), element_bytes(type_))
+    def body(b: Builder, target: Value, count: Value) -> None:
+        zero = const(vector(type_, lanes_), 0)
+        with b.loop(i64(0), count, lanes_) as at:
+            b.store(zero, b.gep(type_, target, at.index), element_bytes(type_))
+
+    _shared(b, "clear", (type_, lanes_), body, target, count)
 
 
 def first_lanes(b: Builder, lanes_: int, count: Value) -> Value:
@@ -26,6 +39,14 @@ def first_lanes(b: Builder, lanes_: int, count: Value) -> Value:
 def copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
              lanes_: int) -> None:
     """Neighbours to neighbours; up to a vector of zeros more is written behind them."""
+    def body(b: Builder, source: Value, target: Value, count: Value) -> None:
+        _copy_run(b, type_, source, target, count, lanes_)
+
+    _shared(b, "copy", (type_, lanes_), body, source, target, count)
+
+
+def _copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
+              lanes_: int) -> None:
     align, wide = element_bytes(type_), vector(type_, lanes_)
     whole = b.sub(count, b.op("urem", count, i64(lanes_)))
     with b.loop(i64(0), whole, lanes_) as at:
@@ -38,6 +59,20 @@ def copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
         mask = first_lanes(b, lanes_, rest)
         value = b.masked_load(wide, b.gep(type_, source, whole), mask, align, const(wide, 0))
         b.store(value, b.gep(type_, target, whole), align)
+
+
+def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Value, width: int,
+               steps: tuple[int, int], lanes_: int) -> None:
+    """So many runs; ``steps`` from one to the next in both."""
+    def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
+             beside: Value) -> None:
+        with b.loop(i64(0), count, 1, [source, target]) as loop:
+            here, there = loop.carried
+            _copy_run(b, type_, here, there, width, lanes_)
+            loop.carry(b.gep(type_, here, down), b.gep(type_, there, beside))
+
+    apart(b, "copies", (type_, lanes_), body, source, target, count, i64(width), i64(steps[0]),
+          i64(steps[1]), hot=False)
 
 
 def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: int,
@@ -68,6 +103,8 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
                 here = b.gep(type_, source, b.mul(loop.index, i64(step)))
                 there = b.gep(type_, target, loop.index)
                 _turned(b, type_, here, step, count, piece, there, pitch)
+    elif step == 1 and b.module.hasty and not b.hot:
+        _copy_runs(b, type_, source, target, count, width, (place_step, pitch), lanes_)
     else:
         with b.loop(i64(0), count) as at:
             here = b.gep(type_, source, b.mul(at.index, i64(place_step)))
@@ -79,11 +116,17 @@ def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: V
                   steps: tuple[int, int], pitch: int, lanes_: int) -> None:
     """The same element by element, which is little code; lanes that are in use for nothing stay."""
     align = element_bytes(type_)
-    with b.loop(i64(0), i64(width), nonempty=True) as n, b.loop(i64(0), count) as place:
-        here = b.add(b.mul(place.index, i64(steps[0])), b.mul(n.index, i64(steps[1])))
-        there = b.add(b.mul(place.index, i64(pitch)), n.index)
-        item = b.load(type_, b.gep(type_, source, here), align)
-        b.store(item, b.gep(type_, target, there), align)
+
+    def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
+             beside: Value, pitch: Value) -> None:
+        with b.loop(i64(0), width) as n, b.loop(i64(0), count) as place:
+            here = b.add(b.mul(place.index, down), b.mul(n.index, beside))
+            there = b.add(b.mul(place.index, pitch), n.index)
+            item = b.load(type_, b.gep(type_, source, here), align)
+            b.store(item, b.gep(type_, target, there), align)
+
+    _shared(b, "plain", type_, body, source, target, count, i64(width), *map(i64, steps),
+            i64(pitch))
 
 
 def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: int,
@@ -125,27 +168,35 @@ def _strips(pieces: Sequence[Piece]) -> list[tuple[Piece, int, int]]:
 
 def _turned(b: Builder, type_: str, source: Value, step: int, count: Value, piece: Piece,
             target: Value, pitch: int) -> None:
-    """All places of one piece, from memory where places are neighbours.
+    """All places of one piece, from memory where places are neighbours."""
+    def body(b: Builder, source: Value, target: Value, count: Value, step: Value,
+             pitch: Value) -> None:
+        _turn(b, type_, (source, target), (step, pitch), count, piece)
 
-    Blocks of a few places are turned inside of 128-bit lanes, which every machine does fast.
-    """
+    _shared(b, "turn", (type_, piece[1:]), body, source, target, count, i64(step), i64(pitch))
+
+
+def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Value, Value],
+          count: Value, piece: Piece) -> None:
+    """Blocks of a few places are turned inside of 128-bit lanes, which every machine does fast."""
     depth, align = 16 // element_bytes(type_), element_bytes(type_)
+    (source, target), (step, pitch) = places, steps
 
     def block(at: Value, mask: Value | None) -> list[tuple[Value, Value]]:
         here = b.gep(type_, source, at)
         wide = vector(type_, depth)
         columns = []
         for n in range(piece.active):
-            place = b.gep(type_, here, i64(n * step))
+            place = b.gep(type_, here, b.mul(step, i64(n)))
             columns.append(
                 b.load(wide, place, align) if mask is None
                 else b.masked_load(wide, place, mask, align, const(wide, 0))
             )
         columns += [const(wide, 0)] * (max(piece.lanes, depth) - piece.active)
         rows = zip_rounds(b, [joined(b, columns[n::depth]) for n in range(depth)], depth)
-        there = b.gep(type_, target, b.mul(at, i64(pitch)))
+        there = b.gep(type_, target, b.mul(at, pitch))
         return [
-            (lanes_from(b, row, 0, piece.lanes), b.gep(type_, there, i64(n * pitch)))
+            (lanes_from(b, row, 0, piece.lanes), b.gep(type_, there, b.mul(pitch, i64(n))))
             for n, row in enumerate(rows)
         ]
 
@@ -155,8 +206,12 @@ def _turned(b: Builder, type_: str, source: Value, step: int, count: Value, piec
         for row, place in block(loop.index, None):
             b.store(row, place, align)
     if b.module.hasty:
-        here, there = b.gep(type_, source, whole), b.gep(type_, target, b.mul(whole, i64(pitch)))
-        _copy_plainly(b, type_, here, there, rest, piece.active, (1, step), pitch, depth)
+        with b.loop(whole, count) as loop:
+            there = b.gep(type_, target, b.mul(loop.index, pitch))
+            with b.loop(i64(0), i64(piece.active), nonempty=True) as lane:
+                at = b.add(loop.index, b.mul(lane.index, step))
+                item = b.load(type_, b.gep(type_, source, at), align)
+                b.store(item, b.gep(type_, there, lane.index), align)
         return
     with b.when(b.icmp("ne", rest, i64(0))):
         last = block(whole, first_lanes(b, depth, rest))
