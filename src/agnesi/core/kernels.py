@@ -117,7 +117,7 @@ class Kernel:
         return []
 
     def writes(self) -> list[Buffer]:
-        return list(dict.fromkeys(s.buffer for s in self.stores()))
+        return list(dict.fromkeys([s.buffer for s in self.stores()]))
 
     def blocks(self) -> list[Block]:
         """Kernels inside of this one."""
@@ -139,7 +139,7 @@ class Nest(Kernel):
         return self.body
 
     def reads(self) -> list[Buffer]:
-        return buffers_of(v for s in self.body for v in (s.value, *s.offset.atoms))
+        return buffers_of([v for s in self.body for v in (s.value, *s.offset.atoms)])
 
 
 @struct
@@ -166,7 +166,7 @@ class Contraction(Kernel):
         return self.body
 
     def reads(self) -> list[Buffer]:
-        seen = buffers_of(s.value for s in self.body)
+        seen = buffers_of([s.value for s in self.body])
         return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
 
 
@@ -465,10 +465,10 @@ def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
             stack.extend(value.args)
 
 
-def buffers_of(values: Iterable[Expr]) -> list[Buffer]:
+def buffers_of(values: Sequence[Expr]) -> list[Buffer]:
     """Buffers that expressions load from, each once."""
     found: dict[Buffer, None] = {}
-    for value in reversed(list(values)):
+    for value in reversed(values):
         if value.buffers is None:
             loads = [v.param[0] for v in walk([value]) if v.op == "load"]
             value.buffers = dict.fromkeys(loads)

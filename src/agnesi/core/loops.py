@@ -8,9 +8,8 @@ target: the CPU renderer lives in ``codegen``.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -55,21 +54,19 @@ def latency(name: str) -> int:
 class Axis:
     """A loop variable that runs over [0, extent).  ``slot`` tells loops of one nest apart."""
 
-    __slots__ = ("__weakref__", "_index", "extent", "slot")
-    _known: ClassVar[weakref.WeakValueDictionary[tuple[int, int], Axis]] = (
-        weakref.WeakValueDictionary()
-    )
+    __slots__ = ("_index", "extent", "slot")
 
     extent: int
     slot: int
     _index: Affine
 
     def __new__(cls, slot: int, extent: int) -> Axis:
-        found = cls._known.get((slot, extent))
+        key = slot, extent
+        found = INTERNED.get(key)
         if found is None:
             found = object.__new__(cls)
-            found.slot, found.extent = slot, extent
-            cls._known[slot, extent] = INTERNED[slot, extent] = found
+            found.slot, found.extent = key
+            return INTERNED.setdefault(key, found)
         return found
 
     @property

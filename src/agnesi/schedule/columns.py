@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from agnesi.core import loops
+from agnesi.core.dims import is_static
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, row_major, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
@@ -26,11 +28,12 @@ _SLOT = 90  # of the axis that counts parts
 
 def with_sums(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
     """The kernels with sums of rows taken by those that write them, and the memory of parts."""
-    writers = Counter(b for kernel in kernels for b in kernel.writes())
+    written = [kernel.writes() for kernel in kernels]
+    writers = Counter([b for buffers in written for b in buffers])
     makers: dict[Buffer, Nest] = {}
     cut: dict[int, list[Nest]] = {}
     parts: dict[Buffer, Buffer | None] = {}
-    for kernel in kernels:
+    for kernel, buffers in zip(kernels, written, strict=True):
         if not isinstance(kernel, Nest) or kernel.ordered:
             continue
         sums = [s.value for s in kernel.body if s.value.reduces]
@@ -48,7 +51,7 @@ def with_sums(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
             if part is not None:
                 change = Substitution({}, {total: _sum_of(part, place)})
                 kernel.body = [replace(s, value=change(s.value)) for s in kernel.body]
-        makers |= {b: kernel for b in kernel.writes() if writers[b] == 1 and _is_big(b)}
+        makers |= {b: kernel for b in buffers if writers[b] == 1 and _is_big(b)}
     result = [new for kernel in kernels for new in cut.get(id(kernel), [kernel])]
     return result, [part for part in parts.values() if part is not None]
 
@@ -62,8 +65,7 @@ def _is_sum(value: Expr) -> bool:
 
 
 def _is_big(buffer: Buffer) -> bool:
-    sizes = (*buffer.shape, buffer.nbytes)
-    return all(isinstance(n, int) for n in sizes) and buffer.contiguous and buffer.nbytes >= _BIG
+    return buffer.contiguous and guess(buffer.nbytes) >= _BIG and is_static(buffer.shape)
 
 
 def _is_over_rows(rows: Buffer, place: Affine, total: Expr) -> bool:

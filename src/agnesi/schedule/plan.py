@@ -323,7 +323,7 @@ class Plan:
             return True
         if facts.axes and not self._fits(node, users):
             return True
-        if any(c.reduces or c.foreign or c.regions for c in users) and self._finishes(node):
+        if any([c.reduces or c.foreign or c.regions for c in users]) and self._finishes(node):
             return True
         if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False

@@ -13,12 +13,12 @@ from agnesi.core.node import Node
 
 def axes_of(shape: Sequence[Any]) -> tuple[Axis, ...]:
     """One axis for each size."""
-    return tuple(Axis(d, n) for d, n in enumerate(shape))
+    return tuple([Axis(d, n) for d, n in enumerate(shape)])
 
 
 def point(axes: tuple[Axis, ...]) -> At:
     """The index of the point of the axes; axes of size 1 are always at 0."""
-    return tuple(loops.START if a.extent == 1 else a.index for a in axes)
+    return tuple([loops.START if a.extent == 1 else a.index for a in axes])
 
 
 def point_in(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:

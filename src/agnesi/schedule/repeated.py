@@ -33,7 +33,7 @@ class _Signature:
     """
 
     def __init__(self, repeats: Repeats, roots: Sequence[Node], product: Node | None) -> None:
-        self._repeats = repeats
+        self._repeats, self._root = repeats, repeats.root
         self._parts: list[Any] = []
         self._known: dict[int, int] = {}
         self.buffers: list[Buffer] = []
@@ -95,7 +95,7 @@ class _Signature:
         return found
 
     def _stored(self, node: Node, inside: frozenset[int]) -> bool:
-        return node.op is None or (id(node) in self._repeats.root and id(node) not in inside)
+        return node.op is None or (id(node) in self._root and id(node) not in inside)
 
     def _flat(self, node: Node, inside: frozenset[int]) -> Any:
         """How a reshape of what lies in memory is read; None for anything else."""
