@@ -23,10 +23,12 @@ _EXPORTS = (
 )
 #: Seconds after which one thread's Python gives way to another's, while both generate code.
 _INTERVAL = 0.0005
-#: Passes of levels 0 and 1: the first two are there for functions that are put into others.
-_PASSES = ("AlwaysInliner", "SROA", "InstCombine", "SimplifyCFG")
+#: Passes of levels 0 and 1: the first two are there for functions that are put into others, and
+#: those of level 1 alone find, above all, loops of one turn.  To combine instructions would take
+#: a sixth of all time, and kernels are 2 % faster without: what is known is folded when written.
+PASSES = ("AlwaysInliner", "SROA", "SCCP", "SimplifyCFG")
 #: Passes of LLVM that find nothing to gain in the code of this library.
-_USELESS = ("lsr", "cgp", "machine-cse", "machine-sink", "copyprop")
+USELESS = ("lsr", "cgp", "machine-cse", "machine-sink", "copyprop")
 _DECLARED = re.compile(r"^declare [^@]*@([\w.$]+)\(", re.MULTILINE)
 
 
@@ -123,7 +125,7 @@ class _Options:
             was, self._state = self._state, (busy, scheduled)
             if self._state == was:
                 return
-            given = [f"-disable-{name}={str(busy).lower()}" for name in _USELESS]
+            given = [f"-disable-{name}={str(busy).lower()}" for name in USELESS]
             for option in (*given, f"-enable-misched={str(scheduled).lower()}"):
                 library().c.SetCommandLine(b"", option.encode())
             if busy and not was[0]:
@@ -203,12 +205,12 @@ class Team:
         self._generators.append(generators)
 
     def _next(self) -> str | None:
-        """The longest that waits; None ends the thread's work."""
+        """The one with most lines that waits; None ends the thread's work."""
         with self._lock:
             if not self._waiting or self._errors:
                 self._running -= 1
                 return None
-            text = max(self._waiting, key=len)
+            text = max(self._waiting, key=lambda text: text.count("\n"))
             self._waiting.remove(text)
             return text
 
@@ -281,7 +283,7 @@ class Generator:
             passes = c.buildPerModuleDefaultPipeline(builder, 2)
         else:
             passes = c.CreateNewModulePassManager()
-            for name in _PASSES if self._optimize else _PASSES[:2]:
+            for name in PASSES if self._optimize else PASSES[:2]:
                 getattr(c, f"module_Add{name}Pass")(passes)
         c.RunNewModulePassManager(passes, module, builder)
         c.DisposeNewModulePassManger(passes)

@@ -229,7 +229,8 @@ def compile_objects(texts: Sequence[str], optimize: int = 1) -> list[bytes]:
 
 def _key(kind: str, text: str, optimize: int) -> str:
     at = target()
-    return diskcache.key(kind, text, str(optimize), at.cpu, at.features, *_versions())
+    passes = (*llvm.PASSES, *llvm.USELESS)
+    return diskcache.key(kind, text, str(optimize), *passes, at.cpu, at.features, *_versions())
 
 
 def _versions() -> tuple[str, str, str]:
