@@ -7,6 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
+from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import Buffer, Callback, Convolution, Nest
 from agnesi.core.node import Node
@@ -128,7 +129,7 @@ def kernels(function, *shapes):
     """The kernels of a function of tensors of these shapes."""
     inputs = [Node(None, (), s, np.dtype("float32"), requires_grad=True) for s in shapes]
     outputs = function(*[ag.core.tensor.symbol(n) for n in inputs])
-    graph = FunctionGraph(inputs, [o.node for o in outputs]).expand()
+    graph = expanded(FunctionGraph(inputs, [o.node for o in outputs]))
     leaves = {id(n): Buffer(tuple(n.shape), n.dtype, "argument", node=n) for n in graph.inputs}
     for node in graph.nodes:
         if node.op is None and id(node) not in leaves:

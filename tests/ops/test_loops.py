@@ -5,6 +5,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.dims import Dim
+from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
@@ -166,7 +167,7 @@ def test_graphs_inside_are_expanded_too():
     op = Scan(body([c], [ag.softmax(c)]), 5, 0, 1, 0)
     (result,) = applied(op, c)
     graph = FunctionGraph([c.node], [result.node])
-    (inside,) = [n.op.body.graph for n in graph.expand().nodes if n.op is not None]
+    (inside,) = [n.op.body.graph for n in expanded(graph).nodes if n.op is not None]
     assert all(n.op is None or n.op.decompose is None for n in inside.nodes)
 
 

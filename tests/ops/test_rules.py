@@ -10,6 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi.core import dtypes, loops
 from agnesi.core.dispatch import Item
+from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol, wrap
@@ -148,7 +149,7 @@ def graph_of(case: Case, arrays: tuple[np.ndarray, ...]) -> FunctionGraph:
     nodes = [Node(None, (), a.shape, a.dtype) for a in arrays]
     result = case.function(*map(symbol, nodes))
     assert result.node is not None
-    return FunctionGraph(nodes, [result.node]).expand()
+    return expanded(FunctionGraph(nodes, [result.node]))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -100,6 +100,7 @@ def at_place(x, row, column, size):
 
 SAMPLES = {
     "fold": [lambda x, y, c: ag.exp(c)],
+    "fold_costly": [lambda x, y, c: ag.exp(ag.broadcast_to(c[0], (3,)) + 1)],
     "where_known": [lambda x, y, c: ag.where(True, x, y), lambda x, y, c: ag.where(x > y, y, y)],
     "broadcast_nothing": [
         lambda x, y, c: ag.broadcast_to(ag.broadcast_to(x[:1], (3, 4)), (2, 3, 4)),

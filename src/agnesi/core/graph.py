@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,6 @@ from agnesi.core.errors import DTypeError, MissingInputError, ShapeError, at
 from agnesi.core.extents import Extent
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import explain, typed
-from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor, symbol
 
 #: Operations whose two operands may change places without changing the result.
@@ -78,18 +79,21 @@ def constant(value: np.ndarray, where: Any = None) -> Node:
 
 # -- merging --------------------------------------------------------------------------------
 class Interner:
-    """Nodes by what they compute: those of equal operation and inputs are one object."""
+    """Nodes by what they compute: those of equal operation and inputs are one object.
+
+    Attributes
+    ----------
+    known : set of Node
+        These objects.
+    """
 
     def __init__(self) -> None:
         self._nodes: dict[Any, Node] = {}
-        self._known: set[Node] = set()
-
-    def __contains__(self, node: Node) -> bool:
-        return node in self._known
+        self.known: set[Node] = set()
 
     def add(self, node: Node) -> Node:
         """The one node that computes what ``node`` does; its inputs are in here already."""
-        if node in self._known:
+        if node in self.known:
             return node
         key = self._key(node)
         try:
@@ -97,7 +101,7 @@ class Interner:
         except TypeError:  # an operation without a hash
             found = self._nodes.setdefault((id(node.op), *key[1:]), node)
         if found is node:
-            self._known.add(node)
+            self.known.add(node)
         elif found.name is None and node.name is not None and found.op is not None:
             found.name = node.name
         return found
@@ -327,6 +331,11 @@ class FunctionGraph:
         """All nodes that the outputs need, inputs first."""
         return tuple(toposort(self.outputs))
 
+    @cached_property
+    def uses(self) -> Counter[Node]:
+        """How often a node is read by others, or is a result."""
+        return Counter(chain(*[n.inputs for n in self.nodes], self.outputs))
+
     @property
     def live(self) -> list[Node]:
         """Leaves that stand for live tensors: the function's implicit inputs."""
@@ -364,45 +373,19 @@ class FunctionGraph:
         return self._mapped(done, partial(inferred, known=partial(size_with, known=known)))
 
     @no_gc()
-    def expand(self) -> FunctionGraph:
-        """The graph with every operation that has a ``decompose`` rule in simpler ones."""
-        if all(n.op is None or not (n.op.decompose or n.op.bodies) for n in self.nodes):
-            return self
-        interner = Interner()
+    def merged(self, interner: Interner) -> FunctionGraph:
+        """The graph closed again, of nodes that ``interner`` has and others that it gets now."""
         done: dict[Node, Node] = {n: interner.add(n) for n in self.inputs}
-        parts: dict[Node, tuple[Node, ...]] = {}
-        forward: dict[Node, Node] = {}
-        stack = list(reversed(self.outputs))
-        while stack:
-            node = stack[-1]
-            if node in done or node in parts:
-                stack.pop()
-                continue
-            if node in forward:
-                done[node] = done[forward[node]]
-                continue
-            try:
-                inputs = tuple([done[n] for n in node.inputs])
-            except KeyError:
-                waiting = [n for n in node.inputs if n not in done and n not in parts]
-                stack.extend(waiting)
-                if not waiting:  # a result of what was put into simpler operations
-                    forward[node] = parts[node.inputs[0]][node.op.index]
-                    stack.append(forward[node])
-                continue
-            results = decomposed(node, inputs)
-            if not results:
-                done[node] = interner.rebuilt(_expanded_inside(node), inputs)
-                continue
-            for part in results:
-                inherit(part, node, interner)
-            if node.op.outputs > 1:
-                parts[node] = results
-                stack.pop()
+        for node in toposort(self.outputs, interner.known.__contains__):
+            if node in interner.known:
+                done[node] = node
+            elif node.op is None:
+                done[node] = interner.add(_closed_leaf(node))
             else:
-                forward[node] = results[0]
-                stack.append(results[0])
-        return FunctionGraph.of(self.inputs, [done[n] for n in self.outputs])
+                node.weak = False
+                done[node] = interner.rebuilt(node, tuple([done[n] for n in node.inputs]))
+        outputs = tuple([done[n] for n in self.outputs])
+        return self if outputs == self.outputs else FunctionGraph.of(self.inputs, outputs)
 
     @no_gc()
     def resolve(self, known: Callable[[Size], Size]) -> FunctionGraph:
@@ -444,37 +427,6 @@ def _unfit(leaf: Node, shape: Shape, known: Mapping[Dim, Size]) -> str:
         + (f" and {told} from elsewhere" if told else ""),
         leaf.where,
     )
-
-
-def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The results of a node in simpler operations; none where there are no such."""
-    if node.op is None or node.op.decompose is None:
-        return ()
-    try:
-        result = node.op.decompose(*(symbol(n) for n in inputs))
-    except (ValueError, TypeError, IndexError) as error:
-        raise explain(error, node.op.name, inputs, node.where) from None
-    results = result if isinstance(result, tuple) else () if result is None else (result,)
-    return tuple(graph_node(r) for r in results)
-
-
-def _expanded_inside(node: Node) -> Node:
-    """The node with the graphs that its operation holds expanded."""
-    if node.op is None or not node.op.bodies:
-        return node
-    bodies = {n: getattr(node.op, n).mapped(FunctionGraph.expand) for n in node.op.bodies}
-    new = copied(node, node.inputs)
-    new.op = replace(node.op, **bodies)
-    return new
-
-
-def inherit(new: Node, old: Node, known: Interner) -> None:
-    """Let new nodes tell the user's line and name of what they replace."""
-    for node in toposort([new], lambda n: n in known):
-        if node not in known:
-            node.where = old.where
-    if new not in known and new.name is None and new.op is not None:
-        new.name = old.name
 
 
 def text(graph: FunctionGraph) -> str:

@@ -25,7 +25,7 @@ BOOL_RESULTS = frozenset(
 
 #: What complex numbers have as real numbers.
 _PARTS = frozenset(("real", "imag", "abs", "angle"))
-_HEAVY = frozenset(
+HEAVY = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot".split()
 )
@@ -34,12 +34,12 @@ _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mu
 
 def is_heavy(name: str) -> bool:
     """Whether a scalar operation is worth keeping rather than repeating."""
-    return name in _HEAVY
+    return name in HEAVY
 
 
 def price(name: str) -> int:
     """Rough number of instructions of a scalar operation."""
-    if name in _HEAVY:
+    if name in HEAVY:
         return 20
     if name in _MEDIUM:
         return 5
@@ -48,7 +48,7 @@ def price(name: str) -> int:
 
 def latency(name: str) -> int:
     """Rough number of cycles from the operands of a scalar operation to its result."""
-    return 24 if name in _HEAVY else 14 if name in _MEDIUM else 4
+    return 24 if name in HEAVY else 14 if name in _MEDIUM else 4
 
 
 class Axis:

@@ -200,6 +200,8 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
 
 def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of their common dtype; Python scalars give way."""
+    if type(a) is type(b) is Tensor and a.dtype is b.dtype and a.weak is b.weak:
+        return a, b
     if type(b) in SCALARS and isinstance(a, Tensor):
         return _beside(a, b)
     if type(a) in SCALARS and isinstance(b, Tensor):

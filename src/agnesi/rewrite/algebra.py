@@ -54,7 +54,7 @@ rule(a * c - b * c, (a - b) * c, name="common_number_of_difference", stage="cano
      when=_number)
 
 
-@rewriter("canonicalize", ops=["multiply"])
+@rewriter("canonicalize", ops=["multiply"], operands=["add"])
 def double_number(node: Node) -> Tensor | None:
     """A value added to itself, times a number, is the value times twice the number."""
     for total, factor in (node.inputs, node.inputs[::-1]):

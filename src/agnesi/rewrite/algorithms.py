@@ -11,7 +11,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.diagonal import Diagonal, Triangle
 from agnesi.ops.matmul import MatMul
 from agnesi.ops.movement import Permute, matrix_transpose
-from agnesi.ops.reduce import Reduce, prod
+from agnesi.ops.reduce import prod
 from agnesi.ops.reduce import sum as sum_over
 from agnesi.rewrite.rules import Book
 
@@ -30,7 +30,7 @@ def triangle_of(node: Node) -> bool | None:
     return True if op is not None and op.name == "cholesky" else None
 
 
-@rewriter("canonicalize", ops=[MatMul])
+@rewriter("canonicalize", ops=[MatMul], operands=["inv"])
 def product_with_inverse(node: Node) -> Tensor | None:
     """A product with an inverse is a solution."""
     a, b = node.inputs
@@ -74,7 +74,7 @@ def logarithm_of_determinant(node: Node) -> Tensor | None:
     return found
 
 
-@rewriter("specialize", ops=[Reduce])
+@rewriter("specialize", ops=["sum"], operands=[Diagonal])
 def trace_of_product(node: Node) -> Tensor | None:
     """The trace of a product needs only the products of elements."""
     (diagonal,) = node.inputs

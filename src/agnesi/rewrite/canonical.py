@@ -13,7 +13,7 @@ from agnesi.core.dispatch import Item
 from agnesi.core.dtypes import real_of
 from agnesi.core.errors import ShapeError
 from agnesi.core.graph import constant, constant_value
-from agnesi.core.loops import is_heavy
+from agnesi.core.loops import HEAVY
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import abs as abs_
@@ -21,9 +21,10 @@ from agnesi.ops.arith import negative, positive, reciprocal, safe_divide, safe_m
 from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import Cast, Size
 from agnesi.ops.elementwise import Elementwise
-from agnesi.ops.expand import BroadcastTo
+from agnesi.ops.expand import BroadcastTo, SumTo
 from agnesi.ops.select import maximum, minimum, where
 from agnesi.rewrite.pattern import scalar, variables
+from agnesi.rewrite.reductions import REDUCTIONS
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -36,20 +37,24 @@ _KNOWN_DEPTH, _KNOWN_SIZE = 6, 1 << 20
 
 
 # -- what is known ---------------------------------------------------------------------------
-@rewriter("canonicalize", tags=("fold",))
+@rewriter("canonicalize", tags=("fold",), operands=[""])
 def fold(node: Node) -> Node | None:
     """Operations on constants are computed now; fills with one number stay symbolic."""
-    if node.op is None or type(node.op) in (BroadcastTo, Item) or node.op.outputs > 1:
-        return None
-    if not node.inputs and type(node.op) is not Size:
-        return None  # what counts (arange, eye) is computed where it is read
-    costly = _is_costly(node)
-    if not costly and any(n.op is not None for n in node.inputs):
-        return None
-    if not is_static(node.shape):
+    return None if any(n.op is not None for n in node.inputs) else _folded(node, 0)
+
+
+@rewriter("canonicalize", ops=[*HEAVY, *REDUCTIONS, SumTo, Size], tags=("fold",))
+def fold_costly(node: Node) -> Node | None:
+    """So is what is worth memory not to be computed in every call, if it depends on nothing."""
+    return _folded(node, _KNOWN_DEPTH)
+
+
+def _folded(node: Node, depth: int) -> Node | None:
+    """The value of a node as a constant, if it is known and takes no more memory than it saves."""
+    if type(node.op) in (BroadcastTo, Item) or node.op.outputs > 1 or not is_static(node.shape):
         return None
     size: Any = product(node.shape)
-    depth = _KNOWN_DEPTH if costly and size * node.dtype.itemsize <= _FOLDED_BYTES else 0
+    depth = depth if size * node.dtype.itemsize <= _FOLDED_BYTES else 0
     try:
         values = _all_known(node, depth)
         if values is None:
@@ -63,11 +68,6 @@ def fold(node: Node) -> Node | None:
     if result.dtype != node.dtype or result.shape != node.shape:
         return None
     return constant(np.array(result), node.where)
-
-
-def _is_costly(node: Node) -> bool:
-    """Whether it is worth memory not to compute a value in every call."""
-    return is_heavy(node.op.name) or bool(node.op.reduction(*node.inputs))
 
 
 def _known(node: Node, depth: int) -> Any:
@@ -123,7 +123,7 @@ def _before_broadcast(node: Node) -> Node:
     return node
 
 
-@rewriter("canonicalize")
+@rewriter("canonicalize", operands=["", BroadcastTo])
 def broadcast_later(node: Node) -> Tensor | Node | None:
     """Elementwise operations broadcast by themselves, and work on few elements before it."""
     if not isinstance(node.op, Elementwise) and type(node.op) is not Cast:
@@ -211,7 +211,7 @@ rule(square(abs_(x)), square(x), name="square_of_abs", stage="canonicalize",
      when=lambda x: x.dtype == real_of(x.dtype))
 
 
-@rewriter("canonicalize", ops=["negative"])
+@rewriter("canonicalize", ops=["negative"], operands=["multiply", "divide"])
 def negative_number(node: Node) -> Tensor | None:
     """The sign of a product with a number goes into the number."""
     (product,) = node.inputs

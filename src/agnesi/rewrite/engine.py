@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
 from agnesi.core.config import STATE
-from agnesi.core.graph import FunctionGraph, Interner, copied, inherit, no_gc
+from agnesi.core.expansion import expanded, inherit
+from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc
 from agnesi.core.node import Node
 from agnesi.core.record import field, replace, struct
+from agnesi.ops.body import Body
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
 
 #: Stages and tags of rules.  Those tagged "memory" save whole values, and little time to find.
@@ -58,10 +60,48 @@ class Report:
         return "\n".join(lines)
 
 
-@functools.lru_cache(maxsize=32)
-def _index(rules: tuple[Rule, ...]) -> dict[tuple[str, ...], tuple[Rule, ...]]:
-    """A place for which of the rules may fire where, filled as operations are met."""
-    return {}
+class _Index:
+    """Which of the rules may fire where, filled as operations are met."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
+        self._anywhere = [i for i, r in enumerate(rules) if not r.ops]
+        self._by_op: dict[str, list[int]] = defaultdict(list)
+        for i, rule in enumerate(rules):
+            for name in dict.fromkeys(rule.ops):
+                self._by_op[name].append(i)
+        self._known: dict[tuple[str, ...], tuple[Rule, ...]] = {}
+
+    def at(self, node: Node) -> tuple[Rule, ...]:
+        """Those for a node, by the names of its operation and of its operands'."""
+        heads = (node.op.name, *[n.op.name if n.op is not None else "" for n in node.inputs])
+        found = self._known.get(heads)
+        if found is None:
+            places = sorted((*self._anywhere, *self._by_op.get(heads[0], ())))
+            found = tuple([r for r in map(self.rules.__getitem__, places) if r.may_fire(heads)])
+            self._known[heads] = found
+        return found
+
+
+_index = functools.lru_cache(maxsize=32)(_Index)
+
+
+class Stage:
+    """The rules in force in a stage: those of nodes, which of them are new, those of graphs."""
+
+    def __init__(self, name: str, rules: Iterable[Rule], new: Iterable[Rule]) -> None:
+        self.name = name
+        self.of_graphs = [r for r in new if isinstance(r, GraphRule)]
+        every = tuple([r for r in rules if not isinstance(r, GraphRule)])
+        own = tuple([r for r in every if r.stage == name])
+        self.every, self.own = _index(every), _index(own)
+
+    def without(self, names: Sequence[str]) -> Stage:
+        """The same without some rules of nodes."""
+        if not names:
+            return self
+        left = [r for r in self.every.rules if r.name not in names]
+        return Stage(self.name, left, self.of_graphs)
 
 
 class Settler:
@@ -72,61 +112,63 @@ class Settler:
     ``known`` were settled by an earlier stage: only the rules of this one can do anything to them.
     """
 
-    def __init__(self, rules: Sequence[Rule], interner: Interner, report: StageReport,
+    def __init__(self, stage: Stage, interner: Interner, report: StageReport,
                  known: AbstractSet[Node] = frozenset()) -> None:
-        own = tuple([r for r in rules if r.stage == report.stage])
+        self.stage = stage
         self.known = known
-        self._every, self._own = ((r, _index(r)) for r in (tuple(rules), own))
         self.interner = interner
         self.report = report
         self.settled: dict[Node, Node] = {}
         self.became: dict[Node, Node] = {}
-        self._left = 0
+        self._left = _FIRINGS_PER_NODE * (100 + report.before)
         self.stopped = False
 
-    def settle(self, outputs: Iterable[Node]) -> tuple[Node, ...]:
-        """The settled forms of nodes."""
-        roots = tuple(outputs)
-        self._left = _FIRINGS_PER_NODE * (100 + self.report.before)
+    def settle(self, graph: FunctionGraph) -> tuple[Node, ...]:
+        """The settled forms of a graph's outputs."""
+        settled = self.settled
+        for node in graph.nodes:
+            if node not in settled:
+                self._settle(node)
+        return tuple([settled[n] for n in graph.outputs])
+
+    def _settle(self, node: Node) -> None:
+        """Settle a node: behind its operands, and behind what it becomes."""
         settled, became = self.settled, self.became
-        stack = list(reversed(roots))
+        stack = [node]
         while stack:
             node = stack[-1]
             if node in settled:
                 stack.pop()
                 continue
-            following = became.get(node)
-            if following is None:
-                following = self._step(node, stack)
-                if following is None:
-                    continue
-            if following in settled:
+            following = became.get(node) or self._step(node, stack)
+            if following is node:
+                settled[node] = node
+                stack.pop()
+            elif following in settled:
                 settled[node] = settled[following]
-            else:
+                stack.pop()
+            elif following is not None:
                 stack.append(following)
-        return tuple(settled[n] for n in roots)
 
     def _step(self, node: Node, stack: list[Node]) -> Node | None:
-        """What a node becomes next; None if it waits for its operands, or is settled."""
+        """What a node becomes next, itself where it is settled; None if it waits for operands."""
         settled = self.settled
         try:
             inputs = tuple([settled[n] for n in node.inputs])
         except KeyError:
             waiting = [n for n in node.inputs if n not in settled]
-            stack.extend(n for n in waiting if not self._circular(n))
+            stack.extend([n for n in waiting if not self._circular(n)])
             return None
-        one = self.interner.rebuilt(node, inputs)
-        if one is not node:
-            self._circular(one)
-            self.became[node] = one
-            return one
-        self.report.visited += 1
-        new = self._fired(node)
-        if new is None:
-            settled[node] = node
-            return None
-        self.became[node] = new
-        return new
+        same = inputs == node.inputs and node in self.interner.known
+        following = node if same else self.interner.rebuilt(node, inputs)
+        if following is not node:
+            self._circular(following)
+        else:
+            self.report.visited += 1
+            if node.op is not None:
+                following = self._fired(node)
+        self.became[node] = following
+        return following
 
     def _circular(self, node: Node) -> bool:
         """Whether rules led back to a node under way, which then stays as it is."""
@@ -135,32 +177,22 @@ class Settler:
         self.settled[node] = node
         return True
 
-    def _fired(self, node: Node) -> Node | None:
-        if node.op is None:
-            return None
-        for rule in self._candidates(node):
+    def _fired(self, node: Node) -> Node:
+        """The replacement by the first rule that fires at a node; itself where none does."""
+        rules = self.stage.own if node in self.known else self.stage.every
+        for rule in rules.at(node):
             new = rule(node)
             if new is None or new is node:
                 continue
             if not self._left:
                 self.stopped = True
-                return None
+                return node
             self._left -= 1
-            if new not in self.interner:
-                inherit(new, node, self.interner)
+            inherit(new, node, self.interner.known)
             self.report.firings[rule.name] += 1
             return new
-        return None
+        return node
 
-
-    def _candidates(self, node: Node) -> tuple[Rule, ...]:
-        """Rules that may fire at a node, by the names of its operation and of its operands'."""
-        rules, known = self._own if node in self.known else self._every
-        heads = (node.op.name, *[n.op.name if n.op is not None else "" for n in node.inputs])
-        found = known.get(heads)
-        if found is None:
-            found = known[heads] = tuple([r for r in rules if r.may_fire(heads)])
-        return found
 
 
 @contextmanager
@@ -193,84 +225,95 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
     rules look for them; its rules do not run on what comes out.  Without such rules the others run
     together, on expanded operations.
     """
-    def inner(body: FunctionGraph) -> FunctionGraph:
-        return run(body, rules, Report())
-
-    rules = [r.with_inner(inner) if isinstance(r, InsideRule) else r for r in rules]
     with outside_traces(), no_gc():
-        graph = bodies_settled(graph, inner)
-        known: AbstractSet[Node] = frozenset()
+        return _Rewriting(rules).settled(graph, report)
+
+
+class _Rewriting:
+    """The rules by stage, for a graph and for those that its operations hold."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        rules = [r.with_inner(self.inside) if isinstance(r, InsideRule) else r for r in rules]
         apart = any(r.stage == "stabilize" for r in rules)
+        self.stages = []
         for stage in STAGES if apart else STAGES[-1:]:
-            if stage == "specialize":
-                graph = graph.expand()
             active = [r for r in rules if r.stage in ("canonicalize", stage)]
             new = [r for r in active if r.stage == stage] if apart else active
-            if new:
-                graph = _stage(graph, stage, active, new, report, known)
+            self.stages.append(Stage(stage, active if new else (), new))
+        #: Graphs inside to which nothing is to do, whichever operation holds them.
+        self._fine: set[Body] = set()
+
+    def settled(self, graph: FunctionGraph, report: Report) -> FunctionGraph:
+        """The graph, settled; itself if nothing is to do."""
+        interner = Interner()
+        graph = self._with_settled_bodies(graph, interner)
+        known: AbstractSet[Node] = frozenset()
+        for stage in self.stages:
+            if stage.name == "specialize":
+                graph = expanded(graph, interner)
+            if stage.every.rules or stage.of_graphs:
+                graph = _through(graph, stage, report, known, interner)
                 known = frozenset(graph.nodes)
-    return graph
-
-
-def bodies_settled(graph: FunctionGraph,
-                   inner: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
-    """The graph with the graphs that its operations hold settled."""
-    if not any(n.op is not None and n.op.bodies for n in graph.nodes):
         return graph
-    interner = Interner()
-    done: dict[Node, Node] = {n: interner.add(n) for n in graph.inputs}
-    settled: dict[Any, Any] = {}
-    for node in graph.nodes:
-        if node in done:
-            continue
-        op = node.op
-        new = interner.rebuilt(node, tuple([done[n] for n in node.inputs]))
-        if op is not None and op.bodies:
-            if op not in settled:
-                bodies = {name: getattr(op, name).mapped(inner) for name in op.bodies}
-                settled[op] = replace(op, **bodies)
-            new = copied(new, new.inputs)
-            new.op = settled[op]
-            new = interner.add(new)
-        done[node] = new
-    return FunctionGraph.of(graph.inputs, [done[n] for n in graph.outputs])
+
+    def inside(self, graph: FunctionGraph) -> FunctionGraph:
+        """The graph of a body, settled."""
+        body = Body(graph)
+        if body in self._fine:
+            return graph
+        better = self.settled(graph, Report())
+        if better is graph:
+            self._fine.add(body)
+        return better
+
+    def _with_settled_bodies(self, graph: FunctionGraph, interner: Interner) -> FunctionGraph:
+        """The graph with the graphs that its operations hold settled; ``interner`` gets it."""
+        done: dict[Node, Node] = {n: interner.add(n) for n in graph.inputs}
+        if not any(n.op is not None and n.op.bodies for n in graph.nodes):
+            for node in graph.nodes:
+                interner.add(node)
+            return graph
+        ops: dict[Any, Any] = {}
+        for node in graph.nodes:
+            if node in done:
+                continue
+            op = node.op
+            new = interner.rebuilt(node, tuple([done[n] for n in node.inputs]))
+            if op is not None and op.bodies:
+                if op not in ops:
+                    bodies = {n: getattr(op, n).mapped(self.inside) for n in op.bodies}
+                    same = all(getattr(op, n) is body for n, body in bodies.items())
+                    ops[op] = op if same else replace(op, **bodies)
+                if ops[op] is not op:
+                    new = copied(new, new.inputs)
+                    new.op = ops[op]
+                    new = interner.add(new)
+            done[node] = new
+        outputs = tuple([done[n] for n in graph.outputs])
+        return graph if outputs == graph.outputs else FunctionGraph.of(graph.inputs, outputs)
 
 
-def _stage(graph: FunctionGraph, stage: str, rules: Sequence[Rule], new: Sequence[Rule],
-           report: Report, known: AbstractSet[Node]) -> FunctionGraph:
-    """A graph settled by ``rules``, of which ``new`` were not in force before."""
+def _through(graph: FunctionGraph, stage: Stage, report: Report, known: AbstractSet[Node],
+             interner: Interner) -> FunctionGraph:
+    """A graph settled by a stage's rules; those that do not come to an end are left out."""
     before = len(graph)
-    globals_ = [r for r in new if isinstance(r, GraphRule)]
-    local = [r for r in rules if not isinstance(r, GraphRule)]
     firings: Counter[str] = Counter()
-    for rule in globals_:
+    for rule in stage.of_graphs:
         made = rule.on_graph(graph)
         if made is not graph:
             firings[rule.name] += 1
-            graph = made
+            graph = made.merged(interner)
     while True:
-        did = StageReport(stage, before, firings=firings.copy())
-        active = [r for r in local if r.name not in report.endless]
-        better = _settled(graph, active, did, known)
-        if better is not None:
+        did = StageReport(stage.name, before, firings=firings.copy())
+        settler = Settler(stage.without(report.endless), interner, did, known)
+        outputs = settler.settle(graph)
+        if not settler.stopped:
+            better = graph if outputs == graph.outputs else FunctionGraph.of(graph.inputs, outputs)
+            did.after = len(better)
             report.stages.append(did)
             return better
         culprit = did.firings.most_common(1)[0][0]
         report.endless.append(culprit)
         warnings.warn(
-            f"rewrite rule {culprit!r} does not come to an end and is left out", stacklevel=5
+            f"rewrite rule {culprit!r} does not come to an end and is left out", stacklevel=6
         )
-
-
-def _settled(graph: FunctionGraph, rules: Sequence[Rule], did: StageReport,
-             known: AbstractSet[Node]) -> FunctionGraph | None:
-    """The graph in its settled form; None if the rules do not come to an end."""
-    interner = Interner()
-    inputs = tuple(interner.add(n) for n in graph.inputs)
-    settler = Settler(rules, interner, did, known)
-    outputs = settler.settle(graph.outputs)
-    if settler.stopped:
-        return None
-    better = FunctionGraph.of(inputs, outputs)
-    did.after = len(better)
-    return better

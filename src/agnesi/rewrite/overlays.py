@@ -22,7 +22,7 @@ _BIG, _BOXES = 1 << 12, 32
 _Term = tuple[Tensor, tuple[int, ...]]
 
 
-@rewriter("specialize", ops=[ADD])
+@rewriter("specialize", ops=[ADD], operands=[Overlay, Slice, Unslice])
 def sum_of_regions(node: Node) -> Tensor | None:
     """Values in regions, whole or cut, are added in one pass."""
     if not node.shape or not all(isinstance(n, int) for n in node.shape):
@@ -38,7 +38,7 @@ def sum_of_regions(node: Node) -> Tensor | None:
     return _overlaid(terms, node.shape)
 
 
-@rewriter("specialize", ops=[Slice])
+@rewriter("specialize", ops=[Slice], operands=[Overlay])
 def part_of_regions(node: Node) -> Tensor | None:
     """A part of a sum of regions is a sum of parts."""
     if node.inputs[0].op is None or type(node.inputs[0].op) is not Overlay:

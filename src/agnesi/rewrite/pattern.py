@@ -122,8 +122,11 @@ def may_match(pattern: Pattern, heads: tuple[str, ...]) -> bool:
     """Whether the pattern can fit a node, by the names of its operation and of its operands'."""
     if pattern.op.name != heads[0]:
         return False
-    orders = [pattern.args, pattern.args[::-1]] if pattern.commutes else [pattern.args]
-    return any(all(map(_may_be, args, heads[1:])) for args in orders)
+    args = pattern.args
+    if len(args) == 2 and args[0].name and args[0].name == args[1].name and heads[1] != heads[2]:
+        return False
+    orders = [args, args[::-1]] if pattern.commutes else [args]
+    return any(all(map(_may_be, order, heads[1:])) for order in orders)
 
 
 def _may_be(pattern: Pattern, head: str) -> bool:

@@ -38,7 +38,7 @@ _GROWING: dict[str, tuple[float, ...]] = {
 _STEPS = 6
 
 
-@rewriter("canonicalize", ops=["multiply"])
+@rewriter("canonicalize", ops=["multiply"], operands=[TapSpread])
 def factor_of_winners(node: Node) -> Tensor | None:
     """What multiplies a gradient of maxima and comes of their image multiplies it in windows."""
     for i, spread in enumerate(node.inputs):
@@ -49,7 +49,7 @@ def factor_of_winners(node: Node) -> Tensor | None:
     return None
 
 
-@rewriter("canonicalize", ops=["where"])
+@rewriter("canonicalize", ops=["where"], operands=[TapSpread])
 def mask_of_winners(node: Node) -> Tensor | None:
     """What masks a gradient of maxima and comes of their image masks it in windows."""
     condition, *branches = node.inputs
@@ -96,7 +96,7 @@ def _of_winners(node: Node, image: Node, pool: Tensor, steps: int = _STEPS) -> T
     return apply(node.op, *operands) if len(operands) == len(found) else None
 
 
-@rewriter("canonicalize", ops=["sum"])
+@rewriter("canonicalize", ops=["sum"], operands=[TapSpread])
 def sum_of_winners(node: Node) -> Tensor | None:
     """A gradient of maxima over whole images adds up to the one over all windows."""
     (spread,) = node.inputs

@@ -39,8 +39,7 @@ def _transposed(node: Node) -> Tensor:
 
 def transposed_products(graph: FunctionGraph) -> FunctionGraph:
     """A product that is used transposed only is made so: then what uses it can finish it."""
-    uses = Counter(n for node in graph.nodes for n in node.inputs)
-    uses.update(graph.outputs)
+    uses = graph.uses
     changes: dict[Node, Node] = {}
     for node in graph.nodes:
         if _swaps(node) and type(node.inputs[0].op) is MatMul and uses[node.inputs[0]] == 1:
@@ -163,8 +162,7 @@ def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
     They are where joining their operands moves less memory than adding up their results.
     """
     nodes = graph.nodes
-    uses = Counter(n for node in nodes for n in node.inputs)
-    uses.update(graph.outputs)
+    uses = graph.uses
     inside: set[Node] = set()
     changes: dict[Node, Node] = {}
     for node in reversed(nodes):
@@ -222,8 +220,7 @@ class _Rows:
     """Values that products' epilogues can make, with the leading axes as one."""
 
     def __init__(self, graph: FunctionGraph) -> None:
-        self.uses = Counter(n for node in graph.nodes for n in node.inputs)
-        self.uses.update(graph.outputs)
+        self.uses = graph.uses
         self.ending: set[Node] = set()
         self.flat: dict[Node, Node] = {}
         for node in graph.nodes:

@@ -22,7 +22,7 @@ _COMBINE = {
     "multiply": multiply, "divide": divide,
     "safe_multiply": safe_multiply, "safe_divide": safe_divide,
 }
-_REDUCTIONS = ("sum", "prod", "max", "min", "all", "any")
+REDUCTIONS = ("sum", "prod", "max", "min", "all", "any")
 
 
 def _sum(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
@@ -46,7 +46,7 @@ def sum_to_shape(node: Node) -> Node | Tensor | None:
     return reshape(_sum(symbol(source), axes, True), node.shape)
 
 
-@rewriter("canonicalize", ops=_REDUCTIONS)
+@rewriter("canonicalize", ops=REDUCTIONS)
 def reduce_nothing(node: Node) -> Node | Tensor | None:
     """A reduction over no axes, or axes of one element, is a reshape."""
     (source,) = node.inputs
@@ -57,7 +57,7 @@ def reduce_nothing(node: Node) -> Node | Tensor | None:
     return reshape(symbol(source), node.shape)
 
 
-@rewriter("canonicalize", ops=_REDUCTIONS)
+@rewriter("canonicalize", ops=REDUCTIONS, operands=REDUCTIONS)
 def reduce_twice(node: Node) -> Tensor | None:
     """The sum of a sum of something in memory is one sum over all the axes, and so on.
 
@@ -78,7 +78,7 @@ def reduce_twice(node: Node) -> Tensor | None:
     return apply(reducer(outer.kind, tuple(axes), outer.keepdims), symbol(origin))
 
 
-@rewriter("canonicalize", ops=[Reshape])
+@rewriter("canonicalize", ops=[Reshape], operands=REDUCTIONS)
 def reshape_of_reduction(node: Node) -> Tensor | None:
     """A reduction keeps or drops its axes itself."""
     (source,) = node.inputs
@@ -90,7 +90,7 @@ def reshape_of_reduction(node: Node) -> Tensor | None:
     return apply(other, symbol(origin)) if other.infer(origin)[0] == node.shape else None
 
 
-@rewriter("canonicalize", ops=["sum"])
+@rewriter("canonicalize", ops=["sum"], operands=[BroadcastTo])
 def sum_of_broadcast(node: Node) -> Tensor | None:
     """Summing copies is multiplying by their number."""
     (source,) = node.inputs
@@ -112,7 +112,7 @@ def sum_of_broadcast(node: Node) -> Tensor | None:
     return broadcast_to(reshape(total, tuple(kept)), node.shape)
 
 
-@rewriter("canonicalize", ops=["sum"])
+@rewriter("canonicalize", ops=["sum"], operands=["negative", *_COMBINE])
 def sum_of_product(node: Node) -> Tensor | None:
     """Signs, numbers and factors that do not vary along the axes leave the sum."""
     (source,) = node.inputs

@@ -74,9 +74,18 @@ class PatternRule(Rule):
 
 @handle
 class NodeRule(Rule):
-    """A function that gives a node's replacement (a node or tensor), or None."""
+    """A function that gives a node's replacement (a node or tensor), or None.
+
+    It fires only where an operand is the result of one of ``operands`` ("": a leaf); empty means
+    that any may be.
+    """
 
     function: Callable[[Node], Node | Tensor | None] = lambda node: None
+    operands: frozenset[str] = frozenset()
+
+    def may_fire(self, heads: tuple[str, ...]) -> bool:
+        met = not self.operands or not self.operands.isdisjoint(heads[1:])
+        return met and super().may_fire(heads)
 
     def __call__(self, node: Node) -> Node | None:
         new = self.function(node)
@@ -105,7 +114,7 @@ class GraphRule(Rule):
         for old, result in zip(graph.outputs, new.outputs, strict=True):
             if old.dtype != result.dtype or old.shape != result.shape:
                 raise _changed(self.name, old, result)
-        return FunctionGraph(new.inputs, new.outputs)
+        return new
 
 
 @handle
@@ -201,12 +210,13 @@ class Book:
         return made
 
     def rewriter(self, stage: str, ops: Iterable[Any] = (), *, name: str = "",
-                 tags: Sequence[str] = ()) -> Callable[[Any], Any]:
-        """Decorator that adds a function on one node."""
+                 tags: Sequence[str] = (), operands: Iterable[Any] = ()) -> Callable[[Any], Any]:
+        """Decorator that adds a function on one node; see :class:`NodeRule`."""
 
         def register(function: Any) -> Any:
             title = name or function.__name__
-            self.add(NodeRule(title, stage, tuple(tags), op_names(ops), function))
+            given = frozenset(op_names(operands))
+            self.add(NodeRule(title, stage, tuple(tags), op_names(ops), function, given))
             return function
 
         return register

@@ -101,7 +101,7 @@ def _parts(node: Node, depth: int) -> _Sum | None:
     return None
 
 
-@rewriter("specialize", ops=[ADD, SUBTRACT], tags=("scatter", "memory"))
+@rewriter("specialize", ops=[ADD, SUBTRACT], tags=("scatter", "memory"), operands=[""])
 def update_of_rows(node: Node) -> Tensor | None:
     """A tensor plus scattered terms changes only in the places that these name."""
     first, second = node.inputs
@@ -117,7 +117,7 @@ def update_of_rows(node: Node) -> Tensor | None:
     return terms.onto(symbol(first))
 
 
-@rewriter("specialize", ops=[ADD], tags=("scatter", "memory"))
+@rewriter("specialize", ops=[ADD], tags=("scatter", "memory"), operands=["scatter_add"])
 def added_to_scattered(node: Node) -> Tensor | None:
     """Scattered terms are added into the other term of a sum, not into zeros."""
     for first, second in (node.inputs, node.inputs[::-1]):
@@ -164,7 +164,7 @@ def _range(node: Node) -> tuple[int, int, Tensor] | None:
     return part[0], starts[part[0]], reshape(symbol(piece), tuple(sizes))
 
 
-@rewriter("specialize", ops=[ADD], tags=("scatter", "memory"))
+@rewriter("specialize", ops=[ADD], tags=("scatter", "memory"), operands=["unslice"])
 def side_by_side(node: Node) -> Tensor | None:
     """The sum of what fills different ranges of an axis is their concatenation."""
     first, second = node.inputs

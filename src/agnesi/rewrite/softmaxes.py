@@ -56,7 +56,7 @@ def softmax_of(e: Node, axes: Axes) -> Tensor:
     return apply(Softmax(axes), exponent_of(e))
 
 
-@rewriter("stabilize", ops=[log], tags=("softmax",))
+@rewriter("stabilize", ops=[log], tags=("softmax",), operands=["softmax"])
 def log_of_softmax(node: Node) -> Tensor | None:
     """log(softmax(x)) without the logarithm of what may be zero."""
     (source,) = node.inputs

@@ -11,6 +11,7 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
 from agnesi.core import dtypes
 from agnesi.core.dims import Dim
+from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
 from agnesi.core.node import Node
@@ -81,7 +82,7 @@ def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor)
                 f"the graph promises {told[1]}{list(told[0])}, but the result is "
                 f"{eager.dtype}{list(eager.shape)}"
             )
-        for form in (graph, graph.expand()):
+        for form in (graph, expanded(graph)):
             (value,) = interpret(form, arrays)
             close(value, eager.data, "graph")
 

@@ -1,0 +1,116 @@
+"""Operations that are defined by simpler ones are put into those."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from agnesi.core.dispatch import Item, graph_node
+from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc
+from agnesi.core.node import Node
+from agnesi.core.op import explain
+from agnesi.core.record import replace
+from agnesi.core.tensor import symbol
+
+
+@no_gc()
+def expanded(graph: FunctionGraph, interner: Interner | None = None) -> FunctionGraph:
+    """The graph with every operation that has a ``decompose`` rule in simpler ones.
+
+    An ``interner`` has the graph's nodes already; those that stay are its own.
+    """
+    if all(n.op is None or not (n.op.decompose or n.op.bodies) for n in graph.nodes):
+        return graph
+    if interner is None:
+        interner = Interner()
+        for node in (*graph.inputs, *graph.nodes):
+            interner.add(node)
+    expansion = _Expansion(interner)
+    for node in graph.nodes:
+        expansion.add(node)
+    return FunctionGraph.of(graph.inputs, [expansion.done[n] for n in graph.outputs])
+
+
+class _Expansion:
+    """Nodes in simpler operations, which are put into simpler ones themselves."""
+
+    def __init__(self, interner: Interner) -> None:
+        self.interner = interner
+        self.done: dict[Node, Node] = {}
+        self.parts: dict[Node, tuple[Node, ...]] = {}
+
+    def add(self, node: Node) -> None:
+        """Expand a node, whose operands are expanded already."""
+        done, parts = self.done, self.parts
+        made = self._simpler(node)
+        forward: dict[Node, Node] = {} if made is None else {node: made}
+        stack = [*forward]
+        while stack:
+            node = stack[-1]
+            if node in done or node in parts:
+                stack.pop()
+            elif node in forward:
+                if forward[node] in done:
+                    done[node] = done[forward[node]]
+                else:
+                    stack.append(forward[node])
+            elif waiting := [n for n in node.inputs if n not in done and n not in parts]:
+                stack.extend(waiting)
+            else:
+                made = self._simpler(node)
+                if made is not None:
+                    forward[node] = made
+
+    def _simpler(self, node: Node) -> Node | None:
+        """What to expand in a node's place; None where it stays, or has several results."""
+        op = node.op
+        if type(op) is Item and node.inputs[0] in self.parts:
+            return self.parts[node.inputs[0]][op.index]
+        inputs = tuple([self.done[n] for n in node.inputs])
+        results = () if op is None or op.decompose is None else _decomposed(node, inputs)
+        if not results:
+            whole = node if op is None or not op.bodies else _expanded_inside(node)
+            one = self.interner.rebuilt(whole, inputs)
+            self.done[node] = self.done[one] = one
+            return None
+        for part in results:
+            inherit(part, node, self.interner.known)
+        if op.outputs == 1:
+            return results[0]
+        self.parts[node] = results
+        return None
+
+
+def _decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The results of a node in simpler operations; none where there are no such."""
+    try:
+        result = node.op.decompose(*map(symbol, inputs))
+    except (ValueError, TypeError, IndexError) as error:
+        raise explain(error, node.op.name, inputs, node.where) from None
+    results = result if isinstance(result, tuple) else () if result is None else (result,)
+    return tuple(map(graph_node, results))
+
+
+def _expanded_inside(node: Node) -> Node:
+    """The node with the graphs that its operation holds expanded."""
+    bodies = {n: getattr(node.op, n).mapped(expanded) for n in node.op.bodies}
+    if all(getattr(node.op, n) is body for n, body in bodies.items()):
+        return node
+    new = copied(node, node.inputs)
+    new.op = replace(node.op, **bodies)
+    return new
+
+
+def inherit(new: Node, old: Node, known: AbstractSet[Node]) -> None:
+    """Let new nodes tell the user's line and name of what they replace."""
+    if new in known:
+        return
+    where, seen, stack = old.where, {new}, [new]
+    while stack:
+        node = stack.pop()
+        node.where = where
+        for n in node.inputs:
+            if n not in seen and n not in known:
+                seen.add(n)
+                stack.append(n)
+    if new.name is None and new.op is not None:
+        new.name = old.name
