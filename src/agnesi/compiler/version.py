@@ -292,8 +292,9 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
 def _has_sizes(graph: FunctionGraph) -> bool:
     """Whether nothing in a graph waits for a size."""
     return all(
-        is_static(n.shape) and n.outputs is None and (n.op is None or not n.op.bodies)
-        for n in graph.nodes
+        is_static(n.shape) and all(is_static(shape) for shape, _ in n.outputs or ())
+        and (n.op is None or all(_has_sizes(getattr(n.op, b).graph) for b in n.op.bodies))
+        for n in (*graph.inputs, *graph.nodes)
     )
 
 
