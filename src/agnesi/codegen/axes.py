@@ -65,6 +65,8 @@ def collapse(axes: tuple[Axis, ...], stores: list[Store], ordered: frozenset[Axi
 def _mergeable(axes: tuple[Axis, ...], stores: list[Store],
                ordered: frozenset[Axis]) -> tuple[Axis, Axis] | None:
     containers = _containers(axes, stores)
+    if all(len(group) < 2 for group in containers):
+        return None
     indices = _indices(stores)
     for group in containers:
         for outer, inner in pairwise(group):
@@ -86,7 +88,8 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
     # A store of fewer axes happens once, outside of the loops that it does not depend on.
     narrow = {a for s in stores if not s.offset.free.issuperset(axes) for a in s.offset.free}
     # So does a reduction over an axis of the nest, whose own loop must not be around it.
-    for value in walk([s.value for s in stores]):
+    below = [*walk([s.value for s in stores])]
+    for value in below:
         if value.op == "reduce" and not set(value.param[1]).isdisjoint(axes):
             narrow |= value.free
     scores = {a: 0 for a in axes if a not in narrow and a not in ordered}
@@ -95,7 +98,7 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
     for s in stores:
         for a in scores:
             scores[a] += 2 * (s.offset.terms.get(a, 0) == 1)
-    for value in walk([s.value for s in stores]):
+    for value in below:
         if value.op == "load":
             for a in scores:
                 scores[a] += value.param[1].terms.get(a, 0) == 1
@@ -103,7 +106,7 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
     apart = any(best in a.free for s in stores for a in s.offset.atoms)
     if ordered and not scores[best] and apart:
         return None  # lane by lane, a place at a time is as fast and can be shared out
-    reductions = [v for v in walk([s.value for s in stores]) if v.op == "reduce" and best in v.free]
+    reductions = [v for v in below if v.op == "reduce" and best in v.free]
     for r in reductions:
         along, across = _strides(r, best)
         if along > across:

@@ -7,7 +7,7 @@ evaluated outside (``Scope.hoist``); inside, everything is found or computed in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agnesi.codegen import pairs, scalars
@@ -113,6 +113,8 @@ class Scope:
         self.pointer = pointer
         self.axes = dict(axes)
         self.parent = parent
+        #: The scopes around this one, from inside out.
+        self.around: tuple[Scope, ...] = () if parent is None else (parent, *parent.around)
         self.along = along
         self.lanes = lanes
         self.mask = mask
@@ -139,23 +141,20 @@ class Scope:
         return Scope(self.b, self.pointer, {**self.axes, **index}, self, **settings)
 
     # -- lookup ---------------------------------------------------------------------------
-    def outwards(self) -> Iterator[Scope]:
-        """This scope and those around it."""
-        scope: Scope | None = self
-        while scope is not None:
-            yield scope
-            scope = scope.parent
-
     def _found(self, value: Expr) -> Value | None:
-        return next((s.memo[value] for s in self.outwards() if value in s.memo), None)
+        for scope in (self, *self.around):
+            found = scope.memo.get(value)
+            if found is not None:
+                return found
+        return None
 
     def _kept(self, value: Expr) -> Expr | None:
-        return next((s.kept[value] for s in self.outwards() if value in s.kept), None)
+        return next((s.kept[value] for s in (self, *self.around) if value in s.kept), None)
 
     def _divisor(self, value: Expr) -> Divisor | None:
         """A divisor made ready for the lanes of this scope."""
         key = (value, self.lanes)
-        return next((s.divisors[key] for s in self.outwards() if key in s.divisors), None)
+        return next((s.divisors[key] for s in (self, *self.around) if key in s.divisors), None)
 
     def has(self, value: Expr) -> bool:
         """Whether a value is there already, computed or kept."""
@@ -170,7 +169,7 @@ class Scope:
 
     def wide(self, value: Expr) -> Value:
         """The value in all lanes."""
-        for scope in self.outwards():
+        for scope in (self, *self.around):
             found = scope._wide.get(value)
             if found is not None and width(found.type) == self.lanes:
                 return found

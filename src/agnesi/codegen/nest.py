@@ -202,8 +202,9 @@ class _Nest:
     def _native(self, values: Sequence[Expr]) -> int:
         """Lanes that fill one register."""
         unseen = ("index", "const", "size")
-        sizes = [_ITEM[v.dtype] for v in walk(list(values)) if v.op not in unseen]
-        floats = [_ITEM[v.dtype] for v in walk(list(values)) if "float" in v.dtype]
+        below = [*walk(list(values))]
+        sizes = [_ITEM[v.dtype] for v in below if v.op not in unseen]
+        floats = [_ITEM[v.dtype] for v in below if "float" in v.dtype]
         return max(1, self.bits // (8 * max(*(floats or sizes or [4]), 4)))
 
     def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],

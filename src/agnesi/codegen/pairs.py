@@ -14,7 +14,7 @@ _PART = {"complex64": "float", "complex128": "double"}
 
 def load(scope: Any, number: Expr) -> Pair:
     """The parts of a complex number in memory, loaded once in a scope."""
-    known = (s.pairs[number] for s in scope.outwards() if number in s.pairs)
+    known = (s.pairs[number] for s in (scope, *scope.around) if number in s.pairs)
     found: Pair | None = next(known, None)
     if found is None:
         buffer, at = number.param
