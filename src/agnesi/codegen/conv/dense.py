@@ -102,6 +102,12 @@ class Dense:
         """Whether there is one filter for each channel."""
         return self.channels == self.outputs == 1 and self.groups > 1 and self.depth > 0
 
+    @property
+    def results(self) -> int:
+        """Elements of the result."""
+        places = math.prod(s.count for s in self.spans)
+        return self.batch * self.groups * self.outputs * places
+
     def squared(self, lanes: int) -> bool:
         """Whether there are some taps both ways, as squares want, and channels for vectors."""
         d, h, w = self.spans

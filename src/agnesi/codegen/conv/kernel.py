@@ -11,7 +11,7 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.placesplan import PlacesPlan, plan_places
-from agnesi.codegen.conv.plan import ROOM, WidePlan, plan_wide
+from agnesi.codegen.conv.plan import ROOM, WidePlan, fewest_cycles, plan_wide
 from agnesi.codegen.conv.point import as_product
 from agnesi.codegen.conv.rowsplan import RowsPlan, plan_rows
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
@@ -114,46 +114,41 @@ def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
 
 def _plan_weight(dense: Dense, type_: str,
                  machine: Machine) -> WeightPlan | PlacesPlan | WinogradWeightPlan:
-    plain: WeightPlan | PlacesPlan = plan_weight(dense, type_, machine)
-    places = plan_places(dense, type_, machine)
-    if places is not None and places.cycles < plain.cycles:
-        plain = places
-    if dense.parts > 1 or not dense.squared(machine.lanes):
-        return plain
-    from agnesi.codegen.conv.winogradplan import plan_winograd_weight
+    if dense.parts == 1 and dense.squared(machine.lanes):
+        from agnesi.codegen.conv.winogradplan import plan_winograd_weight
 
-    squares = plan_winograd_weight(dense, type_, machine)
-    if squares is None:
-        return plain
-    return squares if squares.cycles(machine.l2) < dense.work / machine.lanes else plain
+        squares = plan_winograd_weight(dense, type_, machine)
+        if squares is not None and squares.cycles(machine.l2) < dense.work / machine.lanes:
+            return squares
+    plain = plan_weight(dense, type_, machine)
+    places = plan_places(dense, type_, machine)
+    return places if places is not None and places.cycles < plain.cycles else plain
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
                 ) -> WidePlan | RowsPlan | WinogradPlan:
     """Lanes along channels or along rows, by what tiles and stores take."""
-    wide = plan_wide(dense, type_, machine, long)
-    if dense.depth == 0 or machine.lanes == 1:
-        return wide
-    rows = plan_rows(dense, type_, machine, long)
-    stores = dense.outputs * dense.groups * dense.batch
-    for span in dense.spans:
-        stores *= span.count
-    along = [dense.body[0].offset.terms.get(dense.axes[i], 1) == 1 for i in (2, 5)]
-    costs = [
-        cycles + (0.0 if beside else _SCATTERED * stores)
-        for cycles, beside in zip((wide.cycles, rows.cycles), along, strict=True)
+    scattered = [
+        0.0 if dense.body[0].offset.terms.get(dense.axes[i], 1) == 1 else _SCATTERED * dense.results
+        for i in (2, 5)
     ]
-    if rows.scratch > 2 * ROOM:
-        costs[1] = math.inf
-    ways: list[WidePlan | RowsPlan | WinogradPlan] = [wide, rows]
+    squares = None
     if dense.squared(machine.lanes):
         from agnesi.codegen.conv.winogradplan import plan_winograd
 
         squares = plan_winograd(dense, type_, machine)
-        if squares is not None:
-            ways.append(squares)
-            costs.append(squares.cycles(machine.l2) + (0.0 if along[0] else _SCATTERED * stores))
-    return ways[costs.index(min(costs))]
+    least = math.inf if squares is None else squares.cycles(machine.l2) + scattered[0]
+    if squares is not None and least <= fewest_cycles(dense, machine) + min(scattered):
+        return squares
+    wide = plan_wide(dense, type_, machine, long)
+    if dense.depth == 0 or machine.lanes == 1:
+        return wide
+    rows = plan_rows(dense, type_, machine, long)
+    fits = rows.scratch <= 2 * ROOM
+    costs = [wide.cycles + scattered[0], rows.cycles + scattered[1] if fits else math.inf, least]
+    if squares is not None and least < min(costs[:2]):
+        return squares
+    return wide if costs[0] <= costs[1] else rows
 
 
 def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Value,

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.source import Layout, packed_layout
-from agnesi.codegen.conv.tiles import Column, step_cycles
+from agnesi.codegen.conv.tiles import Column, step_cycles, unit_cycles
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows, pieces_of
 from agnesi.core.record import record
@@ -143,6 +143,13 @@ def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     )
 
 
+def fewest_cycles(dense: Dense, machine: Machine) -> float:
+    """What tiles take at least, if they leave out all taps outside of the source."""
+    _, h, w = dense.spans
+    inside = (1 - _outside(h)) * (1 - _outside(w))
+    return dense.work / machine.lanes * unit_cycles(machine.lanes, machine.itemsize) * inside
+
+
 def _readable(dense: Dense, clipped: bool) -> bool:
     """Whether tiles can read the source in place: no borders, channels side by side."""
     channels = dense.source.strides[1] == 1 or dense.channels == 1
@@ -180,9 +187,13 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
         panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
         for size in range(1, most + 1):
             rows = Rows.at_most(w.count, size)
+            if size > 1 and rows.largest < size:
+                continue  # these were there
             deep = most // rows.largest if rows.tiles == 1 else 1
             for tall in range(1, min(deep, h.count) + 1):
                 lines = Rows.at_most(h.count, tall)
+                if tall > 1 and lines.largest < tall:
+                    continue
                 cost = _cost(dense, machine, panels, lines, rows)
                 cost *= 1 - above if lines.largest == 1 else 1
                 yield Cut(cost, panels, lines, rows, False)

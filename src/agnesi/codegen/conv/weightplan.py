@@ -249,10 +249,13 @@ def _cuts(dense: Dense, machine: Machine,
         panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
         for size in range(1, most + 1):
             runs = Rows.at_most(total, size)
+            if size > 1 and runs.largest < size:
+                continue  # these were there
             deep = most // runs.largest if runs.tiles == 1 and packed else 1
             for tall in range(1, min(deep, h.taps) + 1):
                 lines = Rows.at_most(h.taps, tall)
-                yield _cost(dense, machine, panels, lines, runs), panels, lines, runs
+                if tall == 1 or lines.largest == tall:
+                    yield _cost(dense, machine, panels, lines, runs), panels, lines, runs
 
 
 def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows,

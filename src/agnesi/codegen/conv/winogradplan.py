@@ -293,7 +293,10 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     if squared.pairs >= d.taps * h.taps * w.taps * SIDE * SIDE:
         return None
     plan = kind(squared, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1, 1)
-    plan = min(_cuts(plan, most), key=lambda p: (-(-p.scratch // ROOM), p.cycles(machine.l2)))
+    cuts = list(_cuts(plan, most))
+    rooms = [-(-cut.scratch // ROOM) for cut in cuts]
+    small = [cut for cut, room in zip(cuts, rooms, strict=True) if room == min(rooms)]
+    plan = min(small, key=lambda cut: cut.cycles(machine.l2))
     if plan.scratch > 2 * ROOM:
         return None
     if kind is WinogradWeightPlan:
@@ -307,10 +310,11 @@ def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
     blocks = [(n, 1, 1) for n in _shares(plan.dense.batch)]
     lines = _shares(plan.high.bands)
     blocks += [(plan.dense.batch, d, h) for d in _shares(plan.dense.spans[0].count) for h in lines]
+    cuts = [_best_rows(replace(plan, image_blocks=images, plane_blocks=planes, line_blocks=down),
+                       most) for images, planes, down in dict.fromkeys(blocks)]
     for groups in _shares(plan.panel_count):
-        for images, planes, down in dict.fromkeys(blocks):
-            yield _best_rows(replace(plan, panel_groups=groups, image_blocks=images,
-                                     plane_blocks=planes, line_blocks=down), most)
+        for cut in cuts:
+            yield replace(cut, panel_groups=groups)
 
 
 def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
