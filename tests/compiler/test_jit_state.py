@@ -444,3 +444,38 @@ def test_gradients_that_begin_inside():
         assert not x.requires_grad
         for a, b in zip(found, f(x), strict=True):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
+
+
+def zeroed_in_place(parameters, x):
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.zero_()
+    return used(parameters, x)
+
+
+def used(parameters, x):
+    """Gradients that nobody sets to None add up, as in eager code, though they are read here."""
+    a, b = parameters
+    loss = ((a * x).sum(1) * b).sum()
+    loss.backward()
+    with ag.no_grad():
+        for p in parameters:
+            p -= 0.01 * p.grad
+    return loss
+
+
+@pytest.mark.parametrize("begin", [False, True])
+@pytest.mark.parametrize("step", [used, zeroed_in_place])
+def test_gradients_of_earlier_calls_that_are_used(step, begin):
+    runs = []
+    for compile_ in (lambda f: f, ag.jit):
+        parameters = [ag.ones((2, 3), requires_grad=True), ag.ones(2, requires_grad=True)]
+        if begin:
+            for p in parameters:
+                p.grad = ag.zeros_like(p)
+        run = compile_(lambda x, parameters=parameters: step(parameters, x))
+        losses = [run(ag.ones(3) * i).item() for i in (1.0, 2.0, 3.0)]
+        runs.append([losses, *(p.tolist() for p in parameters),
+                     *(p.grad.tolist() for p in parameters)])
+    for eager, compiled in zip(*runs, strict=True):
+        np.testing.assert_allclose(compiled, eager, rtol=1e-6)

@@ -123,7 +123,10 @@ class Version:
         return self.owner.companion(pullback_of(self))
 
     def _take_gradients(self, trace: Trace) -> None:
-        """Decide which gradients leave the function: those that it made and did not use up."""
+        """Decide which gradients leave the function: those that it made and did not use up.
+
+        Those that depend on earlier ones do in any case: the next call depends on them.
+        """
         self.kept: list[tuple[Tensor, Tensor]] = []
         self.consumed: list[Tensor] = []
         self.cleared: list[Tensor] = []
@@ -134,7 +137,7 @@ class Version:
                 continue
             if record.now is None:
                 self.cleared.append(record.owner)
-            elif record.used and not self.owner.keep_grads:
+            elif record.used and not (self.owner.keep_grads or record.needs_before):
                 self.consumed.append(record.owner)
             else:
                 self.kept.append((record.owner, record.now))
@@ -143,8 +146,7 @@ class Version:
         from agnesi.runtime.entry import Guard
 
         guards = [Guard(owner, "_grad", CONSUMED) for owner in self.consumed]
-        guards += [Guard(owner, "_grad", before) for owner, before in self.expected
-                   if owner not in self.consumed]
+        guards += [Guard(owner, "_grad", before) for owner, before in self.expected]
         guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
         guards += [Guard(owner, slot, value) for owner, slot, value in self.watched]
         guards.append(Guard(config, "float_dtype", config.float_dtype))
@@ -238,10 +240,7 @@ class Version:
             return False
         if any(getattr(owner, slot) is not value for owner, slot, value in self.watched):
             return False
-        return all(
-            owner._grad is before or (owner in self.consumed and owner._grad is CONSUMED)
-            for owner, before in self.expected
-        )
+        return all(owner._grad is before for owner, before in self.expected)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run on the leaves of the arguments, whatever their memory looks like."""
