@@ -222,19 +222,22 @@ class Generator:
     """
 
     def __init__(self, cpu: str, features: str, optimize: int) -> None:
-        self._llvm, self._optimize = library(), optimize
+        self._llvm, self._optimize, self._machine = library(), optimize, None
         told, c = self._llvm.told, self._llvm.c
         self._triple = told(c.GetDefaultTargetTriple)[1].encode()
         self._machine = c.CreateTargetMachine(
             self._llvm.made(c.GetTargetFromTriple, self._triple), self._triple, cpu.encode(),
             features.encode(), 2 if optimize else 0, b"pic", b"small", 0, 0, b"",
         )
+        if not self._machine:
+            raise RuntimeError(f"LLVM makes no code for {self._triple.decode()}")
         layout = c.CreateTargetMachineData(self._machine)
         self._layout = told(c.CopyStringRepOfTargetData, layout)[1].encode()
         c.DisposeTargetData(layout)
 
     def __del__(self) -> None:
-        self._llvm.c.DisposeTargetMachine(self._machine)
+        if self._machine:
+            self._llvm.c.DisposeTargetMachine(self._machine)
 
     def object(self, text: str) -> bytes:
         """The relocatable object of a module."""
