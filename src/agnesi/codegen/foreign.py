@@ -113,5 +113,5 @@ class _Arguments:
         start = self.place(buffer)
         if batch == 1:
             return start
-        step = buffer.size // batch * buffer.dtype.itemsize  # type: ignore[operator]
+        step = buffer.size // batch * buffer.dtype.itemsize
         return b.gep("i8", start, b.mul(turn, b.size(step)))
