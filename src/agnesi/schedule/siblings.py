@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,8 @@ Cluster = Any
 _BIG = 1 << 12
 #: Clusters to look at before giving up on whether one depends on the other.
 _SEARCH = 2000
+#: Clusters at most whose needs are looked for at once.
+_KNOWN = 1 << 13
 #: How often one kernel may take in another one.
 _MOST = 3
 
@@ -47,12 +49,15 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
         for user in {u.now() for u in cluster.users}:
             makers.setdefault(user, set()).add(cluster)
     reads = {c: _reads(c, stored) for group in groups.values() for c in group}
+    bits = {c: 1 << i for i, c in enumerate(reads)} if len(reads) <= _KNOWN else {}
+    known = _needing(clusters, bits)
     for group in groups.values():
         grown: dict[Cluster, int] = {}
         for a, b in combinations(group, 2):
             first, second = a.now(), b.now()
-            shared = reads[a] & reads[b]
-            if first is second or not shared or grown.get(first, 0) >= _MOST:
+            if first is second or grown.get(first, 0) >= _MOST or reads[a].isdisjoint(reads[b]):
+                continue
+            if known[a] & bits.get(b, 0) or known[b] & bits.get(a, 0):
                 continue
             if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
                 continue
@@ -89,6 +94,22 @@ def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
                 found.add(id(node))
         else:
             stack.extend(node.inputs)
+    return found
+
+
+def _needing(clusters: Iterable[Cluster], bits: Mapping[Cluster, int]) -> dict[Cluster, int]:
+    """For each cluster the bits of those that need it."""
+    found: dict[Cluster, int] = {}
+    stack: list[Any] = list(clusters)  # None stands on a cluster whose users are through
+    while stack:
+        cluster = stack.pop()
+        if cluster is None:
+            cluster = stack.pop()
+            for user in {u.now() for u in cluster.users}:
+                found[cluster] |= found[user] | bits.get(user, 0)
+        elif cluster not in found:
+            found[cluster] = 0
+            stack += [cluster, None, *{u.now() for u in cluster.users}]
     return found
 
 
