@@ -254,3 +254,28 @@ def test_owner():
         y.owner = None
     with pytest.raises(AttributeError):
         y.owner.inputs = ()
+
+
+def test_a_gradient_stays_the_tensor_that_it_was():
+    w = ag.ones(2, requires_grad=True)
+    (w * 3).sum().backward()
+    first = w.grad
+    (w * 4).sum().backward()
+    assert w.grad is first
+    np.testing.assert_array_equal(first, [7, 7])
+
+
+def test_a_gradient_with_a_history_or_fixed_memory_is_replaced():
+    w = ag.ones(2, requires_grad=True)
+    (w**3).sum().backward(create_graph=True)
+    first = w.grad
+    (w * 4).sum().backward()
+    np.testing.assert_array_equal(w.grad, [7, 7])
+    np.testing.assert_array_equal(first, [3, 3])
+    np.testing.assert_array_equal(ag.grad(first.sum(), w), [6, 6])
+    fixed = np.ones(2, np.float32)
+    fixed.flags.writeable = False
+    w.grad = ag.from_dlpack(fixed)
+    (w * 4).sum().backward()
+    np.testing.assert_array_equal(w.grad, [5, 5])
+    np.testing.assert_array_equal(fixed, [1, 1])

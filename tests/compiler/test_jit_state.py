@@ -479,3 +479,37 @@ def test_gradients_of_earlier_calls_that_are_used(step, begin):
                      *(p.grad.tolist() for p in parameters)])
     for eager, compiled in zip(*runs, strict=True):
         np.testing.assert_allclose(compiled, eager, rtol=1e-6)
+
+
+def added_up(set_to_none, compile_):
+    """Losses, final values, and the gradients of each of three rounds of four calls."""
+    w = ag.ones(3, requires_grad=True)
+    optimizer = ag.optim.SGD([w], lr=0.1)
+
+    def add(x):
+        loss = (w * w * x).sum()
+        loss.backward()
+        return loss
+
+    run = compile_(add)
+    losses, rounds = [], []
+    for _ in range(3):
+        losses += [run(ag.ones(3) * i).item() for i in range(4)]
+        rounds.append(w.grad)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none)
+    return run, [losses, w.tolist(), *(g.tolist() for g in rounds)]
+
+
+@pytest.mark.parametrize("set_to_none", [True, False])
+def test_gradients_add_up_in_the_tensor_that_is_there(set_to_none):
+    _, eager = added_up(set_to_none, lambda f: f)
+    run, compiled = added_up(set_to_none, ag.jit)
+    np.testing.assert_allclose(compiled[0], eager[0], rtol=1e-6)
+    np.testing.assert_allclose(compiled[1:], eager[1:], rtol=1e-6)
+    text = run.explain()
+    if set_to_none:  # new tensors in each round, the same ones within
+        assert "because the gradients that it adds to are other tensors; zero_grad(" in text
+        assert "4 specialisations" in text
+    else:
+        assert "2 specialisations" in text

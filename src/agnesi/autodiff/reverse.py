@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from agnesi.autodiff.recording import detach
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, at, location
@@ -172,6 +173,9 @@ def seed(y: Tensor, g: Any = None) -> Tensor:
 def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None:
     """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
 
+    A gradient that is there already is added to in place, as in PyTorch, unless it has a history
+    or ``create_graph`` gives it one.
+
     Parameters
     ----------
     y : Tensor
@@ -213,7 +217,19 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
         if target is None:
             continue
         before = target.grad
-        target.grad = apart(g) if before is None else before + g
+        if before is None:
+            target.grad = apart(g)
+        elif _may_change(before) and not STATE.recording:
+            before += detach(g)
+        else:
+            target.grad = before + g
+
+
+def _may_change(before: Tensor) -> bool:
+    """Whether a gradient may be added to in place, so that it stays the tensor that it was:
+    compiled functions know it by its memory."""
+    data = before.data
+    return data is not None and data.flags.writeable and not before.requires_grad
 
 
 class Apart:

@@ -149,7 +149,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         )
         if found is not None:
             return found
-        cause = self._cause(key, bool(known))
+        cause = self._cause(key, known)
         grown = None
         if not known:
             grown = family.grow(shapes, lambda pattern: Version(self, leaves, tree, pattern))
@@ -208,20 +208,23 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """Another function, compiled with the same settings."""
         return Jit(function, keep_grads=False, mode="compile", settings=self.settings)
 
-    def _cause(self, key: Any, stale: bool) -> str:
+    def _cause(self, key: Any, known: Sequence[Version]) -> str:
         """Why none of the versions made so far serves."""
         if self._newest is None:
             return "it was the first call"
-        if stale:
+        if any(v.outdated() for v in known):
+            return ("the gradients that it adds to are other tensors; zero_grad(set_to_none=False) "
+                    "keeps them and their version")
+        if known:
             return ("tensors that it uses changed shape, dtype, requires_grad or gradient, "
                     "or modules a setting")
         tree, kinds, recording, default = key
-        known_tree, known, known_recording, known_default = self._newest
+        known_tree, known_kinds, known_recording, known_default = self._newest
         if known_tree != tree:
             return "the arguments had a new structure"
         changed = [
             f"argument {i} was {_told(a)}, now {_told(b)}"
-            for i, (a, b) in enumerate(zip(known, kinds, strict=True)) if a != b
+            for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b
         ]
         if recording != known_recording:
             changed.append("no_grad was switched")

@@ -236,11 +236,20 @@ class Version:
     # -- calls ----------------------------------------------------------------------------
     def valid(self) -> bool:
         """Whether what tracing found still holds."""
+        return self._holds() and all(owner._grad is before for owner, before in self.expected)
+
+    def outdated(self) -> bool:
+        """Whether it would hold if gradients that it adds to were the tensors that they were."""
+        return self._holds() and all(
+            isinstance(owner._grad, Tensor) and isinstance(before, Tensor)
+            for owner, before in self.expected
+        )
+
+    def _holds(self) -> bool:
+        """Whether state has the types that it had, and settings their values."""
         if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
             return False
-        if any(getattr(owner, slot) is not value for owner, slot, value in self.watched):
-            return False
-        return all(owner._grad is before for owner, before in self.expected)
+        return all(getattr(owner, slot) is value for owner, slot, value in self.watched)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run on the leaves of the arguments, whatever their memory looks like."""
