@@ -279,3 +279,19 @@ def test_a_gradient_with_a_history_or_fixed_memory_is_replaced():
     (w * 4).sum().backward()
     np.testing.assert_array_equal(w.grad, [5, 5])
     np.testing.assert_array_equal(fixed, [1, 1])
+
+
+@pytest.mark.parametrize("compile_", [lambda f: f, ag.jit])
+def test_gradients_that_share_memory_add_up_apart(compile_):
+    a, b, c = (ag.ones(2, requires_grad=True) for _ in range(3))
+    a.grad = b.grad = ag.ones(2)
+    c.grad = c.detach()
+
+    @compile_
+    def add():
+        (a * 2 + b * 3 + c * c).sum().backward()
+
+    add()
+    np.testing.assert_array_equal([a.grad, b.grad, c.grad, c], [[3, 3], [4, 4], [3, 3], [1, 1]])
+    add()
+    np.testing.assert_array_equal([a.grad, b.grad, c.grad, c], [[5, 5], [7, 7], [5, 5], [1, 1]])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from agnesi.autodiff.recording import detach
 from agnesi.core.config import STATE
@@ -173,8 +176,8 @@ def seed(y: Tensor, g: Any = None) -> Tensor:
 def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None:
     """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
 
-    A gradient that is there already is added to in place, as in PyTorch, unless it has a history
-    or ``create_graph`` gives it one.
+    A gradient that is there already is added to in place, as in PyTorch, unless it has a history,
+    ``create_graph`` gives it one, or its memory is another gradient's or a parameter's, too.
 
     Parameters
     ----------
@@ -212,22 +215,31 @@ def _has_seed(y: Tensor) -> bool:
 
 
 def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
-    for node, g in found.items():
-        target = node.handle() if node.handle is not None else None
-        if target is None:
-            continue
-        before = target.grad
+    handled = [(n.handle(), g) for n, g in found.items() if n.handle is not None]
+    arrived = [(target, g) for target, g in handled if target is not None]
+    there = [target.grad for target, _ in arrived]
+    present = [before for before in there if before is not None]
+    users = Counter(map(_memory, [*present, *(t for t, _ in arrived)] if present else []))
+    for (target, g), before in zip(arrived, there, strict=True):
         if before is None:
             target.grad = apart(g)
-        elif _may_change(before) and not STATE.recording:
+        elif users[_memory(before)] == 1 and _may_change(before) and not STATE.recording:
             before += detach(g)
         else:
             target.grad = before + g
 
 
+def _memory(t: Tensor) -> int:
+    """What tells whose memory a tensor lies in."""
+    data: Any = t.data
+    while isinstance(data, np.ndarray) and data.base is not None:
+        data = data.base
+    return id(t if data is None else data)
+
+
 def _may_change(before: Tensor) -> bool:
-    """Whether a gradient may be added to in place, so that it stays the tensor that it was:
-    compiled functions know it by its memory."""
+    """Whether a gradient of its own memory may be added to in place, so that it stays the tensor
+    that it was, by which compiled functions know it."""
     data = before.data
     return data is not None and data.flags.writeable and not before.requires_grad
 
