@@ -201,3 +201,39 @@ def test_versions_for_all_sizes_are_copied_and_pickled():
             assert copy(np.ones((rows, 3))).shape == (rows, 3)
         for version in copy.specialisations:
             assert not {"rewrite", "schedule"} & version.seconds.keys()
+
+
+def test_where_only_sizes_of_variables_are_used():
+    x = T.scalar("x")
+    first, other = ag.shared(np.zeros(3), "first"), ag.shared(np.zeros(5), "other")
+    f = ag.function([x], ag.zeros((first.shape[0], 2)) + x)
+    g = f.copy(swap={first: other})
+    h = g.copy(swap={other: first})
+    assert [fn(1.0).shape for fn in (f, g, h)] == [(3, 2), (5, 2), (3, 2)]
+    other.set_value(np.zeros(4))
+    again = pickle.loads(pickle.dumps(g))
+    assert [fn(1.0).shape for fn in (f, g, again)] == [(3, 2), (4, 2), (4, 2)]
+
+
+def test_without_updates_a_variable_may_only_tell_a_size():
+    x = T.scalar("x")
+    s, other = ag.shared(np.arange(3.0), "s"), ag.shared(np.arange(7.0), "other")
+    f = ag.function([x], ag.zeros((s.shape[0], 2)) + x, updates={s: s + x})
+    f(1.0)
+    g = f.copy(updates=False)
+    assert g(2.0).tolist() == [[2.0, 2.0]] * 3
+    s.set_value(np.ones(4))
+    assert g(2.0).shape == f(2.0).shape == (4, 2)
+    assert g.copy(swap={s: other})(2.0).shape == (7, 2)
+    assert s.get_value().tolist() == [3.0] * 4
+
+
+def test_nothing_is_updated_twice():
+    x = T.scalar("x")
+    a, b = ag.shared(1.0, "a"), ag.shared(2.0, "b")
+    f = ag.function([x], a * x + b, updates={a: a + 1, b: b * 2})
+    with pytest.raises(ValueError, match="would be updated twice, for function updates it already"):
+        f.copy(swap={a: b})
+    assert f.copy(swap={a: b}, updates=False)(3.0) == 8.0
+    assert f.copy(swap={a: b, b: a})(3.0) == 7.0
+    assert (a.get_value(), b.get_value()) == (2.0, 3.0)

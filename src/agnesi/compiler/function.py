@@ -34,8 +34,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.convert import as_tensor, cast
 
 #: What copies have in common.
-_SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_sizes", "_places",
-         "_returned")
+_SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_returned")
 
 
 class In:
@@ -258,7 +257,7 @@ class Function(Direct, Inspectable):
         Raises
         ------
         ValueError
-            If the function does not use a variable that is to be swapped.
+            If it does not use a variable that is to be swapped, or would update one twice.
         DTypeError, ShapeError
             If the new variable's dtype or number of axes differs.
 
@@ -274,7 +273,7 @@ class Function(Direct, Inspectable):
         (array(1.), array(101.), array(2.), array(100.))
         """
         pairs = {id(_storage(a)): _storage(b) for a, b in (swap or {}).items()}
-        self._check_swap(swap or {}, pairs)
+        self._check_swap(swap or {}, pairs, updates)
         new = Function.__new__(Function)
         for slot in _SAME:
             setattr(new, slot, getattr(self, slot))
@@ -283,10 +282,15 @@ class Function(Direct, Inspectable):
         new._counter = None if self._counter is None else self._counter._copied_with(swap or {})
         new._updates = [(pairs.get(id(t), t), i) for t, i in self._updates] if updates else []
         count = self._returned + len(new._updates)
-        source = FunctionGraph.of(self.source.inputs, self.source.outputs[:count])
+        inputs, outputs = self.source.inputs, self.source.outputs[:count]
+        late = [d for d in value_dims(inputs, outputs) if d not in self._sizes]
+        new._sizes = [d.of(pairs) if isinstance(d, SharedDim) else d
+                      for d in (*self._sizes, *late)]
+        new._places = [*self._places, *(-1 for _ in late)]
+        source = FunctionGraph.of([*inputs, *map(carrier, late)], outputs)
         new.source = with_other_state(source, pairs)
         known = {}
-        if not any(t is b for t in self._state() for b in pairs.values()):
+        if not late and not any(t is b for t in self._state() for b in pairs.values()):
             fewer = count < len(self.source.outputs)  # then recipes alone say nothing
             known = {k: swapped(v, pairs, count) for k, v in self._found(fewer).items()
                      if v.optimised is not None or not fewer}
@@ -295,13 +299,14 @@ class Function(Direct, Inspectable):
 
     def _copied_with(self, swap: Mapping[Any, Any]) -> Function:
         """A copy in which what it uses of the variables is swapped."""
-        mine = self._state()
+        mine = self._variables()
         return self.copy({a: b for a, b in swap.items() if any(t is _storage(a) for t in mine)})
 
-    def _check_swap(self, swap: Mapping[Any, Any], pairs: Mapping[int, Tensor]) -> None:
+    def _check_swap(self, swap: Mapping[Any, Any], pairs: Mapping[int, Tensor],
+                    updates: bool) -> None:
         for a, b in swap.items():
             old, new = _storage(a), _storage(b)
-            if not any(t is old for t in self._state()):
+            if not any(t is old for t in self._variables()):
                 raise ValueError(at(f"{self.name} does not use {typed(a)}, so nothing can take its "
                                     "place; swap takes variables that it reads or updates"))
             if old.dtype != new.dtype:
@@ -311,11 +316,22 @@ class Function(Direct, Inspectable):
                                     "of axes must agree"))
         if len({id(t) for t in pairs.values()}) < len(pairs):
             raise ValueError(at("two variables cannot be swapped for the same one"))
+        twice = [t for t, _ in self._updates if id(t) not in pairs and any(
+            t is pairs.get(id(other)) for other, _ in self._updates)]
+        if updates and twice:
+            raise ValueError(at(
+                f"{typed(twice[0])} would be updated twice, for {self.name} updates it already: "
+                "swap it for another one, too, or write updates=False"
+            ))
 
     def _state(self) -> list[Tensor]:
         """Tensors that it reads or updates, each once."""
         every = (*self._live, *(t for t, _ in self._updates))
         return list({id(t): t for t in every}.values())
+
+    def _variables(self) -> list[Tensor]:
+        """Those, and tensors of which it needs no more than sizes."""
+        return [*self._state(), *(d.storage for d in self._sizes if isinstance(d, SharedDim))]
 
     def _found(self, rewritten: bool = False) -> dict[Any, Known]:
         """What is known of its versions, by all but sizes, and by those."""

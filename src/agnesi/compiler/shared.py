@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -48,6 +48,11 @@ class SharedDim(Dim):
     def now(self) -> int:
         """The present size."""
         return self.storage.shape[self.axis]
+
+    def of(self, swap: Mapping[int, Tensor]) -> SharedDim:
+        """The same size of the variable that ``swap`` has by the id of the present one."""
+        storage = swap.get(id(self.storage))
+        return self if storage is None else SharedDim(storage, self.axis, self.args[0])
 
 
 def _size(storage: Tensor, axis: int, name: str) -> SharedDim:
