@@ -134,6 +134,31 @@ def test_recurrences(kind):
     agree(lambda x: ours(x)[0], lambda x: theirs(x)[0], [shape], "float32")
 
 
+@pytest.mark.parametrize(("kind", "proj_size"), [("LSTM", 0), ("LSTM", 3), ("GRU", 0), ("RNN", 0)])
+def test_sequences_of_unequal_lengths(kind, proj_size):
+    """PyTorch's packed sequences."""
+    options = {"num_layers": 2, "bidirectional": True, **({"proj_size": 3} if proj_size else {})}
+    theirs, ours = getattr(torch.nn, kind)(4, 6, **options), getattr(ag.nn, kind)(4, 6, **options)
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        p.data[...] = q.detach().numpy()
+    lengths = [2, 5, 1, 4]
+
+    def last_of(state: Any) -> Any:
+        return state[0] if kind == "LSTM" else state
+
+    def packed(x: Any) -> Any:
+        rnn = torch.nn.utils.rnn
+        outputs, state = theirs(rnn.pack_padded_sequence(x, lengths, enforce_sorted=False))
+        outputs = rnn.pad_packed_sequence(outputs)[0]
+        return torch.cat([outputs.flatten(), last_of(state).flatten()])
+
+    def ours_packed(x: Any) -> Any:
+        outputs, state = ours(x, lengths=lengths)
+        return ag.concat([outputs.flatten(), last_of(state).flatten()])
+
+    agree(ours_packed, packed, [(5, 4, 4)], "float32")
+
+
 @pytest.mark.parametrize("net", convnets.TORCH7[::2], ids=lambda net: net.name)
 def test_convnets_train_alike(net):
     task = task_of(net)

@@ -31,7 +31,8 @@ def step(kind, x, state, w, function=np.tanh):
     if kind == "LSTM":
         i, f, g, o = np.split(given + own, 4, -1)
         c = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
-        return sigmoid(o) * np.tanh(c), c
+        h = sigmoid(o) * np.tanh(c)
+        return h @ w["weight_hr"].T if "weight_hr" in w else h, c
     x_r, x_z, x_n = np.split(given, 3, -1)
     h_r, h_z, h_n = np.split(own, 3, -1)
     z = sigmoid(x_z + h_z)
@@ -41,7 +42,7 @@ def step(kind, x, state, w, function=np.tanh):
 
 def weights(module, suffix):
     named = dict(module.named_parameters())
-    names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
+    names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"]
     return {n: named[n + suffix].numpy() for n in names if n + suffix in named}
 
 
@@ -178,6 +179,115 @@ def test_dropout_between_layers_only_in_training():
     assert (run(x).numpy() != run(x).numpy()).any()
     module.eval()
     np.testing.assert_array_equal(run(x).numpy(), run(x).numpy())
+
+
+# -- sequences of unequal lengths, and projections ------------------------------------------------
+LENGTHS = [4, 0, 6, 1, 3]
+
+
+def one_by_one(kind, module, x, state, lengths=LENGTHS):
+    """The reference for each sequence alone, filled up with zeros."""
+    outputs, states = [], []
+    for i, n in enumerate(lengths):
+        last = tuple(s[:, i: i + 1] for s in state)
+        y = np.zeros((0, 1, 1))
+        if n:
+            y, last = reference(kind, module, x[:n, i: i + 1], last)
+        outputs.append(y[:, 0])
+        states.append(last)
+    wide = max(y.shape[-1] for y in outputs)
+    filled = [np.zeros((len(x), wide)) for _ in lengths]
+    for y, whole, n in zip(outputs, filled, lengths, strict=True):
+        whole[:n] = y if n else 0
+    return np.stack(filled, 1), tuple(np.concatenate(s, 1) for s in zip(*states, strict=True))
+
+
+@pytest.mark.parametrize("options", [
+    {"bidirectional": True, "num_layers": 2}, {"batch_first": True}, {"proj_size": 2},
+    {"proj_size": 3, "bias": False, "bidirectional": True, "num_layers": 2},
+], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_sequences_of_unequal_lengths(kind, options):
+    if "proj_size" in options and kind != "LSTM":
+        options = {"num_layers": 2}
+    module = getattr(nn, kind)(3, 4, **options, dtype="float64")
+    x = RANDOM.normal(size=(6, 5, 3))
+    count = module.num_layers * (1 + module.bidirectional)
+    sizes = [module.proj_size or 4, 4][: 1 + (kind == "LSTM")]
+    start = [RANDOM.normal(size=(count, 5, n)) for n in sizes]
+    for i, n in enumerate(LENGTHS):
+        x[n:, i] = np.nan
+    ours = ag.tensor(x.swapaxes(0, 1) if module.batch_first else x)
+    state = tuple(map(ag.tensor, start)) if kind == "LSTM" else ag.tensor(start[0])
+    compiled = ag.jit(lambda x, state, lengths: module(x, state, lengths))
+    for lengths in (LENGTHS, [6, 6, 6, 6, 6], [1, 2, 3, 4, 5]):
+        clean = [min(n, m) for n, m in zip(lengths, LENGTHS, strict=True)]
+        expected, last = one_by_one(kind, module, x, start, clean)
+        for f in (module, compiled):
+            outputs, after = f(ours, state, ag.tensor(clean))
+            found = outputs.numpy().swapaxes(0, 1) if module.batch_first else outputs.numpy()
+            np.testing.assert_allclose(found, expected, 1e-12, 1e-14)
+            for a, b in zip(after if kind == "LSTM" else (after,), last, strict=True):
+                np.testing.assert_allclose(a.numpy(), b, 1e-12, 1e-14)
+    assert len(compiled.specialisations) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_of_unequal_lengths(kind):
+    module = getattr(nn, kind)(2, 3, 2, bidirectional=True, dtype="float64",
+                               **{"proj_size": 2} if kind == "LSTM" else {})
+    x = RANDOM.normal(size=(4, 3, 2))
+    x[2:, 1] = np.nan
+    names = [n for n, _ in module.named_parameters()]
+
+    def loss(x, *values):
+        net = module.with_parameters(dict(zip(names, values, strict=False)))
+        outputs, last = net(x, lengths=ag.tensor([4, 2, 3]))
+        h = last[0] + last[1].sum() if kind == "LSTM" else last
+        return (outputs ** 2).sum() + (h ** 3).sum()
+
+    values = [p.numpy() for p in module.parameters()]
+    clean = np.nan_to_num(x)
+    check_grads(lambda *values: loss(ag.tensor(clean), *values), values[:4])
+    check_grads(lambda x: loss(x, *values), [clean])
+    eager = ag.grad(loss, argnums=tuple(range(len(values) + 1)))
+    arguments = [ag.tensor(v) for v in (x, *values)]
+    wanted = eager(ag.tensor(clean), *arguments[1:])
+    for run in (eager, ag.jit(eager)):
+        for a, b in zip(wanted, run(*arguments), strict=True):
+            np.testing.assert_allclose(b.numpy(), a.numpy(), 1e-10, 1e-13)
+    assert (wanted[0].numpy()[2:, 1] == 0).all()
+
+
+def test_one_sequence_may_end_early():
+    module = nn.GRU(3, 4)
+    x = ag.rand(5, 3)
+    outputs, last = module(x, lengths=3)
+    np.testing.assert_array_equal(last.numpy()[0], outputs.numpy()[2])
+    assert (outputs.numpy()[3:] == 0).all()
+    empty, last = module(ag.ones((0, 2, 3)), lengths=[0, 0])
+    assert empty.shape == (0, 2, 4) and (last.numpy() == 0).all()
+
+
+def test_a_step_over_unequal_lengths_is_all_native():
+    model, ids = Model(20, 8), RANDOM.integers(0, 20, size=(6, 4))
+    optimizer = SGD(model.parameters(), lr=0.5)
+
+    @ag.jit
+    def train(ids, lengths):
+        optimizer.zero_grad()
+        hidden, _ = model.memory(model.embedding(ids), lengths=lengths)
+        loss = (model.scores(hidden) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = [train(ids, RANDOM.integers(1, 7, 4)).item() for _ in range(60)]
+    assert losses[-1] < losses[0] / 2 and len(train.specialisations) == 1
+    assert not any(isinstance(k, Callback) for k in nested(train.plan().layout.kernels))
+    with pytest.raises(ValueError, match=r"LSTM\(int64\(4\)\): lengths must be at least 0 and at "
+                                         r"most 6\n.*test_recurrent.py"):
+        train(ids, np.array([7, 1, 1, 1]))
 
 
 # -- Chainer's gates ------------------------------------------------------------------------------

@@ -7,6 +7,9 @@ from agnesi.nn import functional as functional
 from agnesi.nn import init as init
 from agnesi.nn.attention import MultiheadAttention as MultiheadAttention
 from agnesi.nn.attention import TransformerEncoderLayer as TransformerEncoderLayer
+from agnesi.nn.cells import GRUCell as GRUCell
+from agnesi.nn.cells import LSTMCell as LSTMCell
+from agnesi.nn.cells import RNNCell as RNNCell
 from agnesi.nn.convs import Conv1d as Conv1d
 from agnesi.nn.convs import Conv2d as Conv2d
 from agnesi.nn.convs import Conv3d as Conv3d
@@ -55,9 +58,6 @@ from agnesi.nn.pools import MaxPool3d as MaxPool3d
 from agnesi.nn.recurrent import GRU as GRU
 from agnesi.nn.recurrent import LSTM as LSTM
 from agnesi.nn.recurrent import RNN as RNN
-from agnesi.nn.recurrent import GRUCell as GRUCell
-from agnesi.nn.recurrent import LSTMCell as LSTMCell
-from agnesi.nn.recurrent import RNNCell as RNNCell
 
 if not TYPE_CHECKING:
 
