@@ -51,6 +51,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
 
     Raises
     ------
+    TypeError
+        If the first argument is no function.
     GradientError
         In the backward pass, if an argument was changed in place since.
 
@@ -63,6 +65,9 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     >>> w.grad
     tensor([0.41997433, 0.07065082])
     """
+    if not callable(function):
+        raise TypeError(at(f"checkpoint takes a function and its arguments, not {typed(function)}: "
+                           "write ag.checkpoint(block, x) for block(x)"))
     leaves, tree = flatten((args, keywords))
     if not STATE.recording:
         return function(*args, **keywords)

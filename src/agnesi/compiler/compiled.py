@@ -16,8 +16,8 @@ from agnesi.compiler.fingerprint import fingerprint, source_stamp
 from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.config import config
-from agnesi.core.errors import at
+from agnesi.core.config import CHOICES, config
+from agnesi.core.errors import at, in_file
 from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
 from agnesi.core.interpret import interpret
@@ -37,6 +37,14 @@ class Settings:
     own_scratch: bool = False
 
     def __post_init__(self) -> None:
+        presets = CHOICES["optimizer"]
+        if self.optimizer is not None and self.optimizer not in presets:
+            raise ValueError(at(f"optimizer must be one of {presets}, not {self.optimizer!r}"))
+        for name, value in (("include", self.include), ("exclude", self.exclude)):
+            if isinstance(value, str):
+                raise TypeError(at(f"{name} takes names and tags of rewrite rules in a list: write "
+                                   f"{name}=[{value!r}]"))
+            setattr(self, name, tuple(value))
         if self.save_dtype not in (None, "", "float16", "bfloat16", "float32"):
             raise ValueError(
                 at("save_dtype must be 'float16', 'bfloat16', 'float32' or '', "
@@ -165,7 +173,7 @@ class Compiled:
                 at(f"{self.name} does not fit into its memory_limit of {told(limit or 0)}; with "
                    f"everything computed again that can be, it needs {told(error.args[0])} for "
                    "arguments, state, results and temporaries",
-                   next((n.where for n in self.graph.outputs if n.where), None))
+                   next((n.where for n in self.graph.outputs if in_file(n.where)), None))
             ) from None
         made.recipe.failures = failures(made.checks, self.graph)
         if made.largest is not None:

@@ -470,8 +470,7 @@ def function(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
         no_default_updates,
     )
-    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit),
-                        save_dtype)
+    settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype)
     return Function(wanted, outputs, new, replaced, name, settings)
 
 

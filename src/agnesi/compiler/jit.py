@@ -371,8 +371,7 @@ def jit(
     """
     if mode not in ("compile", "compare"):
         raise ValueError(f"mode must be 'compile' or 'compare', not {mode!r}")
-    settings = Settings(optimizer, tuple(include), tuple(exclude), byte_count(memory_limit),
-                        save_dtype)
+    settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype)
 
     def decorate(f: Callable[P, R]) -> Jit[P, R]:
         _check_runs_once(f)

@@ -61,7 +61,8 @@ _CONVOLVE = (
     "implicit_gemm", "direct", "unfold", "fft", "reference",
     "auto", "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change",
 )
-_CHOICES = {
+#: What settings may be.
+CHOICES = {
     "conv_algorithm": _CONVOLVE,
     **dict.fromkeys(("conv_forward", "conv_input", "conv_weight"), ("", *_CONVOLVE)),
     "default_float": ("float16", "float32", "float64"),
@@ -80,8 +81,8 @@ def _checked(name: str, value: Any) -> Any:
         value = "None"
     if name == "threads" and (not isinstance(value, int) or value < 0):
         raise ValueError(f"config.threads must be a number of threads or 0, not {value!r}")
-    if name in _CHOICES and value not in _CHOICES[name]:
-        raise ValueError(f"config.{name} must be one of {_CHOICES[name]}, not {value!r}")
+    if name in CHOICES and value not in CHOICES[name]:
+        raise ValueError(f"config.{name} must be one of {CHOICES[name]}, not {value!r}")
     return value
 
 

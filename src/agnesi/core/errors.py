@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import sys
 from types import CodeType
 from typing import Any
@@ -18,7 +19,7 @@ from agnesi.core.elsewhere import hint
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
-_OURS = (_ROOT, contextlib.__file__)
+_OURS = (_ROOT, contextlib.__file__, functools.__file__)
 #: Such files that were met: every operation of a trace asks for some ten.
 _met: set[str] = set()
 #: Where the functions are that public functions are wrapped in, which are called as those.
@@ -84,6 +85,11 @@ def location(where: Where) -> str:
         if start <= instruction < end and number is not None:
             line = number
     return f"{code.co_filename}:{line}"
+
+
+def in_file(where: Where) -> bool:
+    """Whether a place is a line of a file, which ``<string>`` is not."""
+    return where is not None and not location(where).startswith("<")
 
 
 def plain_where(where: Where) -> Where:

@@ -17,6 +17,14 @@ from agnesi.ops.transposed import conv_transpose
 _MANY = 1 << 12
 
 
+def sizes_for(layer: Module, value: Any, rank: int, what: str) -> tuple[int, ...]:
+    """One integer for each axis; errors name the layer."""
+    try:
+        return per_axis(value, rank, what)
+    except (TypeError, ValueError) as error:
+        raise type(error)(at(f"{type(layer).__name__}: {error}")) from None
+
+
 class _Conv(Module):
     """Base: learned filters over ``rank`` axes."""
 
@@ -31,7 +39,9 @@ class _Conv(Module):
                 at(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
                    f"multiples of groups={groups}")
             )
-        self.kernel_size = per_axis(kernel_size, self.rank, "kernel_size")
+        self.kernel_size = sizes_for(self, kernel_size, self.rank, "kernel_size")
+        for value, what in ((stride, "stride"), (dilation, "dilation")):
+            sizes_for(self, value, self.rank, what)
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.groups, self.algorithm = groups, algorithm
         channels = self._channels(in_channels, out_channels)

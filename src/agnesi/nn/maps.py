@@ -12,9 +12,10 @@ from agnesi.core.dtypes import int64
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
+from agnesi.nn.convs import sizes_for
 from agnesi.nn.init import uniform_
 from agnesi.nn.module import Module
-from agnesi.ops.conv import conv2d, per_axis
+from agnesi.ops.conv import conv2d
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import empty, zeros
 from agnesi.ops.movement import reshape
@@ -73,7 +74,7 @@ class ConvMap2d(Module):
                  stride: Any = 1, padding: Any = 0, *, dilation: Any = 1, bias: bool = True,
                  dtype: Any = None, algorithm: Any = None) -> None:
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size = per_axis(kernel_size, 2, "kernel_size")
+        self.kernel_size = sizes_for(self, kernel_size, 2, "kernel_size")
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.algorithm = algorithm
         self.groups, self.table = 1, None

@@ -302,6 +302,8 @@ def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
     if len(values) != rank:
         raise ValueError(f"{what} {value} must be one number, or one for each of {rank} axes")
+    if not all(hasattr(v, "__index__") for v in values):
+        raise TypeError(f"{what} {value} must be an integer, or one for each of {rank} axes")
     numbers = tuple(operator.index(v) for v in values)
     if any(v < least for v in numbers):
         raise ValueError(f"{what} {value} must be at least {least}")

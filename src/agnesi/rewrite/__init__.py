@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph
 from agnesi.rewrite import library
 from agnesi.rewrite.engine import PRESETS, Report, StageReport, chosen, run
@@ -56,9 +57,17 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     known = library.rules() if include or exclude else library.rules(PRESETS[preset])
     for name in (*include, *exclude):
         if not any(r.goes_by((name,)) for r in known):
-            raise ValueError(f"no rewrite rule has the name or tag {name!r}")
+            meant = _alike(name, known)
+            raise ValueError(at(f"no rewrite rule has the name or tag {name!r}{meant}"))
     report = Report() if report is None else report
     return run(graph, chosen(known, PRESETS[preset], include, exclude), report)
+
+
+def _alike(name: str, known: Iterable[Rule]) -> str:
+    """What might have been meant: what begins alike."""
+    names = {n for r in known for n in (r.name, r.stage, *r.tags)}
+    found = sorted(n for n in names if n.startswith(name[:4]))[:3]
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = "",

@@ -1,0 +1,39 @@
+"""Golden texts where a function is compiled, or checkpointed, with settings that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import agnesi as ag
+
+X = ag.ones((64, 64))
+WRITTEN = eval("lambda x: (x @ x).exp().sum()")
+
+CASES = [
+    (lambda: ag.jit(abs, optimizer="fastrun"), ValueError,
+     "optimizer must be one of ('None', 'fast_compile', 'fast_run'), not 'fastrun'"),
+    (lambda: ag.function([], ag.shared(1.0), optimizer="O3"), ValueError,
+     "optimizer must be one of ('None', 'fast_compile', 'fast_run'), not 'O3'"),
+    (lambda: ag.jit(abs, exclude="fusion"), TypeError,
+     "exclude takes names and tags of rewrite rules in a list: write exclude=['fusion']"),
+    (lambda: ag.jit(lambda x: x * 2, include=["canonicalise"])(X), ValueError,
+     "no rewrite rule has the name or tag 'canonicalise'; did you mean 'canonicalize'?"),
+    (lambda: ag.jit(lambda x: x * 2, include=["zzz"])(X), ValueError,
+     "no rewrite rule has the name or tag 'zzz'"),
+    (lambda: ag.jit(WRITTEN, memory_limit=1000)(X), MemoryError,
+     "<lambda> does not fit into its memory_limit of 1 kB; with everything computed again that can "
+     "be, it needs 32.77 kB for arguments, state, results and temporaries"),
+    (lambda: ag.checkpoint(X), TypeError, "checkpoint takes a function and its arguments, not "
+     "float32(64, 64): write ag.checkpoint(block, x) for block(x)"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "text"), CASES)
+def test_texts(wrong: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind) as caught:
+        wrong()
+    told, _, place = str(caught.value).partition("\n  at ")
+    assert told == text
+    assert place == f"{__file__}:{wrong.__code__.co_firstlineno}"
