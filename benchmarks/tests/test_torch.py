@@ -114,6 +114,17 @@ def test_poolings_of_other_kinds():
     agree(lambda x: NF.avg_pool3d(x, 2), lambda x: F.avg_pool3d(x, 2), [(2, 3, 5, 4, 6)])
 
 
+@pytest.mark.parametrize("options", [{}, {"stride": 4}, {"stride": 3, "padding": 1}])
+def test_unpooling(options):
+    """Windows do not overlap: where they do, PyTorch counts gradients of one place twice."""
+    def both(pool: Any, back: Any) -> Any:
+        return lambda x: back(*pool(x, 3, return_indices=True, **options), 3, **options,
+                              output_size=(13, 10)) * x
+
+    agree(both(NF.max_pool2d, NF.max_unpool2d), both(F.max_pool2d, F.max_unpool2d),
+          [(2, 3, 13, 10)])
+
+
 def test_attention():
     shapes = [(2, 3, 7, 8)] * 3
     agree(

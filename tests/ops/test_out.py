@@ -66,6 +66,11 @@ for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool"
                   f"{_name}2d": (IMAGE, *_rest)}
     ARGUMENTS[f"{_name}3d"] = (ag.concat([VOLUME, VOLUME], axis=-1), *_rest)
 ARGUMENTS |= {
+    f"max_unpool{n}": (ones, ag.zeros(ones.shape, "int64"), 2)
+    for n, ones in (("", ag.ones((1, 1, 2))), ("1d", ag.ones((1, 1, 1))),
+                    ("2d", ag.ones((1, 1, 1, 1))), ("3d", ag.ones((1, 1, 1, 1, 1))))
+}
+ARGUMENTS |= {
     "append": (SQUARE, OTHER), "argpartition": (SQUARE, 1), "bartlett": (5,), "blackman": (5,),
     "complex": (SQUARE, OTHER), "convolve": (VECTOR, VECTOR), "correlate": (VECTOR, VECTOR),
     "fftconvolve": (SQUARE, OTHER), "kron": (SQUARE, OTHER), "polar": (SQUARE, OTHER),

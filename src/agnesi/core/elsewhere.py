@@ -131,7 +131,6 @@ OPTIMIZER = {
 KEYWORDS = {
     "dim": "`axis`", "keepdim": "`keepdims`", "other": "two operands without names",
     "ceil_mode": "`cover_all`", "ignore_border": "`cover_all`, which is its opposite",
-    "return_indices": "`ag.argmax` of the windows of `ag.sliding_window_view`",
     "padding_mode": "`ag.pad(x, widths, mode)` before a convolution without padding",
     "unbiased": "`correction=1`, or 0", "descending": "`ag.flip(ag.sort(x), -1)`",
     "device": _HERE, "inplace": "nothing: compiled kernels write where values are no longer needed",

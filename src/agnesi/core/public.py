@@ -116,6 +116,8 @@ def into(out: Any, result: Tensor) -> Tensor:
     """``out`` with a result written into it, as any change in place; it keeps its dtype."""
     if not isinstance(out, Tensor):
         raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+    if isinstance(result, tuple):
+        raise TypeError(f"out takes one result, and there are {len(result)} here")
     if out.shape != result.shape:
         raise ShapeError(
             f"the result has shape {result.shape}, but out has {out.shape}; "

@@ -44,6 +44,9 @@ from agnesi.ops.pool import max_pool as max_pool
 from agnesi.ops.pool import max_pool1d as max_pool1d
 from agnesi.ops.pool import max_pool2d as max_pool2d
 from agnesi.ops.pool import max_pool3d as max_pool3d
+from agnesi.ops.pool import max_unpool1d as max_unpool1d
+from agnesi.ops.pool import max_unpool2d as max_unpool2d
+from agnesi.ops.pool import max_unpool3d as max_unpool3d
 from agnesi.ops.pool import sum_pool as sum_pool
 from agnesi.ops.pool import sum_pool1d as sum_pool1d
 from agnesi.ops.pool import sum_pool2d as sum_pool2d
@@ -55,6 +58,7 @@ from agnesi.ops.softmax import log_softmax as log_softmax
 from agnesi.ops.softmax import nll_loss as nll_loss
 from agnesi.ops.softmax import reduced_loss
 from agnesi.ops.softmax import softmax as softmax
+from agnesi.ops.unpool import max_unpool as max_unpool
 
 
 @public

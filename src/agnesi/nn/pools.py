@@ -1,4 +1,4 @@
-"""Layers that pool: the greatest, the mean, the sum or the norm of each window."""
+"""Layers that pool: the greatest, the mean or the norm of each window; and the way back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class MaxPool2d(_Pool):
     kernel_size : int or tuple of int
         Size of the windows.
     stride, padding
-        As for :func:`agnesi.max_pool`, like ``dilation`` and ``cover_all``, given by name.
+        As for :func:`agnesi.max_pool`, like ``dilation``, ``cover_all`` and ``return_indices``,
+        given by name.
 
     Examples
     --------
@@ -124,7 +125,107 @@ class AvgPool3d(_Pool):
     function = staticmethod(functional.avg_pool3d)
 
 
-class LPPool2d(Module):
+class _MaxUnpool(Module):
+    """Base: images of zeros with what max-pooling found."""
+
+    function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return type(self).function(
+            x, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+
+    def extra_repr(self) -> str:
+        text = str(self.kernel_size) + f", stride={self.stride}" * (self.stride is not None)
+        return text + f", padding={self.padding}" * bool(self.padding)
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Rows of zeros with what max-pooling found; parameters as for :class:`MaxUnpool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> pool, back = ag.nn.MaxPool1d(2, return_indices=True), ag.nn.MaxUnpool1d(2)
+    >>> back(*pool(ag.tensor([[[1.0, 3.0, 2.0, 0.0]]])))
+    tensor([[[0., 3., 2., 0.]]])
+    """
+
+    function = staticmethod(functional.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Images of zeros with what max-pooling found, at its place.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding
+        Those of the pooling; the call takes its values, its indices and, where that is not the
+        least, the ``output_size`` (see :func:`agnesi.nn.functional.max_unpool`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> pool, back = ag.nn.MaxPool2d(2, return_indices=True), ag.nn.MaxUnpool2d(2)
+    >>> back(*pool(ag.tensor([[[[1.0, 3.0], [2.0, 0.0]]]])))
+    tensor([[[[0., 3.],
+              [0., 0.]]]])
+    """
+
+    function = staticmethod(functional.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Volumes of zeros with what max-pooling found; parameters as for :class:`MaxUnpool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> pool, back = ag.nn.MaxPool3d(2, return_indices=True), ag.nn.MaxUnpool3d(2)
+    >>> back(*pool(ag.ones((1, 1, 4, 4, 4)))).shape
+    (1, 1, 4, 4, 4)
+    """
+
+    function = staticmethod(functional.max_unpool3d)
+
+
+class _LPPool(Module):
+    """Base: the norm of each window."""
+
+    function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, p: float, kernel_size: Any, stride: Any = None, padding: Any = 0, *,
+                 cover_all: bool = False) -> None:
+        self.p, self.kernel_size, self.stride, self.padding = p, kernel_size, stride, padding
+        self.cover_all = cover_all
+
+    def forward(self, x: Tensor) -> Tensor:
+        return type(self).function(
+            x, self.p, self.kernel_size, stride=self.stride, padding=self.padding,
+            cover_all=self.cover_all,
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.p}, {self.kernel_size}"
+
+
+class LPPool1d(_LPPool):
+    """The norm of each window of a row; parameters as for :class:`LPPool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LPPool1d(2, 2)(ag.tensor([[[3.0, 4.0]]]))
+    tensor([[[5.]]])
+    """
+
+    function = staticmethod(functional.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
     """The norm of each window of an image.
 
     Parameters
@@ -132,7 +233,7 @@ class LPPool2d(Module):
     p : float
         Exponent of the norm.
     kernel_size, stride, padding
-        As for :class:`AvgPool2d`.
+        As for :class:`AvgPool2d`, like ``cover_all``, given by name.
 
     Examples
     --------
@@ -141,17 +242,20 @@ class LPPool2d(Module):
     tensor([[[[5.]]]])
     """
 
-    def __init__(self, p: float, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        self.p, self.kernel_size, self.stride, self.padding = p, kernel_size, stride, padding
+    function = staticmethod(functional.lp_pool2d)
 
-    def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = functional.lp_pool2d(
-            x, self.p, self.kernel_size, stride=self.stride, padding=self.padding
-        )
-        return found
 
-    def extra_repr(self) -> str:
-        return f"{self.p}, {self.kernel_size}"
+class LPPool3d(_LPPool):
+    """The norm of each window of a volume; parameters as for :class:`LPPool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LPPool3d(2, 2)(ag.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.lp_pool3d)
 
 
 class _Adaptive(Module):
@@ -167,6 +271,19 @@ class _Adaptive(Module):
 
     def extra_repr(self) -> str:
         return str(self.output_size)
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """The mean of each of so many windows of a row, as in :class:`AdaptiveAvgPool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveAvgPool1d(2)(ag.ones((1, 2, 5))).shape
+    (1, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_Adaptive):
@@ -187,8 +304,52 @@ class AdaptiveAvgPool2d(_Adaptive):
     function = staticmethod(functional.adaptive_avg_pool2d)
 
 
-class AdaptiveMaxPool2d(_Adaptive):
-    """The greatest of each of so many windows; parameters as for :class:`AdaptiveAvgPool2d`.
+class AdaptiveAvgPool3d(_Adaptive):
+    """The mean of each of so many windows of a volume, as in :class:`AdaptiveAvgPool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveAvgPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape
+    (1, 2, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_avg_pool3d)
+
+
+class _AdaptiveMax(_Adaptive):
+    """Base: the greatest of each window."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, x: Tensor) -> Any:
+        return type(self).function(x, self.output_size, return_indices=self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
+    """The greatest of each of so many windows of a row, as in :class:`AdaptiveMaxPool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveMaxPool1d(2)(ag.ones((1, 2, 5))).shape
+    (1, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMax):
+    """The greatest of each of so many windows of nearly equal size.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
 
     Examples
     --------
@@ -198,3 +359,16 @@ class AdaptiveMaxPool2d(_Adaptive):
     """
 
     function = staticmethod(functional.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMax):
+    """The greatest of each of so many windows of a volume, as in :class:`AdaptiveMaxPool2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveMaxPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape
+    (1, 2, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_max_pool3d)

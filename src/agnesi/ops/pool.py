@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import moveaxis
 from agnesi.ops.pooled import MaxPool, WindowSum
 from agnesi.ops.reduce import mean
+from agnesi.ops.unpool import max_unpool, positions, raveled
 from agnesi.ops.windows import Ints, Windows
 
 
@@ -59,9 +60,22 @@ def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
     return x, Windows(steps, pads, inside), sizes
 
 
+@overload
+def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
+             cover_all: bool = False, return_indices: Literal[False] = False,
+             out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
+             cover_all: bool = False,
+             return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
 @public
 def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
-             cover_all: bool = False, out: Tensor | None = None) -> Tensor:
+             cover_all: bool = False, return_indices: bool = False,
+             out: Tensor | None = None) -> Any:
     """The greatest element of each window.
 
     Parameters
@@ -78,22 +92,29 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilat
         Steps between the elements of a window.
     cover_all : bool
         Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where they lie, too.
 
     Returns
     -------
     Tensor
         Where several elements are the greatest, the first takes the gradient.
+    indices : Tensor of int64
+        With ``return_indices`` only: of each of them its number in the image, in row-major order.
 
     Examples
     --------
     >>> import agnesi as ag
     >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0, 9.0]]], 2, cover_all=True)
     tensor([[[3., 4., 9.]]])
+    >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)[1]
+    tensor([[[1, 3]]])
     """
     x, windows, sizes = _placed(x, kernel, stride, padding, cover_all, dilation)
     if x.dtype.kind == "c":
         raise DTypeError("complex numbers have no greatest")
-    return apply(MaxPool(windows, sizes), x)
+    found = apply(MaxPool(windows, sizes), x)
+    return (found, raveled(positions(x, windows, sizes), x.shape[2:])) if return_indices else found
 
 
 @public
@@ -230,7 +251,8 @@ def _regular(x: Tensor, wanted: Ints) -> Ints | None:
 
 
 @public
-def adaptive_max_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor:
+def adaptive_max_pool(x: Any, size: Any, *, return_indices: bool = False,
+                      out: Tensor | None = None) -> Any:
     """The greatest element of each of ``size`` windows of nearly equal size.
 
     Parameters
@@ -240,10 +262,13 @@ def adaptive_max_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor
     size : int or tuple of int or None
         Places on each axis; None keeps those that there are.  Window i of o over an axis of n
         takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`max_pool` does.
 
     Returns
     -------
     Tensor
+        And, with ``return_indices``, the tensor of indices.
 
     Examples
     --------
@@ -253,12 +278,20 @@ def adaptive_max_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor
     """
     x, wanted, spans = _fitted(x, size, None)
     kernel = _regular(x, wanted)
-    if kernel is None:
-        kernel = tuple(max(b - a for a, b in rows) for rows in spans)
-        for axis, (rows, k) in enumerate(zip(spans, kernel, strict=True)):
-            places = [min(a + t, b - 1) for a, b in rows for t in range(k)]
-            x = take(x, np.array(places), axis + 2)
-    return max_pool(x, kernel)
+    if kernel is not None:
+        return max_pool(x, kernel, return_indices=return_indices)  # type: ignore[call-overload]
+    sizes = x.shape[2:]
+    kernel = tuple(max(b - a for a, b in rows) for rows in spans)
+    origins = []
+    for axis, (rows, k) in enumerate(zip(spans, kernel, strict=True)):
+        origins.append(np.array([min(a + t, b - 1) for a, b in rows for t in range(k)]))
+        x = take(x, origins[-1], axis + 2)
+    found = max_pool(x, kernel)
+    if not return_indices:
+        return found
+    windows = Windows(kernel, ((0, 0),) * len(kernel), (1,) * len(kernel))
+    places = zip(origins, positions(x, windows, kernel), strict=True)
+    return found, raveled([take(as_tensor(o), i) for o, i in places], sizes)
 
 
 @public
@@ -288,21 +321,24 @@ def adaptive_avg_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor
 
 
 # -- by number of axes --------------------------------------------------------------------------
-def _ranked(function: Any, rank: int) -> Any:
-    """The function for images of ``rank`` axes, with or without a batch."""
+def _ranked(function: Any, rank: int, others: int = 0) -> Any:
+    """The function for images of ``rank`` axes, with or without a batch.
 
-    def pool(x: Any, *args: Any, out: Tensor | None = None, **keywords: Any) -> Tensor:
+    So many ``others`` of its arguments are of the shape of the images.
+    """
+
+    def pool(x: Any, *args: Any, out: Tensor | None = None, **keywords: Any) -> Any:
         x = as_tensor(x)
         if x.ndim == rank + 1:
-            single: Tensor = function(x[None], *args, **keywords)
-            return single[0]
+            beside = [as_tensor(a)[None] for a in args[:others]]
+            found = function(x[None], *beside, *args[others:], **keywords)
+            return tuple(y[0] for y in found) if isinstance(found, tuple) else found[0]
         if x.ndim != rank + 2:
             raise ShapeError(
                 f"{pool.__name__}: the operand {x.shape} must be (batch, channels"
                 f"{', size' * rank}), or one image without the batch"
             )
-        found: Tensor = function(x, *args, **keywords)
-        return found
+        return function(x, *args, **keywords)
 
     name = f"{function.__name__}{rank}d"
     pool.__name__ = pool.__qualname__ = name
@@ -314,6 +350,7 @@ def _ranked(function: Any, rank: int) -> Any:
 
 
 max_pool1d, max_pool2d, max_pool3d = (_ranked(max_pool, n) for n in (1, 2, 3))
+max_unpool1d, max_unpool2d, max_unpool3d = (_ranked(max_unpool, n, 1) for n in (1, 2, 3))
 avg_pool1d, avg_pool2d, avg_pool3d = (_ranked(avg_pool, n) for n in (1, 2, 3))
 sum_pool1d, sum_pool2d, sum_pool3d = (_ranked(sum_pool, n) for n in (1, 2, 3))
 lp_pool1d, lp_pool2d, lp_pool3d = (_ranked(lp_pool, n) for n in (1, 2, 3))

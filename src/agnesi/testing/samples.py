@@ -28,6 +28,7 @@ from agnesi.ops import (
     sets,
     softmax,
     transposed,
+    unpool,
     types,
 )
 from agnesi.ops.arith import multiply
@@ -278,6 +279,12 @@ def _windows() -> Iterator[tuple[str, Case]]:
     for name in ("max_pool", "avg_pool", "sum_pool"):
         function: Any = getattr(pool, name)
         yield name, Case(lambda x, f=function: f(x, 2, stride=1, padding=1), ((image,),))
+    yield "max_pool's indices", Case(
+        lambda x: pool.max_pool(x, 2, stride=1, padding=1, return_indices=True)[1], ((image,),),
+        grads=False)
+    yield "max_unpool", Case(
+        lambda x: unpool.max_unpool(x, np.arange(80).reshape(image.shape)[:, :, ::-1] % 20, 1),
+        ((image,),))
     yield "lp_pool", Case(lambda x: pool.lp_pool(x, 2, 2), ((image + 1,),))
     known = np.ascontiguousarray(image[..., :2])
     yield "sum_pool of pairs", Case(lambda x: pool.sum_pool(x, (1, 2)), ((known,),))
