@@ -159,6 +159,60 @@ def test_rules_that_change_shapes_are_refused(var, rewritten, own_rule):
         rewritten(ag.sin(var("x")))
 
 
+def test_rules_of_ones_own_do_not_broadcast(var, rewritten, own_rule):
+    own_rule(name="shrink", ops=[ag.sin])(lambda node: symbol(node.inputs[0]).sum())
+    with pytest.raises(ShapeError, match=r"'shrink' changes a type: it replaces float64\(3\) by f"):
+        rewritten(ag.sin(var("x")))
+    own_rule(name="number", ops=[ag.cos])(lambda node: 2)
+    assert rewritten(ag.cos(var("x"))) == "broadcast_to(2)"
+
+
+def test_what_is_no_replacement_is_told(var, rewritten, own_rule):
+    own_rule(name="array", ops=[ag.sin])(lambda node: np.zeros(node.shape))
+    with pytest.raises(TypeError, match=r"'array' gives float64\(3\), but must give a node"):
+        rewritten(ag.sin(var("x")))
+    own_rule(name="broken", ops=[ag.cos])(lambda node: {}["key"])
+    with pytest.raises(KeyError) as caught:
+        rewritten(ag.cos(var("x")))
+    assert caught.value.__notes__ == ["in rewrite rule 'broken'"]
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    (lambda g: FunctionGraph.of(g.inputs, ()), "of 2 inputs and 0 outputs; it must have the 2 in"),
+    (lambda g: FunctionGraph.of(g.inputs[::-1], g.outputs), "the 2 inputs that it had, in that or"),
+    (lambda g: g.outputs[0], "must give a FunctionGraph or None"),
+])
+def test_rules_of_graphs_keep_inputs_and_outputs(change, text, own_rule):
+    own_rule(name="all", whole_graph=True)(change)
+    with pytest.raises((ValueError, TypeError), match=f"rewrite rule 'all' .*{text}"):
+        ag.jit(lambda x, y: ag.sin(x) - y)(np.ones(3), np.zeros(3))
+
+
+def test_a_rule_of_graphs_may_find_nothing(var, rewritten, own_rule):
+    own_rule(name="idle", whole_graph=True)(lambda graph: None)
+    assert rewritten(ag.sin(var("x"))) == "sin(x)"
+
+
+def test_rules_need_no_docstring(own_rule):
+    own_rule(name="terse")(lambda node: None)
+    assert "terse: " in map(str, rules())
+
+
+def test_patterns_need_names_and_replacements(own_rule):
+    x = variables("x")
+    for wrong in ({"name": "nothing"}, {"replacement": x}):
+        with pytest.raises(ValueError, match="a pattern needs a name and a replacement"):
+            rewrite_rule(ag.sin(x), **wrong)
+
+
+def test_endless_rules_are_told_at_the_users_line(own_rule):
+    x = variables("x")
+    own_rule(ag.cos(x), ag.cos(x + 1), name="without end")
+    with pytest.warns(UserWarning, match="does not come to an end") as caught:
+        ag.jit(lambda x: ag.cos(x) * 2)(np.ones(3))
+    assert caught[0].filename == __file__
+
+
 def test_circular_rules_stop(var, rewritten, own_rule):
     x = variables("x")
     own_rule(ag.sin(x), ag.cos(x), name="there")

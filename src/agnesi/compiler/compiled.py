@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -17,7 +16,7 @@ from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import CHOICES, config
-from agnesi.core.errors import at, in_file
+from agnesi.core.errors import at, in_file, warn
 from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
 from agnesi.core.interpret import interpret
@@ -65,11 +64,10 @@ class Settings:
 def _can_compile() -> bool:
     if importlib.util.find_spec("llvmlite") is not None:
         return True
-    warnings.warn(
+    warn(
         "llvmlite is not installed: compiled functions run on the NumPy interpreter; "
         "pip install llvmlite makes them native",
         RuntimeWarning,
-        stacklevel=2,
     )
     return False
 

@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import functools
 import sys
+import warnings
 from types import CodeType
 from typing import Any
 
@@ -85,6 +86,16 @@ def location(where: Where) -> str:
         if start <= instruction < end and number is not None:
             line = number
     return f"{code.co_filename}:{line}"
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning at the user's line."""
+    frame: Any = sys._getframe(1)
+    depth = 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+        depth += 1
+    warnings.warn(message, category, stacklevel=depth)
 
 
 def in_file(where: Where) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph
 from agnesi.rewrite import library
+from agnesi.rewrite.checked import graph_checked, node_checked
 from agnesi.rewrite.engine import PRESETS, Report, StageReport, chosen, run
 from agnesi.rewrite.pattern import variables
 from agnesi.rewrite.rules import (
@@ -77,8 +78,9 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     """Register a rewrite rule of one's own.
 
     With a pattern and a replacement it is a row; without, a decorator for a function that takes a
-    node and returns its replacement (a node or a tensor) or None, or, with ``whole_graph``, takes
-    a :class:`FunctionGraph` and returns one.  Replacements must keep dtype and shape.
+    node and returns its replacement (a node, a tensor or a number) or None, or, with
+    ``whole_graph``, takes a :class:`FunctionGraph` and returns one of the same inputs or None.
+    Replacements must keep dtype and shape; only a number may stand for an array filled with it.
 
     Parameters
     ----------
@@ -97,6 +99,14 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     position : {"last", "first"}
         Where among the rules of its stage it is tried.
 
+    Raises
+    ------
+    ValueError
+        If there is such a rule already, it has no name or no replacement, or replaces by what the
+        pattern lacks.
+    DTypeError, ShapeError, TypeError
+        Where a function is compiled: if a replacement is none, or of another type.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -106,13 +116,16 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     >>> forget_rule("circle")
     """
     if pattern is not None:
+        if not name or replacement is None:
+            raise ValueError(f"rule {name!r}: a pattern needs a name and a replacement")
         made = pattern_rule(pattern, replacement, name=name, stage=stage, when=when, tags=tags)
         return library.register(made, position)
 
     def register(function: Any) -> Any:
         title = name or function.__name__
         kind: Any = GraphRule if whole_graph else NodeRule
-        library.register(kind(title, stage, tuple(tags), op_names(ops), function), position)
+        run: Any = (graph_checked if whole_graph else node_checked)(title, function)
+        library.register(kind(title, stage, tuple(tags), op_names(ops), run), position)
         return function
 
     return register

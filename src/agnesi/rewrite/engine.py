@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.core.config import STATE
+from agnesi.core.errors import warn
 from agnesi.core.expansion import expanded, inherit
 from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc
 from agnesi.core.node import Node
@@ -314,6 +314,4 @@ def _through(graph: FunctionGraph, stage: Stage, report: Report, known: Abstract
             return better
         culprit = did.firings.most_common(1)[0][0]
         report.endless.append(culprit)
-        warnings.warn(
-            f"rewrite rule {culprit!r} does not come to an end and is left out", stacklevel=6
-        )
+        warn(f"rewrite rule {culprit!r} does not come to an end and is left out")

@@ -95,7 +95,8 @@ class NodeRule(Rule):
         return None if new is node else conformed(new, node, self.name)
 
     def __str__(self) -> str:
-        return f"{self.name}: {(self.function.__doc__ or '').splitlines()[0]}"
+        summary, *_ = (self.function.__doc__ or "").splitlines() or [""]
+        return f"{self.name}: {summary}"
 
 
 @handle
@@ -113,7 +114,7 @@ class GraphRule(Rule):
             return graph
         for old, result in zip(graph.outputs, new.outputs, strict=True):
             if old.dtype != result.dtype or old.shape != result.shape:
-                raise _changed(self.name, old, result)
+                raise changed(self.name, old, result)
         return new
 
 
@@ -133,26 +134,27 @@ class InsideRule(GraphRule):
 def conformed(new: Node, old: Node, rule: str) -> Node:
     """The replacement at the type of what it replaces: broadcast if that is all that lacks."""
     if new.dtype != old.dtype:
-        raise _changed(rule, old, new)
-    if new.shape == old.shape or _may_agree(new.shape, old.shape):
+        raise changed(rule, old, new)
+    if new.shape == old.shape or may_agree(new.shape, old.shape):
         return new
     try:
         fits = shapes.broadcast(new.shape, old.shape) == old.shape
     except ShapeError:
         fits = False
     if not fits:
-        raise _changed(rule, old, new)
+        raise changed(rule, old, new)
     return Node(BroadcastTo(old.shape), (new,), old.shape, old.dtype, where=old.where)
 
 
-def _may_agree(new: Shape, old: Shape) -> bool:
+def may_agree(new: Shape, old: Shape) -> bool:
     """Whether shapes differ in sizes only that are not known yet."""
     return len(new) == len(old) and all(
         m == n or (is_open(n) and m != 1) for m, n in zip(new, old, strict=True)
     )
 
 
-def _changed(rule: str, old: Node, new: Node) -> Any:
+def changed(rule: str, old: Node, new: Node) -> Any:
+    """The error where a replacement is of another type."""
     kind = DTypeError if old.dtype != new.dtype else ShapeError
     error: Any = kind(
         at(

@@ -1,0 +1,73 @@
+"""What users' rules give, checked: types, inputs and outputs stay, and errors tell the rule."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import graph_node
+from agnesi.core.errors import at
+from agnesi.core.graph import FunctionGraph, constant
+from agnesi.core.node import Node
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import changed, may_agree
+
+
+def node_checked(name: str, function: Callable[[Node], Any]) -> Callable[[Node], Node | None]:
+    """A user's function on one node that gives a node of the same type or None."""
+
+    @functools.wraps(function)
+    def run(node: Node) -> Node | None:
+        new = _called(name, function, node)
+        if isinstance(new, (Number, np.generic)):
+            return constant(np.asarray(new, node.dtype), node.where)
+        new = graph_node(new) if isinstance(new, Tensor) else new
+        if new is None:
+            return None
+        if not isinstance(new, Node):
+            raise TypeError(at(
+                f"rewrite rule {name!r} gives {typed(new)}, but must give a node, a tensor, a "
+                "number or None", node.where))
+        if new.shape != node.shape and not may_agree(new.shape, node.shape) and (
+            new.shape or scalar(new) is None
+        ):
+            raise changed(name, node, new)
+        return new
+
+    return run
+
+
+def graph_checked(name: str, function: Callable[[FunctionGraph], Any]
+                  ) -> Callable[[FunctionGraph], FunctionGraph]:
+    """A user's function on a whole graph that gives one with the same inputs and outputs."""
+
+    @functools.wraps(function)
+    def run(graph: FunctionGraph) -> FunctionGraph:
+        new = _called(name, function, graph)
+        if new is None:
+            return graph
+        if not isinstance(new, FunctionGraph):
+            raise TypeError(at(
+                f"rewrite rule {name!r} gives {typed(new)}, but must give a FunctionGraph or None"))
+        if list(new.inputs) != list(graph.inputs) or len(new.outputs) != len(graph.outputs):
+            raise ValueError(at(
+                f"rewrite rule {name!r} makes a graph of {len(new.inputs)} inputs and "
+                f"{len(new.outputs)} outputs; it must have the {len(graph.inputs)} inputs that it "
+                f"had, in that order, and {len(graph.outputs)} outputs"))
+        return new
+
+    return run
+
+
+def _called(name: str, function: Callable[[Any], Any], given: Any) -> Any:
+    try:
+        return function(given)
+    except Exception as error:
+        error.add_note(f"in rewrite rule {name!r}")
+        raise
