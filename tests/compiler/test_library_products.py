@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import nn
 
 SIZES = [(20, 30, 40), (17, 65, 33), (2, 100, 50), (64, 256, 128), (24, 700, 90), (3, 4, 5)]
 
@@ -131,3 +132,97 @@ def test_where_a_library_is_called():
 def test_without_a_library_code_is_generated():
     with ag.config(lapack="none"):
         assert "sgemm(" not in _squares(optimizer="fast_compile").ir()
+
+
+#: Batch, groups, channels and filters of each, image, stride.
+TAPS = [(4, 1, 16, 32, (7, 9), 1), (2, 1, 24, 64, (21, 20), 1), (3, 2, 8, 12, (5, 5), 1),
+        (2, 1, 12, 5, (6, 7), 2), (1, 1, 3, 1, (8, 8), 1), (2, 1, 1, 3, (4, 4), 1),
+        (5, 1, 7, 3, (13,), 1), (2, 1, 6, 4, (3, 4, 5), 1), (1, 1, 40, 30, (1, 1), 1)]
+
+
+def _taps(rng, sizes, dtype):
+    n, groups, c, o, image, stride = sizes
+    shapes = (n, groups * c, *image), (groups * o, c, *(1,) * len(image)), (groups * o,)
+    conv = {1: nn.functional.conv1d, 2: nn.functional.conv2d, 3: nn.functional.conv3d}[len(image)]
+    first = (ag.tensor(rng.normal(size=s).astype(dtype), requires_grad=True) for s in shapes)
+
+    def f(x, w, b):
+        y = ag.tanh(conv(x, w, b, stride=stride, groups=groups))
+        return ag.concat([y, ag.relu(y)], axis=1), *ag.grad((y * y).sum(), [x, w, b])
+
+    return f, tuple(first)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", TAPS)
+def test_convolutions_of_one_tap(sizes, dtype, rng):
+    f, operands = _taps(rng, sizes, dtype)
+    found = ag.jit(f, optimizer="fast_compile")(*operands)
+    tolerance = 1e-3 if dtype == "float32" else 1e-10
+    for x, y in zip(found, f(*operands), strict=True):
+        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=tolerance, atol=tolerance)
+
+
+def test_convolutions_of_one_tap_in_any_order_of_memory(rng):
+    """Channels first as users have them, channels last, and images that are no whole array."""
+    x, w = rng.normal(size=(3, 6, 5, 8)), rng.normal(size=(4, 6, 1, 1))
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    f = ag.jit(lambda x, w: nn.functional.conv2d(x, w) + 1, optimizer="fast_compile")
+    expected = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0]) + 1
+    part = np.concatenate([x, x], axis=1)[:, 6:]
+    for image in (x, last, part, x[::-1], x.repeat(2, 3)[..., ::2]):
+        found = f(ag.tensor(image), ag.tensor(w)).numpy()
+        want = expected[::-1] if image.strides[0] < 0 else expected
+        np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-10)
+
+
+def test_convolutions_of_one_tap_with_batches_of_any_size(rng):
+    f, (x, w, b) = _taps(rng, TAPS[1], "float64")
+    hasty = ag.jit(f, optimizer="fast_compile")
+    for n in (2, 3, 7, 1, 40):
+        image = ag.tensor(rng.normal(size=(n, *x.shape[1:])), requires_grad=True)
+        for found, expected in zip(hasty(image, w, b), f(image, w, b), strict=True):
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_training_with_convolutions_of_one_tap(momentum, threads, rng):
+    """Gradients to filters go into updates of one and of several tensors."""
+    images = ag.tensor(rng.normal(size=(4, 8, 6, 6)))
+
+    def trained(wrap):
+        ag.manual_seed(0)
+        net = nn.Sequential(nn.Conv2d(8, 96, 1), nn.Tanh(), nn.Conv2d(96, 5, 1)).to("float64")
+        rule = ag.optim.SGD(net.parameters(), lr=0.01, momentum=momentum, weight_decay=0.1)
+
+        @wrap
+        def step(x):
+            rule.zero_grad()
+            loss = (net(x) ** 2).sum()
+            loss.backward()
+            rule.step()
+            return loss
+
+        for _ in range(3):
+            step(images)
+        return [p.numpy() for p in net.parameters()]
+
+    with ag.config(threads=threads):
+        found = trained(ag.jit(optimizer="fast_compile"))
+    for x, y in zip(found, trained(lambda f: f), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+
+
+def test_where_a_library_sums_for_convolutions(rng):
+    f, operands = _taps(rng, TAPS[0], "float64")
+
+    def calls(**settings):
+        g = ag.jit(f, **settings)
+        g(*operands)
+        return g.ir().count("dgemm(")
+
+    there = "generated" not in ag.linalg.backend()
+    assert calls() == 0 and (calls(optimizer="fast_compile") >= 3) == there
+    with ag.config(lapack="none"):
+        assert calls(optimizer="fast_compile") == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,10 +86,13 @@ def prepare(nest: Nest) -> Shape:
 
 
 def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
-              begin: Value, end: Value) -> None:
-    """Emit work units [begin, end) of a nest into the current function."""
+              begin: Value, end: Value, around: Mapping[Axis, Value] | None = None) -> None:
+    """Emit work units [begin, end) of a nest into the current function.
+
+    ``around`` has the indices of loops that are there already.
+    """
     nest = _Nest(b, shape, vector_bits)
-    root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), {})
+    root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
     root.rereads = bool(shape.ordered)
     nest.run(root, begin, end)
 

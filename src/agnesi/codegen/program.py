@@ -146,7 +146,7 @@ class _Program:
         units: Size
         if isinstance(kernel, Product) and (call := plan_call(kernel)) is not None:
             units, parallel = 1, False
-            emit_call(b, kernel, call, pointer)
+            emit_call(b, call, pointer, machine.vector_bits)
         elif isinstance(kernel, Product):
             from agnesi.codegen.product import emit_product, plan_product
 

@@ -20,7 +20,17 @@ from agnesi.core.errors import MissingInputError, at
 from agnesi.core.extents import UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.interning import interning
-from agnesi.core.kernels import Buffer, Callback, Check, Foreign, Kernel, Loop, Product, nested
+from agnesi.core.kernels import (
+    Buffer,
+    Callback,
+    Check,
+    Contraction,
+    Foreign,
+    Kernel,
+    Loop,
+    Product,
+    nested,
+)
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
 from agnesi.core.record import replace
@@ -112,7 +122,7 @@ class Scheduled:
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
             foreign=list(dict.fromkeys(
                 [s for k in kernels if isinstance(k, Foreign) for s in k.call.symbols]
-                + [k.symbol for k in kernels if isinstance(k, Product) and k.symbol])),
+                + [k.symbol for k in kernels if isinstance(k, Contraction) and k.symbol])),
         )
 
     def _is_long(self) -> bool:

@@ -161,6 +161,7 @@ class Contraction(Kernel):
     a: Matrix
     b: Matrix
     body: list[Store]
+    symbol: str
 
     def stores(self) -> list[Store]:
         return self.body
@@ -175,7 +176,7 @@ class Product(Contraction):
     """``sum over k of a[b, i, k] * c[b, k, j]``; the stores are its epilogue over (b, i, j).
 
     There may be any number of batch axes ``b``, as few as strides allow.  ``symbol`` names the
-    library's function that may evaluate it (see ``core.foreign``) if the epilogue does nothing.
+    library's function that may evaluate it (see ``core.foreign``).
     ``zeros`` are guesses.
     """
 
@@ -225,6 +226,7 @@ class Convolution(Contraction):
     Image is (n, groups * channels, *space), filters (groups * filters, channels, *kernel), and
     the cotangent (n, groups * filters, *places); operands have a stride for each of these axes.
     ``axes`` has one for each of the result's, in that order; in front, one for ``parts`` if any.
+    ``symbol`` names the library's function for matrix products that may serve.
     """
 
     kind: str = "forward"
@@ -234,6 +236,7 @@ class Convolution(Contraction):
     axes: tuple[Axis, ...] = ()
     total: Buffer = None  # type: ignore[assignment]
     body: list[Store] = field(default_factory=list)
+    symbol: str = ""
 
 
 @struct

@@ -34,7 +34,7 @@ from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
 from agnesi.schedule.kinds import flat_source, in_reals, is_empty, lowerable, source, uniform
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
-from agnesi.schedule.library import in_library
+from agnesi.schedule.library import in_library, taps_in_library
 from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Cluster, Plan
 from agnesi.schedule.points import axes_of, point, point_in
@@ -411,7 +411,8 @@ class _Fuser:
             nodes, body = [node], [Store(buffer, buffer.place(at), value)]
         kind, sizes = sizes_of(node)
         kernels, buffers = in_parts(
-            Convolution(nodes, kind=kind, sizes=sizes, a=a, b=b, axes=axes, total=total, body=body)
+            Convolution(nodes, kind=kind, sizes=sizes, a=a, b=b, axes=axes, total=total, body=body,
+                        symbol=taps_in_library(node, sizes, self.library))
         )
         self.program.kernels += kernels
         self.program.buffers += buffers

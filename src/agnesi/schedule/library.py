@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agnesi.core.dims import is_static
 from agnesi.core.dtypes import name_of
-from agnesi.core.kernels import Matrix
+from agnesi.core.kernels import ConvSizes, Matrix
 from agnesi.core.node import Node
 
 #: Multiply-adds from which a product is worth a call, and from which a library copies its operands
@@ -22,3 +22,8 @@ def in_library(node: Node, library: Mapping[str, str], a: Matrix, b: Matrix) -> 
     turned = (b.strides[-1] if m < n else a.strides[-2]) != 1
     low = _SLIM if turned and m * n * k > _BIG else 2
     return library.get(name_of(node.dtype), "") if min(m, n) >= low else ""
+
+
+def taps_in_library(node: Node, sizes: ConvSizes, library: Mapping[str, str]) -> str:
+    """The same for a convolution, which is a product where it has one tap."""
+    return library.get(name_of(node.dtype), "") if max(sizes.kernel) == 1 else ""

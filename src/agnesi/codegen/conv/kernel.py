@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.calls import Call, emit_call, plan_call
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.conv.placesplan import PlacesPlan, plan_places
 from agnesi.codegen.conv.plan import ROOM, WidePlan, fewest_cycles, plan_wide
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Part = (
         WidePlan | WeightPlan | PlacesPlan | DepthwisePlan | RowsPlan | WinogradPlan
-        | tuple[Product, GemmPlan]
+        | Call | tuple[Product, GemmPlan]
     )
 
 _LONG = 40
@@ -48,6 +49,7 @@ class ConvPlan:
     kernel: Convolution
     work: Any
     parts: tuple[Part, ...]
+    vector_bits: int
 
     @property
     def units(self) -> Size:
@@ -57,7 +59,8 @@ class ConvPlan:
     def tiled(self) -> bool:
         """Whether nothing takes time but what are functions of their own in haste."""
         return not any(
-            isinstance(p, tuple) or p.emitter.startswith("depthwise") for p in self.parts
+            isinstance(p, tuple) or (not isinstance(p, Call) and p.emitter.startswith("depthwise"))
+            for p in self.parts
         )
 
     @property
@@ -93,13 +96,15 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
         if alone is not None:
             parts.append(alone)
         elif product is not None:
-            cut = plan_product(product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
-            parts.append((product, cut))
+            cut = plan_call(product) or plan_product(
+                product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
+            parts.append(cut if isinstance(cut, Call) else (product, cut))
         elif kernel.kind == "weight":
             parts.append(_plan_weight(part, type_, machine))
         else:
             parts.append(_plan_dense(part, type_, machine, long))
-    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts))
+    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts),
+                    vector_bits)
 
 
 def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
@@ -155,7 +160,7 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
                      end: Value) -> None:
     """Emit work units [begin, end) of a convolution into the current function."""
     kernel = plan.kernel
-    bytes_ = [p.scratch for p in plan.parts if not isinstance(p, tuple)]
+    bytes_ = [p.scratch for p in plan.parts if not isinstance(p, tuple | Call)]
     scratch = b.alloca("i8", max([64, *bytes_]))
     first, second = pointer(kernel.a.buffer), pointer(kernel.b.buffer)
     start: Any = 0
@@ -165,6 +170,10 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Valu
         start = start + _units(part)
         if isinstance(part, tuple):
             emit_product(b, *part, pointer, low, high)
+            continue
+        if isinstance(part, Call):
+            with b.when(b.icmp("slt", low, high)):
+                emit_call(b, part, pointer, plan.vector_bits)
             continue
         finish = _finish(b, pointer, part.dense)
         file, name = part.emitter.split(":")  # what is not chosen is not loaded

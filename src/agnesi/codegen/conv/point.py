@@ -25,7 +25,15 @@ def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product |
     counts = (dense.images, *(s.count for s in dense.spans))
     if kernel.kind != "weight":
         return _dense(kernel, dense, counts)
-    return None if streams(dense, machine) else _weight(kernel, dense, counts, machine)
+    if not kernel.symbol and (streams(dense, machine) or _is_slim(dense, machine)):
+        return None
+    return _weight(kernel, dense, counts)
+
+
+def _is_slim(dense: Dense, machine: Machine) -> bool:
+    """Whether a gradient has too few filters to turn the cotangent for them."""
+    _, o, c, *_ = dense.axes
+    return o.extent < min(_FEW, c.extent) or (c.extent <= _SHALLOW and in_place(dense, machine))
 
 
 def _strides(view: View) -> tuple[int, ...]:
@@ -48,16 +56,14 @@ def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produc
         a = Matrix(kernel.a.buffer, source.offset, (steps[0], step, source.strides[1]))
         b = Matrix(kernel.b.buffer, filters.offset, (steps[1], *filters.strides[1::-1]))
         sizes = (batch.extent, axis.extent, dense.outputs, dense.channels)
-        return Product(kernel.nodes, sizes, a, b, (batch, axis, o), total, body)
+        return Product(kernel.nodes, sizes, a, b, (batch, axis, o), total, body,
+                       symbol=kernel.symbol)
     return None
 
 
-def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...],
-            machine: Machine) -> Product | None:
+def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
     """A gradient to filters: the cotangent, turned, times the image."""
     group, o, c, *_ = dense.axes
-    if o.extent < min(_FEW, c.extent) or (c.extent <= _SHALLOW and in_place(dense, machine)):
-        return None  # too few to turn the cotangent for
     source, filters = dense.source, dense.filters
     across, down = (merged_stride(_strides(view), counts) for view in (filters, source))
     if across is None or down is None:
@@ -69,7 +75,7 @@ def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...],
     at = total.place([Affine(0, {axis: 1}) for axis in (group, o, c)])
     sizes = (group.extent, o.extent, c.extent, math.prod(counts))
     body = list(retold(dense, load(total, dtype.name, at)))
-    return Product(kernel.nodes, sizes, a, b, (group, o, c), total, body)
+    return Product(kernel.nodes, sizes, a, b, (group, o, c), total, body, symbol=kernel.symbol)
 
 
 def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
