@@ -90,6 +90,14 @@ def test_transposed_convolutions(image, filters, options):
     )
 
 
+@pytest.mark.parametrize("mode", ["zeros", "reflect", "replicate", "circular"])
+def test_borders(mode):
+    options = {"padding": (2, 1), "stride": (1, 2), "padding_mode": mode}
+    ours, theirs = ag.nn.Conv2d(3, 4, 3, **options), torch.nn.Conv2d(3, 4, 3, **options)
+    ours.load_state_dict({n: v.numpy() for n, v in theirs.state_dict().items()})
+    agree(ours, theirs, [(2, 3, 7, 6)], "float32")
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"stride": 2}, {"padding": 1}, {"stride": 3, "padding": 1}]
 )

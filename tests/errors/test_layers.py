@@ -46,8 +46,10 @@ CASES = [
      "function: [ReLU()]; give the layers one by one: Sequential(*layers)"),
     (lambda: nn.MaxPool2d(2, ceil_mode=True)(IMAGES), TypeError, "max_pool2d(float32(2, 3, 6, 6), "
      "2): max_pool() got an unexpected keyword argument 'ceil_mode'; use `cover_all`"),
-    (lambda: nn.Conv2d(3, 4, 3, padding_mode="reflect"), TypeError,
-     "Conv2d() got an unexpected keyword argument 'padding_mode'; use `ag.pad(x, widths, mode)` "
+    (lambda: nn.Conv2d(3, 4, 3, padding_mode="same"), ValueError, "Conv2d: padding_mode 'same' is "
+     "none of 'zeros', 'reflect', 'replicate', 'circular'"),
+    (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), TypeError,
+     "ConvTranspose2d() got an unexpected keyword argument 'padding_mode'; use `ag.pad(x, widths, mode)` "
      "before a convolution without padding"),
     (lambda: nn.Linear(3, 4, colour=1), TypeError,
      "Linear() got an unexpected keyword argument 'colour'"),

@@ -9,6 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
+from agnesi.testing import check_grads
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,35 @@ def test_shapes_for_batches_and_single_images(layer, shape, expected):
     if not isinstance(module, (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)):
         np.testing.assert_allclose(module(x[0]).numpy(), y.numpy()[0], rtol=1e-5, atol=1e-5)
     assert type(module).__name__ in repr(module)
+
+
+@pytest.mark.parametrize(("mode", "name"), [
+    ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap"),
+])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_borders_of_other_elements(mode, name, rank):
+    options = {"padding": (2, 1, 3)[:rank], "stride": 2, "dtype": "float64"}
+    layer = getattr(nn, f"Conv{rank}d")(2, 3, (3, 2, 4)[:rank], padding_mode=mode, **options)
+    x = np.random.default_rng(2).normal(size=(2, 2, 5, 6, 4)[: 2 + rank])
+    padded = np.pad(x, [(0, 0), (0, 0), *((n, n) for n in options["padding"])], name)
+    function = getattr(ag, f"conv{rank}d")
+    expected = function(padded, layer.weight, layer.bias, stride=2).numpy()
+    for run in (layer, ag.jit(layer)):
+        np.testing.assert_allclose(run(ag.tensor(x)).numpy(), expected, 1e-12)
+        np.testing.assert_allclose(run(ag.tensor(x[0])).numpy(), expected[0], 1e-12)
+    check_grads(lambda x: (layer(x) ** 2).sum(), [x])
+    assert f"padding_mode={mode}" in repr(layer)
+
+
+def test_same_sizes_with_borders_of_other_elements():
+    layer = nn.Conv2d(2, 3, (3, 4), padding="same", dilation=(2, 1), padding_mode="circular")
+    run = ag.jit(layer)
+    for n in (5, 6, 7, 8):
+        x = ag.rand(2, 2, n, 7)
+        assert run(x).shape == (2, 3, n, 7)
+        np.testing.assert_allclose(run(x).numpy(), layer(x).numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match=r"(?s)^conv2d\(float32\(7\), .*test_convs.py"):
+        layer(ag.rand(7))
 
 
 def test_how_weights_lie_in_memory_is_not_seen():

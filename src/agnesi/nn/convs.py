@@ -10,8 +10,13 @@ from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module
-from agnesi.ops.conv import conv1d, conv2d, conv3d, per_axis
+from agnesi.ops.conv import borders, conv1d, conv2d, conv3d, per_axis
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.join import pad
 from agnesi.ops.transposed import conv_transpose
+
+#: Modes of borders, and what ``ag.pad`` calls them.
+_BORDERS = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 #: Elements from which the order of filters in memory matters.
 _MANY = 1 << 12
@@ -33,7 +38,10 @@ class _Conv(Module):
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  padding: Any = 0, *, dilation: Any = 1, groups: int = 1, bias: bool = True,
-                 dtype: Any = None, algorithm: Any = None) -> None:
+                 padding_mode: str = "zeros", dtype: Any = None, algorithm: Any = None) -> None:
+        if padding_mode not in _BORDERS:
+            raise ValueError(at(f"{type(self).__name__}: padding_mode {padding_mode!r} is none of "
+                                f"{', '.join(map(repr, _BORDERS))}"))
         if in_channels % groups or out_channels % groups:
             raise ValueError(
                 at(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
@@ -43,7 +51,7 @@ class _Conv(Module):
         for value, what in ((stride, "stride"), (dilation, "dilation")):
             sizes_for(self, value, self.rank, what)
         self.stride, self.padding, self.dilation = stride, padding, dilation
-        self.groups, self.algorithm = groups, algorithm
+        self.groups, self.padding_mode, self.algorithm = groups, padding_mode, algorithm
         channels = self._channels(in_channels, out_channels)
         shape = (*channels, *self.kernel_size)
         many = math.prod(shape) >= _MANY and groups == 1
@@ -59,17 +67,30 @@ class _Conv(Module):
         return after, before // self.groups
 
     def forward(self, x: Tensor) -> Tensor:
+        bordered = self.padding_mode != "zeros"
         return type(self).function(
-            x, self.weight, self.bias, stride=self.stride, padding=self.padding,
-            dilation=self.dilation, groups=self.groups, algorithm=self.algorithm,
+            self._with_border(x) if bordered else x, self.weight, self.bias, stride=self.stride,
+            padding=0 if bordered else self.padding, dilation=self.dilation, groups=self.groups,
+            algorithm=self.algorithm,
         )
+
+    def _with_border(self, x: Tensor) -> Tensor:
+        """The images with a border of their own elements."""
+        dilation, stride = (per_axis(v, self.rank, "") for v in (self.dilation, self.stride))
+        widths = borders(self.padding, self.kernel_size, dilation, stride)
+        x = as_tensor(x)
+        before = x.ndim - self.rank
+        if before not in (1, 2):
+            return x
+        return pad(x, [*[(0, 0)] * before, *widths], _BORDERS[self.padding_mode])
 
     def extra_repr(self) -> str:
         out_channels, each = self.weight.shape[:2]
         return f"{each * self.groups}, {out_channels}, " + self._rest()
 
     def _rest(self) -> str:
-        usual = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "algorithm": None}
+        usual = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "padding_mode": "zeros",
+                 "algorithm": None}
         return f"kernel_size={self.kernel_size}" + "".join(
             f", {n}={getattr(self, n)}" for n, v in usual.items() if getattr(self, n) != v
         )
@@ -103,6 +124,9 @@ class Conv2d(_Conv):
         As for :func:`agnesi.conv2d`.
     bias : bool
         Whether to add a bias for each channel.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}
+        What the border holds: zeros, the elements mirrored at the edge, those of the edge, or
+        those of the other side.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
