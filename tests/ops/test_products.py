@@ -72,6 +72,28 @@ def test_gradients_of_a_stack_times_a_matrix_make_one_product() -> None:
     np.testing.assert_allclose(w.grad.numpy(), np.repeat(x.numpy().sum((0, 1))[:, None], 5, 1))
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((0,), 0), ((3, 0), 1), ((0, 3), 0), ((2, 0, 0), -1)])
+@pytest.mark.parametrize("preset", [None, "fast_run", "fast_compile", "None"])
+def test_softmax_of_nothing(shape: tuple[int, ...], axis: int, preset: str | None) -> None:
+    """As in PyTorch: empty sequences have empty attention, and no sum has a logarithm of -inf."""
+    for function in (ag.softmax, ag.log_softmax, ag.logsumexp):
+        def value(x: ag.Tensor, function: Any = function) -> ag.Tensor:
+            return function(x, axis=axis)
+
+        def slope(x: ag.Tensor, value: Any = value) -> ag.Tensor:
+            return ag.grad(lambda x: value(x).sum())(x)
+
+        f, g = (value, slope) if preset is None else (ag.jit(h, optimizer=preset)
+                                                      for h in (value, slope))
+        x = ag.zeros(shape)
+        assert g(x).shape == shape
+        if function is ag.logsumexp:
+            expected = np.full(np.delete(shape, axis), -np.inf)
+            np.testing.assert_array_equal(f(x), expected)
+        else:
+            assert f(x).shape == shape
+
+
 def test_softmax_is_stable() -> None:
     x = ag.tensor([1000.0, 1000.0, -np.inf])
     np.testing.assert_allclose(ag.softmax(x).numpy(), [0.5, 0.5, 0.0])

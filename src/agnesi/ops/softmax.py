@@ -32,12 +32,16 @@ def _total(x: Tensor, axes: tuple[int, ...], keepdims: bool = True) -> Tensor:
 
 
 def _peak(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """Greatest element along axes, made finite so that it can be subtracted."""
+    """Greatest element along axes, made finite so that it can be subtracted; 0 of none."""
+    if 0 in [x.shape[a] for a in axes]:
+        return _total(x, axes)
     top = apply(reducer("maximum", axes, True), x)
     return select.where(compare.isfinite(top), top, 0)
 
 
 def _numpy_peak(x: np.ndarray, axes: Any) -> np.ndarray:
+    if not x.size:
+        return np.asarray(np.add.reduce(x, axis=axes, keepdims=True))
     top = np.maximum.reduce(x, axis=axes, keepdims=True)
     finite = np.isfinite(top)
     return top if finite.all() else np.where(finite, top, 0)
