@@ -6,7 +6,7 @@ moves from the indices into the address that the kernel gets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store, walk
@@ -16,10 +16,16 @@ from agnesi.core.record import replace
 _Spot = tuple[int, int]
 
 
-def anchored(kernel: Kernel) -> Kernel:
+def anchored(kernel: Kernel, moves: Mapping[_Spot, int] | None = None) -> Kernel:
     """The kernel with every buffer's least constant offset as part of the buffer's place."""
+    moves = moves_of(kernel) if moves is None else moves
+    return _Anchor(moves).kernel(kernel) if moves else kernel
+
+
+def moves_of(kernel: Kernel) -> dict[_Spot, int]:
+    """By how many bytes each place moves, where it does."""
     if not isinstance(kernel, Nest | Product | Convolution):
-        return kernel
+        return {}
     least: dict[_Spot, int] = {}
     fixed: set[_Spot] = set()
     for buffer, offset in _accesses(kernel):
@@ -31,8 +37,17 @@ def anchored(kernel: Kernel) -> Kernel:
     # Stores past the caches need to know how the result is aligned.
     fixed.update((s.buffer.slot, s.buffer.offset) for s in kernel.stores()
                  if s.buffer.role == "output")
-    moves = {spot: by for spot, by in least.items() if by > 0 and spot not in fixed}
-    return _Anchor(moves).kernel(kernel) if moves else kernel
+    return {spot: by for spot, by in least.items() if by > 0 and spot not in fixed}
+
+
+def moved(buffer: Buffer, by: int) -> Buffer:
+    """A buffer that begins so many bytes later."""
+    if not by:
+        return buffer
+    found = Buffer(buffer.shape, buffer.dtype, buffer.role, node=buffer.node,
+                   strides=buffer.strides, name=buffer.name)
+    found.slot, found.offset = buffer.slot, buffer.offset + by
+    return found
 
 
 def _accesses(kernel: Nest | Product | Convolution) -> Iterator[tuple[Buffer, int]]:
@@ -51,7 +66,7 @@ def _accesses(kernel: Nest | Product | Convolution) -> Iterator[tuple[Buffer, in
 
 
 class _Anchor:
-    def __init__(self, moves: dict[_Spot, int]) -> None:
+    def __init__(self, moves: Mapping[_Spot, int]) -> None:
         self.moves = moves
         self.windows: dict[int, Buffer] = {}
         self.values: dict[Expr, Expr] = {}
@@ -75,11 +90,8 @@ class _Anchor:
             return buffer
         found = self.windows.get(id(buffer))
         if found is None:
-            found = Buffer(buffer.shape, buffer.dtype, buffer.role, node=buffer.node,
-                           strides=buffer.strides, name=buffer.name)
-            found.slot = buffer.slot
-            found.offset = buffer.offset + self.moves[buffer.slot, buffer.offset]
-            self.windows[id(buffer)] = found
+            by = self.moves[buffer.slot, buffer.offset]
+            found = self.windows[id(buffer)] = moved(buffer, by)
         return found
 
     def _matrix(self, matrix: Matrix) -> Matrix:

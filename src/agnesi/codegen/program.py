@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.codegen.builder import HOT, Builder, Module, Value, i64
 from agnesi.codegen.calls import emit_call, plan_call
 from agnesi.codegen.nest import emit_nest, prepare
-from agnesi.codegen.origins import anchored
+from agnesi.codegen.origins import anchored, moved, moves_of
 from agnesi.codegen.steps import Runner, Step, spot
 from agnesi.codegen.structure import structure
 from agnesi.core.dims import Size, combine
@@ -23,6 +23,7 @@ from agnesi.core.kernels import (
     Convolution,
     Foreign,
     Kernel,
+    Like,
     Loop,
     Nest,
     Product,
@@ -96,7 +97,7 @@ class _Program:
         self.machine = machine
         self.sizes = sizes
         self._known: dict[Hashable, Step] = {}
-        self._alike: dict[Hashable, Hashable] = {}
+        self._alike: dict[Hashable, tuple[Step, list[tuple[int, int]]]] = {}
         back = [k for k in nested(kernels) if isinstance(k, Callback)]
         self._callbacks = {id(k): i for i, k in enumerate(back)}
         failing = [k for k in nested(kernels) if isinstance(k, Check | Foreign)]
@@ -116,21 +117,36 @@ class _Program:
             return Step("", 1, False, (kernel.flag,), failure=self._failures[id(kernel)])
         if isinstance(kernel, Foreign):
             return self._foreign(kernel)
-        kernel, key = self._anchored(kernel)
+        like = kernel.like
+        if like is None:
+            return self._own(anchored(kernel))
+        key = like.key()
+        known = self._alike.get(key)
+        if known is not None:
+            step, picked = known
+            places = tuple([moved(like.buffers[i], by) for i, by in picked])
+            if len({spot(p) for p in places}) == len(places):
+                return replace(step, places=places)
+        return self._first(kernel, like, key)
+
+    def _own(self, kernel: Kernel) -> Step:
+        """How the body runs a kernel without constant offsets."""
+        key = structure(kernel)
         if key not in self._known:
             self._known[key] = self._task(kernel)
         return replace(self._known[key], places=_places(kernel))
 
-    def _anchored(self, kernel: Kernel) -> tuple[Kernel, Hashable]:
-        """A kernel without constant offsets, and what its code depends on."""
-        like = kernel.like
-        if like is None or like.body != kernel.stores():
-            kernel = anchored(kernel)
-            return kernel, structure(kernel)
-        short = like.key()
-        if short not in self._alike:
-            self._alike[short] = structure(kernel)
-        return kernel, self._alike[short]
+    def _first(self, kernel: Kernel, like: Like, key: Hashable) -> Step:
+        """The same for the first kernel of its kind: of others only the places are asked."""
+        moves = moves_of(kernel)
+        step = self._own(anchored(kernel, moves))
+        spots = [spot(b) for b in like.buffers]
+        at = [(slot, offset + moves.get((slot, offset), 0)) for slot, offset in spots]
+        numbers = {p: i for i, p in reversed([*enumerate(at)])}
+        if len(numbers) == len({*spots}):  # none is where another one is by moving only
+            picked = [numbers[spot(p)] for p in step.places]
+            self._alike[key] = step, [(i, moves.get(spots[i], 0)) for i in picked]
+        return step
 
     def _task(self, kernel: Kernel) -> Step:
         conv = self._cut(kernel) if isinstance(kernel, Convolution) else None

@@ -11,7 +11,7 @@ from agnesi.core.dims import Size, product
 from agnesi.core.foreign import Call, Walk
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
-from agnesi.core.record import field, record, struct
+from agnesi.core.record import field, handle, record, struct
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -81,16 +81,25 @@ class Store:
     value: Expr
 
 
-@struct
-class Like:
-    """That a kernel with this body differs from others of its ``model`` in its buffers only.
+@handle
+class Model:
+    """What kernels that differ in their buffers only have in common.
 
-    It reads and writes its buffers from their beginning.
+    ``reads`` and ``writes`` are places among the buffers that ``Like`` lists; ``answers`` are what
+    was found out about one kernel, for the others.
     """
 
-    model: object
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    answers: dict[Hashable, Any] = field(default_factory=dict)
+
+
+@struct
+class Like:
+    """That a kernel differs from others of its ``model`` in its buffers only."""
+
+    model: Model
     buffers: list[Buffer]
-    body: list[Store]
 
     def key(self) -> Hashable:
         """Equal for kernels of equal code: the model, and which buffers lie in one place."""
@@ -117,7 +126,14 @@ class Kernel:
         return []
 
     def writes(self) -> list[Buffer]:
+        if self.like is not None:
+            return [self.like.buffers[i] for i in self.like.model.writes]
         return list(dict.fromkeys([s.buffer for s in self.stores()]))
+
+    def change(self, body: list[Store]) -> None:
+        """Let it store something else."""
+        self.__dict__.pop("like", None)
+        self.stores()[:] = body
 
     def blocks(self) -> list[Block]:
         """Kernels inside of this one."""
@@ -139,6 +155,8 @@ class Nest(Kernel):
         return self.body
 
     def reads(self) -> list[Buffer]:
+        if self.like is not None:
+            return [self.like.buffers[i] for i in self.like.model.reads]
         return buffers_of([v for s in self.body for v in (s.value, *s.offset.atoms)])
 
 
@@ -167,6 +185,8 @@ class Contraction(Kernel):
         return self.body
 
     def reads(self) -> list[Buffer]:
+        if self.like is not None:
+            return [self.like.buffers[i] for i in self.like.model.reads]
         seen = buffers_of([s.value for s in self.body])
         return [b for b in dict.fromkeys([self.a.buffer, self.b.buffer, *seen]) if b.role != "sum"]
 

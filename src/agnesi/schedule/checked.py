@@ -26,7 +26,7 @@ def checked(kernels: Sequence[Kernel]) -> list[Kernel]:
             flag = checks[0].flag
             sweep.axes = ()
             first = flag.place(tuple(loops.Affine() for _ in flag.shape))
-            sweep.body = [Store(flag, first, loops.const(True, "bool"))]
+            sweep.change([Store(flag, first, loops.const(True, "bool"))])
             arguments = list(call.arguments)
             arguments[call.tells.argument] = result(len(kernel.results))
             kernel.results.append(flag)

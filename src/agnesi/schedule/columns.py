@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 from agnesi.core import loops
 from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, row_major, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.node import Node
 from agnesi.core.record import replace
+from agnesi.schedule.alike import Pattern, again, pattern
 from agnesi.schedule.points import axes_of, point
 
 #: Bytes of what is summed, from which reading it again costs more than adding on the way, and of
@@ -28,32 +31,80 @@ _SLOT = 90  # of the axis that counts parts
 
 def with_sums(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
     """The kernels with sums of rows taken by those that write them, and the memory of parts."""
-    written = [kernel.writes() for kernel in kernels]
-    writers = Counter([b for buffers in written for b in buffers])
-    makers: dict[Buffer, Nest] = {}
-    cut: dict[int, list[Nest]] = {}
-    parts: dict[Buffer, Buffer | None] = {}
-    for kernel, buffers in zip(kernels, written, strict=True):
-        if not isinstance(kernel, Nest) or kernel.ordered:
-            continue
-        sums = [s.value for s in kernel.body if s.value.reduces]
-        for total in [v for v in walk(sums) if _is_sum(v)]:
+    sums = _Sums(kernels)
+    return sums.kernels, [part for part in sums.parts.values() if part is not None]
+
+
+class _Sums:
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.parts: dict[Buffer, Buffer | None] = {}
+        self._makers: dict[Buffer, Nest] = {}
+        self._cut: dict[int, list[Any]] = {}
+        #: What was made of the first of kernels that are alike: its buffers, nodes, and how.
+        self._known: dict[Hashable, tuple[list[Buffer], list[Node], Pattern | None]] = {}
+        written = [kernel.writes() for kernel in kernels]
+        writers = Counter([b for buffers in written for b in buffers])
+        result: list[Kernel] = []
+        for kernel, buffers in zip(kernels, written, strict=True):
+            if isinstance(kernel, Nest) and not kernel.ordered:
+                kernel = self._reading(kernel)
+                self._makers |= {b: kernel for b in buffers if writers[b] == 1 and _is_big(b)}
+            result.append(kernel)
+        self.kernels = [new for kernel in result for new in self._cut.get(id(kernel), [kernel])]
+
+    def _reading(self, kernel: Nest) -> Nest:
+        """A kernel that leaves its sums to those that write the rows, as far as that can be."""
+        values = [s.value for s in kernel.body if s.value.reduces]
+        if not values:
+            return kernel
+        sums: dict[Expr, Expr] = {}
+        taken: list[tuple[Buffer, Buffer]] = []
+        for total in filter(_is_sum, walk(values)):
             rows, place = total.args[0].param
-            if rows not in makers or not _is_over_rows(rows, place, total):
+            if rows not in self._makers or not _is_over_rows(rows, place, total):
                 continue
-            if rows not in parts:
-                maker = makers[rows]
-                new = _cut(maker, rows) if id(maker) not in cut else None
-                parts[rows] = None if new is None else new[0].body[0].buffer
-                if new is not None:
-                    cut[id(maker)] = new
-            part = parts[rows]
+            part = self._part(rows)
             if part is not None:
-                change = Substitution({}, {total: _sum_of(part, place)})
-                kernel.body = [replace(s, value=change(s.value)) for s in kernel.body]
-        makers |= {b: kernel for b in buffers if writers[b] == 1 and _is_big(b)}
-    result = [new for kernel in kernels for new in cut.get(id(kernel), [kernel])]
-    return result, [part for part in parts.values() if part is not None]
+                taken.append((rows, part))
+                sums[total] = _sum_of(part, place)
+        if not sums:
+            return kernel
+
+        def made() -> list[Any]:
+            change = Substitution({}, sums)
+            return [replace(kernel, body=[replace(s, value=change(s.value)) for s in kernel.body])]
+
+        rows, parts = zip(*taken, strict=True)
+        return self._again(kernel, rows, parts, made)[0]
+
+    def _part(self, rows: Buffer) -> Buffer | None:
+        """The sums of the parts of rows; None where the nest that writes them takes none."""
+        if rows not in self.parts:
+            self.parts[rows] = None
+            maker = self._makers[rows]
+            new = [] if id(maker) in self._cut else (
+                self._again(maker, [rows], [], lambda: _cut(maker, rows)))
+            if new:
+                self._cut[id(maker)] = new
+                self.parts[rows] = new[0].body[0].buffer
+        return self.parts[rows]
+
+    def _again(self, kernel: Nest, rows: Sequence[Buffer], parts: Sequence[Buffer],
+               make: Callable[[], list[Any]]) -> list[Any]:
+        """What ``make`` makes of a kernel for these rows; the same for kernels that are alike."""
+        if kernel.like is None:
+            return make()
+        given = [*kernel.like.buffers, *parts]
+        key = (kernel.like.model, *map(given.index, rows), *[part.shape for part in parts])
+        if key not in self._known:
+            new = make()
+            self._known[key] = given, kernel.nodes, pattern(new, given)
+            return new
+        theirs, nodes, made = self._known[key]
+        if made is None:
+            return make()
+        swap = dict(zip(theirs, given, strict=True))
+        return again(made, swap, {id(a): b for a, b in zip(nodes, kernel.nodes, strict=True)})
 
 
 def _is_sum(value: Expr) -> bool:
@@ -81,15 +132,18 @@ def _is_whole(buffer: Buffer, place: Affine, axes: Sequence[Axis]) -> bool:
     return place == Affine(0, steps) and math.prod(extents) == buffer.size
 
 
-def _cut(nest: Nest, rows: Buffer) -> list[Nest] | None:
-    """A nest that adds up the rows which it writes to a buffer, behind the one that clears sums."""
+def _cut(nest: Nest, rows: Buffer) -> list[Nest]:
+    """A nest that adds up the rows which it writes to a buffer, behind the one that clears sums.
+
+    Nothing where it cannot.
+    """
     axes = [a for a in nest.axes if a.extent != 1]
     written = [s for s in nest.body if s.buffer is rows]
     if len(written) != 1 or not _is_whole(rows, written[0].offset, axes):
-        return None
+        return []
     count = _parts(axes, rows.dtype.itemsize)
     if not count:
-        return None
+        return []
     first, *rest, column = axes
     axis, row = Axis(_SLOT, count), Axis(_SLOT + 1, first.extent // count)
     inner = [row] if row.extent > 1 else []

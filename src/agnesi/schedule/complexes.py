@@ -36,7 +36,7 @@ def split(kernels: Iterable[Kernel]) -> None:
         stores = kernel.stores()
         values = [v for s in stores for v in (s.value, *s.offset.atoms)]
         if any(v.dtype.startswith("complex") for v in walk(values)):
-            stores[:] = [Store(s.buffer, parts.index(s.offset), parts(s.value)) for s in stores]
+            kernel.change([Store(s.buffer, parts.index(s.offset), parts(s.value)) for s in stores])
 
 
 class _Parts(Substitution):

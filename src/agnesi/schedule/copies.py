@@ -108,7 +108,7 @@ def _is_taken_in(nest: Nest, kernels: Sequence[Kernel]) -> bool:
         if isinstance(kernel, Nest) and kernel.axes == nest.axes and not kernel.ordered and (
             not nest.waits and not wanted.isdisjoint(walk([k.value for k in kernel.body]))
         ):
-            kernel.body.append(s)
+            kernel.change([*kernel.body, s])
             return True
     return False
 

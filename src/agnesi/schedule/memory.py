@@ -166,10 +166,21 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     written, in the same step of the loops, and first read before that; or if rows are read as a
     whole before any of their elements is written (``schedule/rows.py``).
     """
+    if not _same(source, target):
+        return False
+    like = kernel.like
+    if like is None or source not in like.buffers:
+        return _overwrites(kernel, source, target)
+    key = overwrites_safely, like.buffers.index(source), like.buffers.index(target)
+    answers = like.model.answers
+    if key not in answers:
+        answers[key] = _overwrites(kernel, source, target)
+    return answers[key]
+
+
+def _overwrites(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     stores = [s for s in kernel.stores() if s.buffer is target]
     if len(stores) != 1 or not isinstance(kernel, Nest | Product | Convolution):
-        return False
-    if not _same(source, target):
         return False
     if isinstance(kernel, Product | Convolution) and source in (kernel.a.buffer, kernel.b.buffer):
         return False

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.kernels import Buffer, Kernel, Like, Matrix, Nest, Product, Program, Store, walk
-from agnesi.core.loops import Affine, Expr, index, make
+from agnesi.core.kernels import Buffer, Program
 from agnesi.core.node import Node
-from agnesi.core.record import replace, struct
+from agnesi.core.record import struct
+from agnesi.schedule.alike import Pattern, again, pattern
 from agnesi.schedule.kinds import flat_source, uniform
 from agnesi.schedule.zeros import zeros_of
 
@@ -109,31 +109,18 @@ class _Signature:
 
 
 @struct
-class _Model:
-    """What kernels of equal clusters are made of.
-
-    ``fresh`` buffers are the first cluster's own.  Of ``exprs``, ``asked`` know what they load
-    from.
-    """
-
-    fresh: list[Buffer]
-    exprs: list[Expr]
-    asked: list[Expr]
-
-
-@struct
 class _Made:
     """What a cluster became: its kernels, and buffers that the program lists for it.
 
     ``separate`` is the one of a product whose kernel does not finish what is computed from it.
-    The ``model`` is looked for when there is another cluster like it; it may stay None then.
+    The ``pattern`` is looked for when there is another cluster like it; it may stay None then.
     """
 
     signature: _Signature
     kernels: list[Any]
     listed: list[Buffer]
     separate: Buffer | None
-    model: _Model | None = None
+    pattern: Pattern | None = None
     looked: bool = False
 
 
@@ -168,9 +155,9 @@ class Repeats:
             return emit(cluster)
         made = self._made.get(signature.key)
         if made is not None:
-            model = _model(made)
-            return emit(cluster) if model is None else self._again(
-                made, model, signature, cluster
+            known = _pattern(made)
+            return emit(cluster) if known is None else self._again(
+                made, known, signature, cluster
             )
         kernels, buffers = len(self.program.kernels), len(self.program.buffers)
         before = product is not None and id(product) in self.root
@@ -183,104 +170,29 @@ class Repeats:
         )
         return None
 
-    def _again(self, made: _Made, model: _Model, signature: _Signature, cluster: Any) -> None:
+    def _again(self, made: _Made, known: Pattern, signature: _Signature, cluster: Any) -> None:
         """Add the kernels of an equal cluster."""
         swap = dict(zip(made.signature.buffers, signature.buffers, strict=True))
         nodes = {id(a): b for a, b in zip(made.signature.nodes, signature.nodes, strict=True)}
-        for old in model.fresh:
-            node = None if old.node is None else nodes[id(old.node)]
-            swap[old] = Buffer(old.shape, old.dtype, old.role, node=node, strides=old.strides)
+        self.program.kernels += again(known, swap, nodes)
         self.program.buffers += [swap[b] for b in made.listed]
         if made.separate is not None:
             self.root[id(cluster.product)] = cluster
             self.buffers[id(cluster.product)] = swap[made.separate]
-        done: dict[Expr, Expr] = {}
-        for value in model.exprs:
-            done[value] = _swapped(value, swap, done)
-        for value in model.asked:
-            done[value].buffers = {swap[b]: None for b in value.buffers or ()}
-        for kernel in made.kernels:
-            new = _kernel(kernel, [nodes[id(n)] for n in kernel.nodes], swap, done)
-            if kernel.like is not None:
-                _liken(new, kernel.like.model, [swap[b] for b in kernel.like.buffers])
-            self.program.kernels.append(new)
 
 
-def _model(made: _Made) -> _Model | None:
+def _pattern(made: _Made) -> Pattern | None:
     """What equal clusters get; None where there is more to it than loops and products."""
     if not made.looked:
-        made.looked, made.model = True, _found(made)
-    return made.model
+        made.looked, made.pattern = True, _found(made)
+    return made.pattern
 
 
-def _found(made: _Made) -> _Model | None:
-    if any(type(k) not in (Nest, Product) or k.waits for k in made.kernels):
+def _found(made: _Made) -> Pattern | None:
+    found = pattern(made.kernels, made.signature.buffers, made.listed)
+    if found is None:
         return None
-    touched = [_touched(k) for k in made.kernels]
-    known = {*made.signature.buffers, *made.listed}
-    hidden = [b for b in dict.fromkeys(b for bs in touched for b in bs) if b not in known]
-    fresh = [*made.listed, *hidden]
     mine = {id(n) for n in made.signature.nodes}
     named = [*(n for k in made.kernels for n in k.nodes),
-             *(b.node for b in fresh if b.node is not None)]
-    if any(id(n) not in mine for n in named):
-        return None
-    exprs: dict[Expr, None] = {}
-    for kernel, buffers in zip(made.kernels, touched, strict=True):
-        values = [*walk([v for s in kernel.stores() for v in (s.value, *s.offset.atoms)])]
-        exprs |= dict.fromkeys(values)
-        if _is_anchored(kernel, values):
-            _liken(kernel, object(), buffers)
-    return _Model(fresh, [*exprs], [v for v in exprs if v.buffers is not None])
-
-
-def _swapped(value: Expr, swap: Mapping[Buffer, Buffer], done: Mapping[Expr, Expr]) -> Expr:
-    """An expression on other buffers; its arguments are done."""
-    if value.op == "load":
-        buffer, at = value.param
-        new = swap[buffer], _index(at, done)
-        return make("load", new[1].atoms, value.dtype, new, value.free)
-    if value.op == "index":
-        return index(_index(value.param, done))
-    args = tuple([done[a] for a in value.args])
-    if args == value.args:
-        return value
-    return make(value.op, args, value.dtype, value.param, value.free)
-
-
-def _index(at: Affine, done: Mapping[Expr, Expr]) -> Affine:
-    if not at.atoms:
-        return at
-    return Affine(at.const, {done[a] if isinstance(a, Expr) else a: c for a, c in at.terms.items()})
-
-
-def _kernel(kernel: Any, nodes: list[Node], swap: Mapping[Buffer, Buffer],
-            done: Mapping[Expr, Expr]) -> Kernel:
-    """A kernel on other buffers."""
-    body = [Store(swap[s.buffer], _index(s.offset, done), done[s.value]) for s in kernel.body]
-    if isinstance(kernel, Nest):
-        return Nest(nodes, kernel.axes, body, kernel.ordered)
-    a, b = (Matrix(swap[m.buffer], m.offset, m.strides) for m in (kernel.a, kernel.b))
-    return replace(kernel, nodes=nodes, body=body, waits=[], a=a, b=b, total=swap[kernel.total])
-
-
-def _touched(kernel: Any) -> list[Buffer]:
-    """The buffers of a kernel, in an order that equal kernels share."""
-    found = [*kernel.reads(), *kernel.writes()]
-    if isinstance(kernel, Product):
-        found.append(kernel.total)
-    return [*dict.fromkeys(found)]
-
-
-def _is_anchored(kernel: Any, values: Sequence[Expr]) -> bool:
-    """Whether a kernel, with these expressions, reads and writes buffers from their beginning."""
-    starts = [s.offset.const for s in kernel.body]
-    starts += [v.param[1].const for v in values if v.op == "load"]
-    if isinstance(kernel, Product):
-        starts += [kernel.a.offset, kernel.b.offset]
-    return not any(starts)
-
-
-def _liken(kernel: Any, model: object, touched: list[Buffer]) -> None:
-    """Tell code generation that a kernel differs from others of the model in buffers only."""
-    kernel.__dict__["like"] = Like(model, touched, list(kernel.body))
+             *(b.node for b in found.fresh if b.node is not None)]
+    return found if all(id(n) in mine for n in named) else None
