@@ -133,6 +133,27 @@ def test_unpooling(options):
           [(2, 3, 13, 10)])
 
 
+NORMS = [
+    ("BatchNorm2d", (4,), {}), ("BatchNorm2d", (4,), {"momentum": None}),
+    ("BatchNorm1d", (4,), {"track_running_stats": False}), ("InstanceNorm1d", (4,), {}),
+    ("InstanceNorm3d", (4,), {"affine": True}), ("GroupNorm", (2, 4), {"affine": False}),
+    ("LayerNorm", ((5, 3),), {"bias": False}), ("LayerNorm", (3,), {"elementwise_affine": False}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "options"), NORMS)
+def test_normalizations(name, args, options):
+    """In training and behind it, with PyTorch's state."""
+    theirs = getattr(torch.nn, name)(*args, **options)
+    ours = getattr(ag.nn, name)(*args, **options)
+    shape = (2, 4, *(5, 3, 4)[: {"1": 1, "3": 3}.get(name[-2], 2)])
+    for evaluated in (False, True):
+        ours.load_state_dict({n: v.numpy() for n, v in theirs.state_dict().items()})
+        if evaluated:
+            ours.eval(), theirs.eval()
+        agree(ours, theirs, [shape], "float32")
+
+
 def test_attention():
     shapes = [(2, 3, 7, 8)] * 3
     agree(

@@ -26,6 +26,10 @@ CASES = [
      "let it begin anew: w = w.detach().requires_grad_()"),
     (lambda: nn.BatchNorm2d(4)(IMAGES), ag.ShapeError,
      "BatchNorm2d: the input must be (batch, 4, ...), not float32(2, 3, 6, 6)"),
+    (lambda: nn.InstanceNorm2d(4)(IMAGES), ag.ShapeError, "InstanceNorm2d: the input must be "
+     "(batch, 4, size, size), or one image without the batch, not float32(2, 3, 6, 6)"),
+    (lambda: nn.InstanceNorm1d(3)(IMAGES), ag.ShapeError, "InstanceNorm1d: the input must be "
+     "(batch, 3, size), or one image without the batch, not float32(2, 3, 6, 6)"),
     (lambda: nn.LSTM(4, 5)(ag.ones((7, 2, 4)), ag.ones((1, 2, 5))), ValueError,
      "LSTM: the state must be (hidden, cell), two tensors, not float32(1, 2, 5)"),
     (lambda: nn.GRU(4, 5)(ag.ones((7, 2, 4)), ag.ones((1, 3, 5))), ag.ShapeError,
@@ -49,8 +53,8 @@ CASES = [
     (lambda: nn.Conv2d(3, 4, 3, padding_mode="same"), ValueError, "Conv2d: padding_mode 'same' is "
      "none of 'zeros', 'reflect', 'replicate', 'circular'"),
     (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), TypeError,
-     "ConvTranspose2d() got an unexpected keyword argument 'padding_mode'; use `ag.pad(x, widths, mode)` "
-     "before a convolution without padding"),
+     "ConvTranspose2d() got an unexpected keyword argument 'padding_mode'; use "
+     "`ag.pad(x, widths, mode)` before a convolution without padding"),
     (lambda: nn.Linear(3, 4, colour=1), TypeError,
      "Linear() got an unexpected keyword argument 'colour'"),
     (lambda: nn.Conv2d(3, 4, (3, 3, 3)), ValueError,

@@ -83,6 +83,65 @@ def test_running_statistics_move_towards_the_batch_and_are_used_in_evaluation():
         np.testing.assert_allclose(call(ag.tensor(X)).numpy(), expected)
 
 
+@pytest.mark.parametrize("jitted", [False, True])
+def test_running_statistics_without_momentum_are_means_over_batches(jitted):
+    norm = nn.BatchNorm2d(4, momentum=None, dtype="float64")
+    call = ag.jit(norm) if jitted else norm
+    batches = [X, X * 2 + 1, X[:1] ** 2]
+    for x in batches:
+        call(ag.tensor(x))
+    mean = np.mean([x.mean((0, 2, 3)) for x in batches], 0)
+    var = np.mean([x.var((0, 2, 3), ddof=1) for x in batches], 0)
+    np.testing.assert_allclose(norm.running_mean.numpy(), mean)
+    np.testing.assert_allclose(norm.running_var.numpy(), var)
+    assert norm.num_batches_tracked.item() == 3 and "num_batches_tracked" in norm.state_dict()
+
+
+def test_without_running_statistics_evaluation_uses_the_batch():
+    norm = nn.BatchNorm1d(4, track_running_stats=False, dtype="float64")
+    assert norm.running_mean is None and [*norm.state_dict()] == ["weight", "bias"]
+    before = norm(ag.tensor(X)).numpy()
+    np.testing.assert_array_equal(norm.eval()(ag.tensor(X)).numpy(), before)
+    np.testing.assert_allclose(before.mean((0, 2, 3)), 0, atol=1e-12)
+
+
+def test_counts_of_pytorchs_normalizations_are_passed_over():
+    norm = nn.Sequential(nn.BatchNorm1d(4))
+    state = norm.state_dict()
+    norm.load_state_dict({**state, "0.num_batches_tracked": np.array(7)})
+    with pytest.raises(KeyError, match="unknown"):
+        norm.load_state_dict({**state, "0.count": np.array(7)})
+    counted = nn.BatchNorm1d(4, momentum=None)
+    counted.load_state_dict({**nn.BatchNorm1d(4).state_dict(), "num_batches_tracked": np.array(7)})
+    assert counted.num_batches_tracked.item() == 7
+
+
+def test_layers_without_scale_or_shift():
+    for layer, names in (
+        (nn.LayerNorm(2, elementwise_affine=False), []), (nn.LayerNorm(2, bias=False), ["weight"]),
+        (nn.GroupNorm(2, 4, affine=False), []), (nn.BatchNorm2d(4, affine=False), []),
+        (nn.InstanceNorm2d(4), []),
+    ):
+        assert [n for n, _ in layer.named_parameters()] == names
+        found = layer(ag.tensor(X.astype("float32"))).numpy()
+        assert abs(found.mean()) < 1e-5 and abs(found.var() - 1) < 1e-3
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_instance_norm_of_single_images(rank):
+    layer = getattr(nn, f"InstanceNorm{rank}d")(4, affine=True, dtype="float64")
+    layer.weight.data[...], layer.bias.data[...] = W, B
+    x = np.random.default_rng(3).normal(size=(2, 4, 3, 5, 4)[: 2 + rank])
+    axes = tuple(range(2, 2 + rank))
+    off = x - x.mean(axes, keepdims=True)
+    scale = np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+    shape = (4, *(1,) * rank)
+    expected = off / scale * W.reshape(shape) + B.reshape(shape)
+    for run in (layer, ag.jit(layer)):
+        np.testing.assert_allclose(run(ag.tensor(x)).numpy(), expected)
+        np.testing.assert_allclose(run(ag.tensor(x[1])).numpy(), expected[1])
+
+
 def test_layers_and_errors():
     for layer in (nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True), nn.LocalResponseNorm(),
                   nn.BatchNorm2d(4, affine=False)):

@@ -134,8 +134,6 @@ KEYWORDS = {
     "padding_mode": "`ag.pad(x, widths, mode)` before a convolution without padding",
     "unbiased": "`correction=1`, or 0", "descending": "`ag.flip(ag.sort(x), -1)`",
     "device": _HERE, "inplace": "nothing: compiled kernels write where values are no longer needed",
-    "elementwise_affine": "`ag.nn.functional.layer_norm`, without a weight",
-    "track_running_stats": "`ag.nn.functional.batch_norm`, without running ones",
     "amsgrad": "a subclass of `optim.Optimizer`", "proj_size": "a layer `ag.nn.Linear` behind it",
     "maximize": "the cost's negative", "params": "`parameters`, first and without a name",
     "static_argnums": "nothing: what is no tensor and no float is static",

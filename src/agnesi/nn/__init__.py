@@ -40,7 +40,9 @@ from agnesi.nn.norms import BatchNorm1d as BatchNorm1d
 from agnesi.nn.norms import BatchNorm2d as BatchNorm2d
 from agnesi.nn.norms import BatchNorm3d as BatchNorm3d
 from agnesi.nn.norms import GroupNorm as GroupNorm
+from agnesi.nn.norms import InstanceNorm1d as InstanceNorm1d
 from agnesi.nn.norms import InstanceNorm2d as InstanceNorm2d
+from agnesi.nn.norms import InstanceNorm3d as InstanceNorm3d
 from agnesi.nn.norms import LayerNorm as LayerNorm
 from agnesi.nn.norms import LocalResponseNorm as LocalResponseNorm
 from agnesi.nn.pairs import Bilinear as Bilinear

@@ -218,10 +218,8 @@ class TransformerEncoderLayer(Module):
         )
         self.linear1 = Linear(d_model, dim_feedforward, bias, dtype=dtype)
         self.linear2 = Linear(dim_feedforward, d_model, bias, dtype=dtype)
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, dtype=dtype)
-        if not bias:
-            self.norm1.bias = self.norm2.bias = None  # type: ignore[assignment]
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.dropout, self.dropout1, self.dropout2 = (Dropout(dropout) for _ in range(3))
         self.norm_first = norm_first
         self.activation = activation if callable(activation) else known[activation]

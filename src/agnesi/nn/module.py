@@ -21,6 +21,10 @@ P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
 
+#: A count that PyTorch's normalizations keep even where nothing depends on it, as ours do not.
+_ONLY_COUNTED = "num_batches_tracked"
+
+
 class _Forward(Protocol[P, R]):
     """A module, by the type of its ``forward``."""
 
@@ -221,7 +225,8 @@ class Module:
         state : mapping of str to array_like
             Values by name, as :meth:`state_dict` (or PyTorch's) gives them.
         strict : bool
-            Whether the names must be exactly those of this module.
+            Whether the names must be exactly those of this module; ``num_batches_tracked`` of
+            PyTorch's, which counts batches, may be there where it is not needed.
 
         Raises
         ------
@@ -232,6 +237,7 @@ class Module:
         """
         mine = dict(self._named_tensors())
         missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
+        unknown = [name for name in unknown if not name.endswith(_ONLY_COUNTED)]
         if strict and (missing or unknown):
             raise KeyError(
                 at(f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.dims import product
@@ -11,9 +11,17 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
+from agnesi.ops.convert import cast
 from agnesi.ops.creation import ones, zeros
-from agnesi.ops.movement import reshape
+from agnesi.ops.movement import expand_dims, reshape, squeeze
 from agnesi.ops.normalize import moments
+
+
+def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,
+            dtype: Any) -> tuple[Tensor | None, Tensor | None]:
+    """A learned scale and shift, where they are wanted; no shift without a scale."""
+    weight = ones(shape, dtype=dtype, requires_grad=True) if scaled else None
+    return weight, zeros(shape, dtype=dtype, requires_grad=True) if scaled and shifted else None
 
 
 class LayerNorm(Module):
@@ -25,6 +33,8 @@ class LayerNorm(Module):
         Sizes of the axes to normalise over.
     eps : float
         Added to the variance.
+    elementwise_affine, bias : bool
+        Whether there are a learned scale and shift, and whether there is a shift beside the scale.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -35,14 +45,13 @@ class LayerNorm(Module):
     [[-1.0, 1.0]]
     """
 
-    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5, *,
-                 dtype: Any = None) -> None:
+    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5,
+                 elementwise_affine: bool = True, bias: bool = True, *, dtype: Any = None) -> None:
         if isinstance(normalized_shape, int):
             normalized_shape = (normalized_shape,)
         self.normalized_shape = tuple(normalized_shape)
         self.eps = eps
-        self.weight = ones(self.normalized_shape, dtype=dtype, requires_grad=True)
-        self.bias = zeros(self.normalized_shape, dtype=dtype, requires_grad=True)
+        self.weight, self.bias = _affine(self.normalized_shape, elementwise_affine, bias, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -60,10 +69,13 @@ class BatchNorm1d(Module):
         Number of channels: the size of the second axis.
     eps : float
         Added to the variance.
-    momentum : float
-        Share of the present batch in the running mean and variance, which ``eval()`` uses.
+    momentum : float or None
+        Share of the present batch in the running mean and variance, which ``eval()`` uses; None
+        for the mean over all batches.
     affine : bool
         Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -71,8 +83,10 @@ class BatchNorm1d(Module):
     ----------
     weight, bias : Tensor or None
         Scale and shift of each channel.
-    running_mean, running_var : Tensor
+    running_mean, running_var : Tensor or None
         What was seen in training; the variance is the unbiased one.
+    num_batches_tracked : Tensor
+        How many batches were seen; only where ``momentum`` is None.
 
     Examples
     --------
@@ -84,21 +98,24 @@ class BatchNorm1d(Module):
     tensor([0.2])
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
-                 affine: bool = True, *, dtype: Any = None) -> None:
-        self.eps, self.momentum = eps, momentum
-        self.weight = ones((num_features,), dtype=dtype, requires_grad=True) if affine else None
-        self.bias = zeros((num_features,), dtype=dtype, requires_grad=True) if affine else None
-        self.running_mean = zeros((num_features,), dtype=dtype)
-        self.running_var = ones((num_features,), dtype=dtype)
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+                 affine: bool = True, track_running_stats: bool = True, *,
+                 dtype: Any = None) -> None:
+        shape = (num_features,)
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.weight, self.bias = _affine(shape, affine, True, dtype)
+        self.running_mean = zeros(shape, dtype=dtype) if track_running_stats else None
+        self.running_var = ones(shape, dtype=dtype) if track_running_stats else None
+        if track_running_stats and momentum is None:
+            self.num_batches_tracked = zeros((), dtype="int64")
 
     def forward(self, x: Tensor) -> Tensor:
-        (channels,) = self.running_mean.shape
+        channels = self.num_features
         if x.ndim < 2 or (isinstance(x.shape[1], int) and x.shape[1] != channels):
             raise ShapeError(at(
                 f"{type(self).__name__}: the input must be (batch, {channels}, ...), not {typed(x)}"
             ))
-        if self.training:
+        if self.training and self.running_mean is not None:
             self._take_down(x)
         return functional.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.eps
@@ -111,12 +128,17 @@ class BatchNorm1d(Module):
         with no_grad():
             centre, variance = moments(x, axes)
             unbiased = variance * (count / (count - 1)) if count != 1 else variance
+            share: Any = self.momentum
+            if share is None:
+                seen = self.num_batches_tracked.copy_(self.num_batches_tracked + 1)
+                share = 1 / cast(seen, variance.dtype)
             for running, new in ((self.running_mean, centre), (self.running_var, unbiased)):
+                assert running is not None
                 new = reshape(new, running.shape)
-                running.copy_(running * (1 - self.momentum) + new * self.momentum)
+                running.copy_(running * (1 - share) + new * share)
 
     def extra_repr(self) -> str:
-        return f"{self.running_mean.shape[0]}"
+        return f"{self.num_features}"
 
 
 class BatchNorm2d(BatchNorm1d):
@@ -154,6 +176,8 @@ class GroupNorm(Module):
         Numbers of groups, and of channels in all of them.
     eps : float
         Added to the variance.
+    affine : bool
+        Whether there are a learned scale and shift.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -164,24 +188,62 @@ class GroupNorm(Module):
     (1, 4, 3, 3)
     """
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, *,
-                 dtype: Any = None) -> None:
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5,
+                 affine: bool = True, *, dtype: Any = None) -> None:
         if num_channels % num_groups:
             raise ValueError(
                 at(f"GroupNorm: {num_channels} channels do not fall into {num_groups} equal groups")
             )
-        self.num_groups, self.eps = num_groups, eps
-        self.weight = ones((num_channels,), dtype=dtype, requires_grad=True)
-        self.bias = zeros((num_channels,), dtype=dtype, requires_grad=True)
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.weight, self.bias = _affine((num_channels,), affine, True, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.weight.shape[0]}"
+        return f"{self.num_groups}, {self.num_channels}"
 
 
-class InstanceNorm2d(Module):
+class _InstanceNorm(Module):
+    """Base: images of ``rank`` axes, each channel by itself."""
+
+    rank: ClassVar[int]
+
+    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = False, *,
+                 dtype: Any = None) -> None:
+        self.num_features, self.eps = num_features, eps
+        self.weight, self.bias = _affine((num_features,), affine, True, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        single = x.ndim == self.rank + 1
+        channels = x.shape[x.ndim - self.rank - 1] if single or x.ndim == self.rank + 2 else None
+        if channels is None or (isinstance(channels, int) and channels != self.num_features):
+            raise ShapeError(at(
+                f"{type(self).__name__}: the input must be (batch, {self.num_features}"
+                f"{', size' * self.rank}), or one image without the batch, not {typed(x)}"
+            ))
+        x = expand_dims(x, 0) if single else x
+        y = functional.instance_norm(x, self.weight, self.bias, self.eps)
+        return squeeze(y, 0) if single else y
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}"
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Mean 0 and variance 1 of every channel of every row; parameters as of InstanceNorm2d.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.InstanceNorm1d(1, eps=0.0)(ag.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.,  1.]]])
+    """
+
+    rank = 1
+
+
+class InstanceNorm2d(_InstanceNorm):
     """Mean 0 and variance 1 of every channel of every image.
 
     Parameters
@@ -202,17 +264,20 @@ class InstanceNorm2d(Module):
     (2, 3, 4, 4)
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = False, *,
-                 dtype: Any = None) -> None:
-        self.num_features, self.eps = num_features, eps
-        self.weight = ones((num_features,), dtype=dtype, requires_grad=True) if affine else None
-        self.bias = zeros((num_features,), dtype=dtype, requires_grad=True) if affine else None
+    rank = 2
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.instance_norm(x, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        return f"{self.num_features}"
+class InstanceNorm3d(_InstanceNorm):
+    """Mean 0 and variance 1 of every channel of every volume; parameters as of InstanceNorm2d.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.InstanceNorm3d(3)(ag.ones((2, 3, 4, 4, 4))).shape
+    (2, 3, 4, 4, 4)
+    """
+
+    rank = 3
 
 
 class LocalResponseNorm(Module):
