@@ -173,14 +173,14 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
     # Every panel reads all lines of A again: few columns to a panel are dear where A is not near.
     near = spec.m * spec.k * machine.itemsize <= machine.l1 * 3 // 4
     cost = 0.0
-    heights = [rows.small_size + 1] * rows.big + [rows.small_size] * (rows.tiles - rows.big)
+    heights = (rows.small_size + 1, rows.big), (rows.small_size, rows.tiles - rows.big)
     for panel in panels:
         size = panel.pieces[0].active
-        for height in heights:
+        for height, count in heights:
             products = height * size * machine.unit
             loads = (height * (1 if near else 2) + size) * machine.unit
             turn = max(products, loads, 4.0) + 0.15 * loads + 0.5
-            cost += panel.count * (turns * turn + 10 + 1.5 * height * size)
+            cost += panel.count * count * (turns * turn + 10 + 1.5 * height * size)
     code = sum(r * p.pieces[0].active for p in panels for r in rows.sizes)
     return Cut(cost * (1 + machine.code * code), tuple(panels))
 
