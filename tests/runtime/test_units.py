@@ -155,6 +155,26 @@ def test_in_haste_units_are_groups_with_hot_functions_apart(monkeypatch):
     assert run(machine.load(text, optimize=0)) == 63
 
 
+def test_light_functions_are_units_of_their_own_at_the_quickest_level(monkeypatch):
+    monkeypatch.setattr(units, "_WORTH", 300)
+    levels = []
+    real = llvm.Generator.object
+
+    def count(generator, text):
+        levels.append((generator._optimize, text.count("define ")))
+        return real(generator, text)
+
+    monkeypatch.setattr(llvm.Generator, "object", count)
+    light = [kernel(f"k{i}", ".t0", i).replace("nounwind", 'nounwind "light"') for i in (1, 2)]
+    text = module(kernel("k0", ".t0", 7), *light)
+    large, others, rest = units.split(text)
+    assert '"light"' not in large.text and others.text.count('nounwind "light" {') == 2
+    assert rest.text.count("define") == 1
+    assert machine.compile_objects([large.text, others.text, rest.text])
+    assert sorted(levels) == [(0, 2), (1, 1), (1, 1)]
+    assert run(machine.load(text)) == 14
+
+
 def test_what_was_begun_ahead_is_not_made_again(fresh_cache, monkeypatch):
     made = []
     real = llvm.Generator.object

@@ -25,6 +25,8 @@ _FLOATS = ("half", "bfloat", "float", "double")
 _SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 #: Asks for better code in haste too.
 HOT = 'nounwind noinline "hot"'
+#: Asks for code in haste where all functions of a unit do.
+LIGHT = 'nounwind "light"'
 
 
 class Value(NamedTuple):
@@ -200,7 +202,8 @@ class Builder:
         self._known_first: Known[Value] = Known()
         given = ", ".join([f"{type_} %{label}" for type_, label in parameters])
         internally = "internal " if internal else ""
-        self._header = f"define {internally}{result} @{name}({given}) {attributes} {{"
+        self._header = f"define {internally}{result} @{name}({given})"
+        self.attributes = attributes
         self.parameters = [Value(f"%{label}", _plain(type_)) for type_, label in parameters]
         self.hot = attributes == HOT
         self.block = ""
@@ -259,7 +262,8 @@ class Builder:
     def text(self) -> str:
         """The function as it stands."""
         entry, *lines = self._lines
-        return "\n".join([self._header, entry, *self._stack, *self._prologue, *lines, "}"])
+        header = f"{self._header} {self.attributes} {{"
+        return "\n".join([header, entry, *self._stack, *self._prologue, *lines, "}"])
 
     def finish(self) -> Value:
         """Close the function, add it to the module and return its address."""

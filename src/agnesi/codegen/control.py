@@ -24,9 +24,9 @@ _FOREVER = 1 << 62
 Outer = Callable[[Buffer], Value]
 
 
-def inlined(kernel: Loop | Branch) -> set[int]:
-    """Kernels (by id) that are written into the code of the loop instead of being called."""
-    found: set[int] = set()
+def inlined(kernel: Loop | Branch) -> dict[int, Nest]:
+    """Kernels, by id, that are written into the code of the loop instead of being called."""
+    found: dict[int, Nest] = {}
     left = _INLINE_ALL
     for inner in (k for block in kernel.blocks() for k in block.kernels):
         if not isinstance(inner, Nest):
@@ -34,7 +34,7 @@ def inlined(kernel: Loop | Branch) -> set[int]:
         price = cost([s.value for s in written_out(inner).body])
         if price <= min(left, _INLINE) and not prepare(inner).parallel:
             left -= price
-            found.add(id(inner))
+            found[id(inner)] = inner
     return found
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from agnesi.codegen.builder import HOT, Builder, Module, Value, i64
+from agnesi.codegen.builder import HOT, LIGHT, Builder, Module, Value, i64
 from agnesi.codegen.calls import emit_call, plan_call
+from agnesi.codegen.effort import Effort
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored, moved, moves_of
 from agnesi.codegen.steps import Runner, Step, spot
@@ -34,6 +35,7 @@ from agnesi.core.record import record, replace
 
 Written = Callable[[str, Callable[[], list[str]]], None]
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
+_CONTROL = (("ptr", "places"), ("ptr", "rt"))
 #: Multiply-adds from which a product is worth several threads.
 _PARALLEL_WORK = 600_000
 
@@ -93,6 +95,7 @@ class _Program:
     def __init__(self, kernels: Sequence[Kernel], machine: Machine,
                  sizes: Sequence[Extent], written: Written) -> None:
         self._written = written
+        self._effort = Effort(kernels)
         self.module = Module(machine.features, machine.hasty)
         self.machine = machine
         self.sizes = sizes
@@ -188,6 +191,8 @@ class _Program:
             shape = prepare(kernel)
             units, parallel, spare = shape.units, shape.parallel, shape.spare
             emit_nest(b, shape, pointer, machine.vector_bits, begin, end)
+            if self._effort.little(shape.work):
+                b.attributes = LIGHT
         b.ret()
         return Step(self._added(b), units, parallel, buffers, spare=spare)
 
@@ -203,9 +208,12 @@ class _Program:
         from agnesi.codegen.control import emit_control, inlined
 
         inside = inlined(kernel)
-        steps = [[None if id(k) in inside else self.step(k) for k in block.kernels]
-                 for block in kernel.blocks()]
-        b = Builder(self.module, self.module.fresh("k"), (("ptr", "places"), ("ptr", "rt")), "i32")
+        with self._effort.inside(kernel):
+            steps = [[None if id(k) in inside else self.step(k) for k in block.kernels]
+                     for block in kernel.blocks()]
+            light = all(self._effort.little(prepare(k).work) for k in inside.values())
+        b = Builder(self.module, self.module.fresh("k"), _CONTROL, "i32",
+                    attributes=LIGHT if light else "nounwind")
         places, rt = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
@@ -235,7 +243,7 @@ class _Program:
             return self._walk(kernel)
         from agnesi.codegen.foreign import emit_foreign
 
-        b = Builder(self.module, self.module.fresh("k"), (("ptr", "places"), ("ptr", "rt")), "i32")
+        b = Builder(self.module, self.module.fresh("k"), _CONTROL, "i32", attributes=LIGHT)
         places, rt = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
@@ -290,7 +298,8 @@ def _measure(module: Module, varying: Varying) -> None:
 
 
 def _body(program: _Program, steps: Sequence[Step], first_size: int) -> None:
-    b = Builder(program.module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False)
+    b = Builder(program.module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False,
+                attributes=LIGHT)
     bufs, rt = b.parameters
     b.give_sizes(bufs, first_size, program.sizes)
     Runner(b, rt, steps, program.sizes).all(steps, bufs)

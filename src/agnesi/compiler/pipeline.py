@@ -20,17 +20,7 @@ from agnesi.core.errors import MissingInputError, at
 from agnesi.core.extents import UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.interning import interning
-from agnesi.core.kernels import (
-    Buffer,
-    Callback,
-    Check,
-    Contraction,
-    Foreign,
-    Kernel,
-    Loop,
-    Product,
-    nested,
-)
+from agnesi.core.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
 from agnesi.core.record import replace
@@ -38,8 +28,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg import library
 
 _GIL_WORK = 1 << 14
-#: Turns of a loop whose number nobody knows, for estimates.
-_TURNS = 100
 _IN_BUFFERS = ("array", "float", "int", "bool")
 
 
@@ -127,7 +115,9 @@ class Scheduled:
 
     def _is_long(self) -> bool:
         """Whether a call takes long enough for other threads to run meanwhile."""
-        return guess(_work(self.layout.kernels)) > _GIL_WORK
+        from agnesi.codegen.effort import work
+
+        return guess(work(self.layout.kernels)) > _GIL_WORK
 
 
 def _preferred(*args: Any, **keywords: Any) -> Any:
@@ -141,23 +131,6 @@ def _products() -> dict[str, str]:
     """The functions that evaluate matrix products where code is made in haste, by dtype."""
     kinds = [d for d in map(np.dtype, ("float32", "float64")) if library.has("gemm", d)]
     return {d.name: library.symbol("gemm", d) for d in kinds}
-
-
-def _work(kernels: Sequence[Kernel]) -> Any:
-    """About how many elements kernels compute, those inside of loops in every turn."""
-    work: Any = 0
-    for kernel in kernels:
-        if isinstance(kernel, Product):
-            batch, m, n, k = kernel.sizes
-            work += batch * m * n * k // 16
-        for store in kernel.stores():
-            work += store.buffer.size
-        if isinstance(kernel, Foreign):  # nobody knows
-            work += _GIL_WORK + 1
-        turns = (kernel.length or _TURNS) if isinstance(kernel, Loop) else 1
-        for block in kernel.blocks():
-            work += turns * _work(block.kernels)
-    return work
 
 
 def _dense(shape: Sequence[int], strides: Sequence[int]) -> bool:

@@ -230,6 +230,12 @@ class ConvSizes:
     padding: tuple[tuple[int, int], ...]  # (low, high)
     parts: int = 1  # of the places; a gradient to filters has a result for each
 
+    @property
+    def work(self) -> Size:
+        """Multiply-adds of any of the three kinds."""
+        pairs = self.groups * self.channels * self.filters
+        return product((self.batch, pairs, *self.places, *self.kernel))
+
 
 @struct
 class Convolution(Contraction):

@@ -29,6 +29,7 @@ _INTERVAL = 0.0005
 PASSES = ("AlwaysInliner", "SROA", "SCCP", "SimplifyCFG")
 #: Passes of LLVM that find nothing to gain in the code of this library.
 USELESS = ("lsr", "cgp", "machine-cse", "machine-sink", "copyprop")
+_HEAVY = re.compile(r'^define (?!.* "light" \{$)', re.MULTILINE)
 _DECLARED = re.compile(r"^declare [^@]*@([\w.$]+)\(", re.MULTILINE)
 
 
@@ -141,7 +142,8 @@ _OPTIONS = _Options()
 class Team:
     """Threads that generate code: relocatable objects of modules, by text.
 
-    Level 0 is level 1 for modules with a function that is marked as ``"hot"``.
+    Level 0 is level 1 for modules with a function that is marked as ``"hot"``, and level 1 is
+    level 0 for those all of whose functions are marked as ``"light"``.
     """
 
     def __init__(self, cpu: str, features: str, optimize: int, threads: int) -> None:
@@ -196,7 +198,7 @@ class Team:
         with _OPTIONS.at(self._optimize):
             while (text := self._next()) is not None:
                 try:
-                    level = self._optimize or int(' "hot" {' in text)
+                    level = _level(text, self._optimize)
                     if level not in generators:
                         generators[level] = Generator(*self._target, level)
                     self._made[text] = generators[level].object(text)
@@ -213,6 +215,13 @@ class Team:
             text = max(self._waiting, key=lambda text: text.count("\n"))
             self._waiting.remove(text)
             return text
+
+
+def _level(text: str, optimize: int) -> int:
+    """That of a module, where others of the program have ``optimize``."""
+    if optimize == 0:
+        return int(' "hot" {' in text)
+    return 0 if optimize == 1 and not _HEAVY.search(text) else optimize
 
 
 class Generator:

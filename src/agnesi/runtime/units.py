@@ -62,13 +62,18 @@ class _Function:
 
 
 class Stream:
-    """Cuts a module that is still being written; in haste, into groups only, as few as pay."""
+    """Cuts a module that is still being written; in haste, into groups only, as few as pay.
+
+    Functions that want another level than the rest are in units of their own: in haste those that
+    are marked as ``"hot"``, which others call, and else those marked as ``"light"``, which do.
+    """
 
     def __init__(self, hasty: bool = False) -> None:
         self._hasty = hasty
         self._cutter = _Cutter()
         self._fed = 0
-        self._hot: list[_Function] = []
+        self._mark = ' "hot" {' if hasty else ' "light" {'
+        self._marked: list[_Function] = []
         self._small: list[_Function] = []
         self._left: list[_Function] = []
 
@@ -77,23 +82,24 @@ class Stream:
         function = _Function(text)
         self._fed += 1
         # What others call out of line is worth a unit at any size.
-        large = not self._hasty and (function.size >= LARGE or " noinline " in function.header)
-        if large:
+        marked = function.header.endswith(self._mark)
+        large = function.size >= LARGE or " noinline " in function.header
+        if large and not marked and not self._hasty:
             calls = not function.names.isdisjoint(f.label for f in self._small)
             waiting = self._flushed(outside) if calls else []
             return [*waiting, *self._made([function], outside)]
-        hot = self._hasty and ' "hot" ' in function.header
-        (self._hot if hot else self._small).append(function)
-        enough = GROUP // 2 if self._hasty else GROUP  # so that threads are done together
-        if max(_size(self._small), _size(self._hot)) < enough:
+        (self._marked if marked else self._small).append(function)
+        # Groups at level 0 are smaller, so that threads are done together.
+        if _size(self._small) < GROUP >> self._hasty and _size(self._marked) < GROUP // 2:
             return []
         return self._flushed(outside)
 
     def _flushed(self, outside: Callable[[], Sequence[str]]) -> list[Unit]:
         """The units of what waits."""
-        hot, small = self._hot, self._small
-        self._hot, self._small = [], []
-        return [*self._made(hot, outside), *self._made(small, outside)]
+        groups = self._small, self._marked
+        self._small, self._marked = [], []
+        return [u for g in (reversed(groups) if self._hasty else groups)
+                for u in self._made(g, outside)]
 
     def _made(self, functions: list[_Function],
               outside: Callable[[], Sequence[str]]) -> list[Unit]:
@@ -109,12 +115,14 @@ class Stream:
         lines, cutter = outside.splitlines(), self._cutter
         for function in functions[self._fed :]:
             self.feed(function, lambda: lines)
-        if self._hot or (cutter.units and _size(self._small) >= _WORTH):
+        waiting = max(_size(self._small), _size(self._marked))
+        if (self._hasty and self._marked) or (cutter.units and waiting >= _WORTH):
             self._flushed(lambda: lines)
         if not cutter.units:
             return [Unit("", text)]
         names = cutter.names
-        left = [f.text(names) for f in self._left + self._small if f.label not in names]
+        inside = [*self._left, *self._small, *self._marked]
+        left = [f.text(names) for f in inside if f.label not in names]
         rest = [*cutter.declared, _joined(_NAME.split(outside), names), *left]
         return [*cutter.units.values(), Unit("", "\n".join(rest))]
 

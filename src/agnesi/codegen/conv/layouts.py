@@ -59,17 +59,11 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
     return tuple(sorted(found, key=lambda option: option.cycles))
 
 
-def work(sizes: ConvSizes) -> int:
-    """Multiply-adds of any of the three kinds."""
-    pairs = sizes.groups * sizes.channels * sizes.filters
-    return guess(sizes.batch) * pairs * math.prod(sizes.places) * math.prod(sizes.kernel)
-
-
 def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
     """Cycles with lanes along the channels of the result."""
     if sizes.channels == sizes.filters == 1:
-        return 1.5 * work(sizes) / lanes
-    cycles = work(sizes) / (lanes * _filled(kind, sizes, lanes))
+        return 1.5 * guess(sizes.work) / lanes
+    cycles = guess(sizes.work) / (lanes * _filled(kind, sizes, lanes))
     squares = len(sizes.kernel) > 1 and set(sizes.stride[-2:]) == {1}
     if squares and min(sizes.channels, sizes.filters) >= lanes:
         cycles *= min(1.0, _SQUARES * math.prod(_in_squares(taps) for taps in sizes.kernel[-2:]))
@@ -86,7 +80,8 @@ def _by_rows(kind: str, sizes: ConvSizes, lanes: int) -> float | None:
     if kind == "weight":
         return None
     row = sizes.image[-1] if kind == "input" else sizes.places[-1]
-    return (1.05 + (sizes.channels == sizes.filters == 1)) * work(sizes) / row * -(-row // lanes)
+    vectors = guess(sizes.work) / row * -(-row // lanes)
+    return (1.05 + (sizes.channels == sizes.filters == 1)) * vectors
 
 
 def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:

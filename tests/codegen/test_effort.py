@@ -1,0 +1,78 @@
+"""Code for kernels that do little of a program's work is made at LLVM's quickest level."""
+
+import re
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.codegen.effort import Effort, work
+from agnesi.core.kernels import Buffer, Loop, Nest, Store
+from agnesi.core.loops import Affine, Axis, const
+from agnesi.runtime import machine
+
+
+@pytest.fixture
+def kinds(monkeypatch):
+    """Of every function of the code that is loaded: whether it is marked as light, by name."""
+    found = {}
+    real = machine.load
+
+    def load(text, **keywords):
+        for name, rest in re.findall(r"^define [^@]*@(\w+)\(.*\)(.*)$", text, re.MULTILINE):
+            found[name] = '"light"' in rest
+        return real(text, **keywords)
+
+    monkeypatch.setattr(machine, "load", load)
+    return found
+
+
+def test_small_kernels_beside_a_large_product_are_light(kinds):
+    @ag.jit
+    def f(x, w, b):
+        return ag.relu(x @ w), ag.exp(b).cumsum()
+
+    x, w, b = np.ones((64, 200)), np.ones((200, 300)), np.linspace(0, 1, 30)
+    large, small = f(x, w, b)
+    np.testing.assert_allclose(large, x @ w)
+    np.testing.assert_allclose(small, np.exp(b).cumsum())
+    kernels = [light for name, light in kinds.items() if re.fullmatch(r"k\d+", name)]
+    assert kinds["body"] and any(kernels) and not all(kernels)
+
+
+def test_what_all_work_consists_of_is_not_light(kinds):
+    x = np.linspace(0, 1, 50)
+    np.testing.assert_allclose(ag.jit(lambda x: ag.exp(x) * 3)(x), np.exp(x) * 3)
+    assert not any(light for name, light in kinds.items() if name != "body")
+
+
+def test_loops_count_with_all_their_turns(kinds):
+    @ag.jit
+    def f(x, w):
+        last, _ = ag.scan(lambda c, _: (ag.sin(c) * 0.9, None), x, None, length=100_000)
+        return last, w @ w
+
+    f(ag.tensor(1.0), ag.ones((8, 8)))
+    assert kinds["body"] and not all(light for name, light in kinds.items() if name != "body")
+
+
+def nest(elements):
+    buffer, axis = Buffer((elements,), np.dtype("float32"), "temporary"), Axis(0, elements)
+    return Nest([], (axis,), [Store(buffer, Affine(0, {axis: 1}), const(1.0, "float32"))])
+
+
+def test_all_light_kernels_together_are_a_small_share():
+    effort = Effort([nest(3200)])
+    assert work([nest(3200)]) == 3200
+    assert not effort.little(17)
+    assert [effort.little(16) for _ in range(8)] == [True] * 6 + [False] * 2
+
+
+def test_effort_in_a_loop():
+    inner = nest(100)
+    effort = Effort([nest(100_000)])
+    loop = Loop(length=10)
+    with effort.inside(loop):
+        assert not effort.little(51) and effort.little(50)
+    assert effort.little(51)
+    assert work([inner, inner]) == 200
