@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from agnesi.api.nests import Nest, decision, is_symbolic, next_carries, rows_of, snapshot
+from agnesi.api.steps import counted, filled_up, turned
 from agnesi.api.traced import TracedScan, again, pair_of, stores, traced_cond, traced_while
 from agnesi.autodiff.recording import detach
 from agnesi.core import tree
@@ -59,8 +60,8 @@ def scan(
     xs : nest of array_like, optional
         Sequences, of one number of rows; ``f`` gets a row of each.  Without them, ``x`` is None.
     length : int, Dim or Tensor, optional
-        How many steps to do: at most the number of rows.  Where a tensor that is computed tells
-        it, later rows of the results are zero; without ``xs`` there must be no results to stack.
+        How many steps to do: at most the number of rows.  Where a tensor tells it, later rows of
+        the results are zero; without ``xs``, compiled code can stack no results then.
     non_sequences : tuple
         What ``f`` gets in every step, behind the row.
     reverse : bool
@@ -103,8 +104,11 @@ def scan(
     loop = Loop(f, Nest("scan", "init", init), Nest("scan", "xs", xs), non_sequences)
     loop.reverse, loop.until, loop.strict = reverse, until, strict
     loop.cut, loop.checkpoint = truncate_gradient, checkpoint
+    rows = rows_of("scan", loop.xs)
     loop.count_steps(length)
     carry, ys, steps = loop.run()
+    if isinstance(length, Tensor) and loop.count is None and rows is not None:
+        ys = tree.map_leaves(lambda y: filled_up(y, rows), ys)
     return (carry, ys) if until is None else (carry, ys, steps)
 
 
@@ -159,7 +163,7 @@ class Loop:
     def _count(self, length: Tensor, rows: Any) -> None:
         if length.shape != () or length.dtype.kind not in "iu":
             raise TypeError(at(f"scan: length must be an integer scalar, not {typed(length)}"))
-        self.length, self.count = rows, cast(length, int64)
+        self.length, self.count = rows, counted(cast(length, int64), rows)
         if self.cut is not None or self.checkpoint:
             raise ValueError(
                 at("scan: truncate_gradient and checkpoint need a length that is known")
@@ -198,7 +202,7 @@ class Loop:
         flipped = self.reverse and self.until is not None
         xs = self.xs
         if flipped:
-            xs = Nest("scan", "xs", xs.build([x[::-1] for x in xs.tensors]))
+            xs = Nest("scan", "xs", xs.build([turned(x, self.count) for x in xs.tensors]))
         return TracedScan(
             self.f, self.carry, xs, self.given, self.length, count=self.count,
             reverse=self.reverse and not flipped, until=self.until, strict=self.strict,
@@ -214,7 +218,7 @@ class Loop:
             outer = [s.outer for s in made.states]
             self.updates.update(zip(outer, made.values, strict=True))
         if self.reverse and self.until is not None:
-            ys = tree.map_leaves(lambda y: y[::-1], ys)
+            ys = tree.map_leaves(lambda y: turned(y, self.count), ys)
         return carry, ys, steps
 
     def _eager(self) -> tuple[Any, Any, Any]:

@@ -1,0 +1,69 @@
+"""Loops whose number of steps a tensor tells: compiled as eagerly, up to their rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+X = np.arange(1.0, 6.0)
+
+
+def running(reverse: bool, until: Any) -> Any:
+    def f(x: Any, n: Any) -> Any:
+        return ag.scan(lambda c, r: (c + r, c * 10), ag.zeros((), dtype="float64"), x, length=n,
+                       reverse=reverse, until=until)
+
+    return f
+
+
+def reference(n: int, reverse: bool, stops: bool) -> tuple[float, list[float]]:
+    carry, rows = 0.0, np.zeros(5)
+    order = range(n)[::-1] if reverse else range(n)
+    for i, t in enumerate(order):
+        carry, rows[t] = carry + X[t], carry * 10
+        if stops and carry > 4:
+            rows[list(order)[i + 1 :]] = rows[t]
+            break
+    return carry, rows.tolist()
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 2, 4, 5])
+def test_as_many_steps_as_a_tensor_tells(n: int, reverse: bool, stops: bool) -> None:
+    f = running(reverse, (lambda c: c > 4) if stops else None)
+    for run in (f, ag.jit(f), ag.jit(f, optimizer="fast_compile")):
+        carry, rows, *_ = run(ag.tensor(X), ag.tensor(n))
+        assert (carry.item(), rows.tolist()) == reference(n, reverse, stops)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_their_gradients(reverse: bool) -> None:
+    def loss(x: Any, n: Any) -> Any:
+        carry, rows = running(reverse, None)(x, n)
+        return (rows**2).sum() + carry**3
+
+    for n in (0, 3, 5):
+        eager = ag.grad(loss)(ag.tensor(X), ag.tensor(n))
+        found = ag.jit(ag.grad(loss))(ag.tensor(X), ag.tensor(n))
+        np.testing.assert_allclose(found, eager)
+        assert (found.numpy()[n:] == 0).all()
+
+
+@pytest.mark.parametrize("n", [-1, 6])
+def test_lengths_that_cannot_be_are_refused(n: int) -> None:
+    f = running(False, None)
+    for run in (f, ag.jit(f)):
+        with pytest.raises(ValueError, match="length"):
+            run(ag.tensor(X), ag.tensor(n))
+
+
+def test_open_loops_do_not_take_negative_lengths() -> None:
+    f = ag.jit(lambda n: ag.scan(lambda c, _: (c + 1, None), 0.0, length=n)[0])
+    assert [f(ag.tensor(n)).item() for n in (0, 3)] == [0.0, 3.0]
+    with pytest.raises(ValueError, match=r"scan\(int64\(\)\): length must be at least 0\n"):
+        f(ag.tensor(-1))
