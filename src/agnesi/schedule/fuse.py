@@ -28,6 +28,7 @@ from agnesi.core.node import Node, toposort
 from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.calls import called, loaded
 from agnesi.schedule.checked import checked
+from agnesi.schedule.cluster import Cluster
 from agnesi.schedule.columns import with_sums
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
@@ -36,7 +37,7 @@ from agnesi.schedule.kinds import flat_source, in_reals, is_empty, lowerable, so
 from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
 from agnesi.schedule.library import in_library, taps_in_library
 from agnesi.schedule.parts import in_parts
-from agnesi.schedule.plan import CONTROL, Cluster, Plan
+from agnesi.schedule.plan import CONTROL, Plan
 from agnesi.schedule.points import axes_of, point, point_in
 from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.repeated import Repeats

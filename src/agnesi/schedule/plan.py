@@ -13,11 +13,11 @@ from typing import Any
 
 from agnesi.core.loops import is_heavy, price
 from agnesi.core.node import Node
+from agnesi.schedule.cluster import Cluster, present, reaches
 from agnesi.schedule.kinds import (
     facts_of,
     flat_source,
     is_empty,
-    is_product,
     lowerable,
     numel,
     source,
@@ -25,7 +25,7 @@ from agnesi.schedule.kinds import (
     weight,
 )
 from agnesi.schedule.numbers import Cut, cut
-from agnesi.schedule.siblings import sweep_of, unite
+from agnesi.schedule.siblings import SWEPT, unite
 
 _CHEAP = frozenset(
     "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
@@ -41,7 +41,6 @@ _FINISHED, _FINISHING = 2, 100
 _DEPTH, _HEAVY_STEP = 48, 6
 #: Sizes from which a reduction to one number is worth a kernel of its own.
 _BIG, _LITTLE = 1 << 15, 1 << 12
-_MERGE_LIMIT = 400
 #: Most reductions in one kernel: what they read is kept until it runs.
 _REDUCTIONS = 8
 #: Instructions beyond which a kernel takes in no more work, and kernels that may become one: the
@@ -56,78 +55,16 @@ _DEAR, _FEW_TIMES = 15, 16
 _DEAR_OFTEN, _OFTEN, _SMALLEST = 5, 256, 8
 
 
-class Cluster:
-    """Roots that one kernel fills, the kernels that use them, and the product they finish.
-
-    Clusters hash to their number, so that sets of them have the same order in every process: the
-    code of a graph must not depend on where its nodes lie in memory.
-    """
-
-    __slots__ = (
-        "lowers", "merged", "number", "price", "product", "reduces", "rereads", "roots", "shapes",
-        "stretch", "sweeps", "users", "widest",
-    )
-
-    def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
-        self.number = number
-        self.roots = [root]
-        self.widest = root
-        self.shapes = {root.shape}
-        self.users = users
-        #: Whether the loop language can say what the first root is.
-        self.lowers = lowerable(root)
-        self.product: Node | None = root if is_product(root) else None
-        self.reduces = 0
-        #: Rough number of instructions for one element of everything in it.
-        self.price = 0
-        #: Whether it computes something that reads its operands several times.
-        self.rereads = False
-        #: What its reductions and windows run over.
-        self.sweeps: dict[Any, None] = {}
-        self.merged: Cluster | None = None
-        #: The numbers of its stretch, users first.
-        self.stretch: list[Node] = []
-
-    def __hash__(self) -> int:
-        return self.number
-
-    def now(self) -> Cluster:
-        """The cluster that this one was merged into, or itself."""
-        cluster = self
-        while cluster.merged is not None:
-            cluster = cluster.merged
-        return cluster
-
-    @property
-    def foreign(self) -> bool:
-        """Whether it is no loop nest: filled by Python, from parts, or a bare product."""
-        return not self.lowers or self.product is self.roots[0]
-
-    @property
-    def regions(self) -> bool:
-        """Whether its value is computed from one that is made of regions."""
-        return self.product is not None and not is_product(self.product)
-
-    def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
-        """Let it fill more roots, which others use."""
-        self.roots += roots
-        self.widest = max((self.widest, *roots), key=weight)
-        self.shapes.update([root.shape for root in roots])
-        self.users |= users - {self}
-
-
 def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([n for n in shape if n != 1])
 
 
-def _is_dear(base: Node, node: Node, many: int, size: int) -> bool:
+def _is_dear(base: Node, many: int, size: int) -> bool:
     """Whether what is repeated is costly: a large value a few times, for components of a vector
     say, or a small one very often, for all places of images say.
 
-    ``many`` and ``size`` are the elements of both.
+    It has ``many`` elements, and a result made of them ``size``.
     """
-    if 2 * many > size:
-        return False
     if size >= _BIG and size >= _OFTEN * many >= _OFTEN * _SMALLEST:
         return _is_given(base)
     if many < _LITTLE or size > _FEW_TIMES * many:
@@ -192,7 +129,7 @@ class Plan:
             if node.op is not None:
                 self._visit(node)
         unite([c for c in self.clusters if c.merged is None],
-              lambda node: id(node) in self.root, _mergeable, self._merge)
+              lambda node: id(node) in self.root, _mergeable, self._become_one)
         self.clusters = [c for c in reversed(self.clusters) if c.merged is None]
 
     def _source(self, node: Node) -> Node:
@@ -200,7 +137,7 @@ class Plan:
         return self._facts[id(node)].source
 
     def _visit(self, node: Node) -> None:
-        users = {c.now() for c in self._users.pop(id(node), ())}
+        users = present(self._users.pop(id(node), set()))
         if not users and id(node) not in self._must:
             return
         if is_empty(node):
@@ -216,15 +153,24 @@ class Plan:
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
             self._inside.discard(id(node))
-        users = {c.now() for c in users}
+        users = present(users)
         self._note(node, users)
         self._demand(node)
         reduces, inside = bool(self._facts[id(node)].axes), id(node) in self._inside
         for operand in node.inputs:
+            if operand.op is None:
+                continue
             if reduces or (inside and numel(operand) == numel(node)):
                 self._inside.add(id(operand))
-            self._users.setdefault(id(operand), set()).update(users)
-            self._depth[id(operand)] = max(self._depth.get(id(operand), 0), depth)
+            self._let_use(operand, users)
+            if self._depth.get(id(operand), 0) < depth:
+                self._depth[id(operand)] = depth
+
+    def _let_use(self, node: Node, users: set[Cluster]) -> None:
+        """Let clusters compute what needs a node; sets of them are shared, and never change."""
+        known = self._users.get(id(node))
+        if known is not users:
+            self._users[id(node)] = users if known is None else known | users
 
     def _visit_number(self, node: Node, users: set[Cluster]) -> None:
         """Compute a number in the kernel of its stretch, and keep it if others read it."""
@@ -240,14 +186,16 @@ class Plan:
         cluster.stretch.append(node)
         self._note(node, {cluster})
         for operand in node.inputs:
-            self._users.setdefault(id(operand), set()).add(cluster)
+            self._let_use(operand, {cluster})
 
     def _note(self, node: Node, users: set[Cluster]) -> None:
         """Let the kernels that compute a node know what kind of work it is."""
         facts = self._facts[id(node)]
         if not facts.lowers or facts.product:
             return
-        sweep, cost, reduces = sweep_of(node), price(node.op.name), bool(facts.axes)
+        sweep = node.op.sweep(*node.inputs) if node.inputs and (
+            self._facts[id(node.inputs[0])].weight >= SWEPT) else None
+        cost, reduces = price(node.op.name), bool(facts.axes)
         for cluster in users:
             cluster.price += cost
             cluster.reduces += reduces
@@ -271,13 +219,13 @@ class Plan:
         same = {node.shape}
         if len(users) > 1 and all(c.shapes == same and not c.reduces for c in users):
             self._merge(users)
-            users = {c.now() for c in users}
+            users = present(users)
         for cluster in users:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
                 or depth > _DEPTH or cluster.price > _PRICE
                 or cluster.shapes != same
-                or any(_reaches(other, cluster) for other in users if other is not cluster)
+                or any(reaches(other, cluster) for other in users if other is not cluster)
             ):
                 continue
             cluster.fill([node], users)
@@ -304,7 +252,8 @@ class Plan:
             self._must.add(id(flat_source(node)))
         elif op.pointwise or op.name == "broadcast_to":
             for base in map(self._source, node.inputs):
-                if _is_dear(base, node, self._facts[id(base)].weight, facts.weight):
+                many = self._facts[id(base)].weight
+                if 2 * many <= facts.weight and _is_dear(base, many, facts.weight):
                     self._must.add(id(base))
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
@@ -323,7 +272,9 @@ class Plan:
             return True
         if facts.axes and not self._fits(node, users):
             return True
-        if any([c.reduces or c.foreign or c.regions for c in users]) and self._finishes(node):
+        if self._finishes(node) and any(
+            c.reduces or c.foreign or c.regions for c in users
+        ):
             return True
         if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False
@@ -425,20 +376,19 @@ class Plan:
         """Let the kernels that share a value become one; False where that cannot be."""
         clusters = list(users)
         if not _mergeable(clusters) or any(
-            a is not b and _reaches(a, b) for a in clusters for b in clusters
+            a is not b and reaches(a, b) for a in clusters for b in clusters
         ):
             return False
+        self._become_one(clusters)
+        return True
+
+    def _become_one(self, clusters: Sequence[Cluster]) -> None:
+        """Let the first of some clusters be all of them."""
         first, *others = clusters
         for other in others:
-            first.fill(other.roots, other.users)
-            first.reduces += other.reduces
-            first.price += other.price
-            first.rereads |= other.rereads
-            first.sweeps |= other.sweeps
-            other.merged = first
+            first.take_in(other)
             for r in other.roots:
                 self.root[id(r)] = first
-        return True
 
 
 def _mergeable(clusters: Sequence[Cluster]) -> bool:
@@ -451,18 +401,3 @@ def _mergeable(clusters: Sequence[Cluster]) -> bool:
     return all(
         (own := _sizes(shape)) == sizes[: len(own)] for c in clusters for shape in c.shapes
     )
-
-
-def _reaches(start: Cluster, goal: Cluster) -> bool:
-    """Whether ``goal`` depends on ``start``."""
-    stack, seen = [start], {id(start)}
-    while stack:
-        for user in stack.pop().users:
-            while user.merged is not None:
-                user = user.merged
-            if user is goal or len(seen) > _MERGE_LIMIT:
-                return True
-            if id(user) not in seen:
-                seen.add(id(user))
-                stack.append(user)
-    return False

@@ -9,12 +9,10 @@ from typing import Any
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
-
-#: Those of ``schedule/plan.py``, which stands above this file.
-Cluster = Any
+from agnesi.schedule.cluster import Cluster
 
 #: Elements from which reading a value once less is worth it.
-_BIG = 1 << 12
+SWEPT = 1 << 12
 #: Clusters to look at before giving up on whether one depends on the other.
 _SEARCH = 2000
 #: Clusters at most whose needs are looked for at once.
@@ -23,19 +21,12 @@ _KNOWN = 1 << 13
 _MOST = 3
 
 
-def sweep_of(node: Node) -> Any:
-    """What a reduction or a walk of windows runs over, for comparison; None for anything else."""
-    if node.op is None or not node.inputs or guess(product(node.inputs[0].shape)) < _BIG:
-        return None
-    return node.op.sweep(*node.inputs)
-
-
 def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
           mergeable: Callable[[list[Cluster]], bool],
-          merge: Callable[[set[Cluster]], bool]) -> None:
+          merge: Callable[[list[Cluster]], None]) -> None:
     """Merge clusters with equal sweeps that read a value in common, unless one needs the other.
 
-    ``mergeable`` is the part of ``merge`` that takes little time to tell that it cannot be.
+    ``mergeable`` tells whether some might be merged if none needs another.
     """
     groups: dict[Any, list[Cluster]] = {}
     for cluster in clusters:
@@ -44,10 +35,6 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
     groups = {sweep: group for sweep, group in groups.items() if len(group) > 1}
     if not groups:
         return
-    makers: dict[Cluster, set[Cluster]] = {}
-    for cluster in clusters:
-        for user in {u.now() for u in cluster.users}:
-            makers.setdefault(user, set()).add(cluster)
     reads = {c: _reads(c, stored) for group in groups.values() for c in group}
     bits = {c: 1 << i for i, c in enumerate(reads)} if len(reads) <= _KNOWN else {}
     known = _needing(clusters, bits)
@@ -63,14 +50,10 @@ def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
                 continue
             if not mergeable([first, second]):
                 continue
-            if _depends(second, first, makers) or _depends(first, second, makers):
+            if _depends(second, first) or _depends(first, second):
                 continue
-            if merge({first, second}):
-                kept, gone = (first, second) if second.merged is first else (second, first)
-                grown[kept] = grown.get(first, 0) + grown.get(second, 0) + 1
-                makers[kept] = {c.now() for c in makers.get(kept, set()) | makers.pop(gone, set())}
-                for user in {u.now() for u in kept.users}:
-                    makers.setdefault(user, set()).add(kept)
+            merge([first, second])
+            grown[first] = grown.get(first, 0) + grown.get(second, 0) + 1
 
 
 def _wide(shape: Sequence[Any]) -> tuple[Any, ...]:
@@ -90,7 +73,7 @@ def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
             continue
         seen.add(id(node))
         if (node.op is None or stored(node)) and id(node) not in inside:
-            if guess(product(node.shape)) >= _BIG:
+            if guess(product(node.shape)) >= SWEPT:
                 found.add(id(node))
         else:
             stack.extend(node.inputs)
@@ -113,8 +96,10 @@ def _needing(clusters: Iterable[Cluster], bits: Mapping[Cluster, int]) -> dict[C
     return found
 
 
-def _depends(goal: Cluster, start: Cluster, makers: dict[Cluster, set[Cluster]]) -> bool:
+def _depends(goal: Cluster, start: Cluster) -> bool:
     """Whether ``goal`` needs ``start``, looked for from both ends; True where that takes long."""
+    if start.level <= goal.level:
+        return False
     ahead, behind = {start}, {goal}
     new_ahead, new_behind = [start], [goal]
     while new_ahead and new_behind:
@@ -125,7 +110,7 @@ def _depends(goal: Cluster, start: Cluster, makers: dict[Cluster, set[Cluster]])
             new_ahead = [c for c in step if c not in ahead]
             ahead |= step
         else:
-            step = {m.now() for c in new_behind for m in makers.get(c, ())}
+            step = {m.now() for c in new_behind for m in c.makers}
             new_behind = [c for c in step if c not in behind]
             behind |= step
         if ahead & behind:
