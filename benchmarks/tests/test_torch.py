@@ -133,6 +133,24 @@ def test_unpooling(options):
           [(2, 3, 13, 10)])
 
 
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+@pytest.mark.parametrize("options", [{"size": (11, 4)}, {"size": (14, 1)}, {"scale_factor": 2},
+                                     {"scale_factor": (1.7, 0.6)}], ids=str)
+def test_interpolations(mode, options):
+    for corners in (False, True) if mode.startswith("bi") else (None,):
+        agree(lambda x, c=corners: NF.interpolate(x, mode=mode, align_corners=bool(c), **options),
+              lambda x, c=corners: F.interpolate(x, mode=mode, align_corners=c, **options),
+              [(2, 3, 7, 5)])
+
+
+def test_pixels_and_borders():
+    agree(lambda x: NF.pixel_shuffle(x, 3), lambda x: F.pixel_shuffle(x, 3), [(2, 18, 3, 4)])
+    agree(lambda x: NF.pixel_unshuffle(x, 2), lambda x: F.pixel_unshuffle(x, 2), [(2, 3, 4, 6)])
+    for name in ("Zero", "Reflection", "Replication", "Circular"):
+        ours, theirs = (getattr(m, f"{name}Pad2d")((1, 2, 3, 0)) for m in (ag.nn, torch.nn))
+        agree(ours, theirs, [(2, 3, 4, 5)])
+
+
 NORMS = [
     ("BatchNorm2d", (4,), {}), ("BatchNorm2d", (4,), {"momentum": None}),
     ("BatchNorm1d", (4,), {"track_running_stats": False}), ("InstanceNorm1d", (4,), {}),

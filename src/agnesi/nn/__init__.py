@@ -7,6 +7,21 @@ from agnesi.nn import functional as functional
 from agnesi.nn import init as init
 from agnesi.nn.attention import MultiheadAttention as MultiheadAttention
 from agnesi.nn.attention import TransformerEncoderLayer as TransformerEncoderLayer
+from agnesi.nn.borders import CircularPad1d as CircularPad1d
+from agnesi.nn.borders import CircularPad2d as CircularPad2d
+from agnesi.nn.borders import CircularPad3d as CircularPad3d
+from agnesi.nn.borders import ConstantPad1d as ConstantPad1d
+from agnesi.nn.borders import ConstantPad2d as ConstantPad2d
+from agnesi.nn.borders import ConstantPad3d as ConstantPad3d
+from agnesi.nn.borders import ReflectionPad1d as ReflectionPad1d
+from agnesi.nn.borders import ReflectionPad2d as ReflectionPad2d
+from agnesi.nn.borders import ReflectionPad3d as ReflectionPad3d
+from agnesi.nn.borders import ReplicationPad1d as ReplicationPad1d
+from agnesi.nn.borders import ReplicationPad2d as ReplicationPad2d
+from agnesi.nn.borders import ReplicationPad3d as ReplicationPad3d
+from agnesi.nn.borders import ZeroPad1d as ZeroPad1d
+from agnesi.nn.borders import ZeroPad2d as ZeroPad2d
+from agnesi.nn.borders import ZeroPad3d as ZeroPad3d
 from agnesi.nn.cells import GRUCell as GRUCell
 from agnesi.nn.cells import LSTMCell as LSTMCell
 from agnesi.nn.cells import RNNCell as RNNCell
@@ -69,6 +84,9 @@ from agnesi.nn.pools import MaxUnpool3d as MaxUnpool3d
 from agnesi.nn.recurrent import GRU as GRU
 from agnesi.nn.recurrent import LSTM as LSTM
 from agnesi.nn.recurrent import RNN as RNN
+from agnesi.nn.resize import PixelShuffle as PixelShuffle
+from agnesi.nn.resize import PixelUnshuffle as PixelUnshuffle
+from agnesi.nn.resize import Upsample as Upsample
 
 if not TYPE_CHECKING:
 

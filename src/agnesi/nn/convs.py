@@ -22,10 +22,10 @@ _BORDERS = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "cir
 _MANY = 1 << 12
 
 
-def sizes_for(layer: Module, value: Any, rank: int, what: str) -> tuple[int, ...]:
+def sizes_for(layer: Module, value: Any, rank: int, what: str, least: int = 1) -> tuple[int, ...]:
     """One integer for each axis; errors name the layer."""
     try:
-        return per_axis(value, rank, what)
+        return per_axis(value, rank, what, least)
     except (TypeError, ValueError) as error:
         raise type(error)(at(f"{type(layer).__name__}: {error}")) from None
 

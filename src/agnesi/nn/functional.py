@@ -18,12 +18,15 @@ from agnesi.ops.explog import sigmoid as sigmoid
 from agnesi.ops.explog import softplus as softplus
 from agnesi.ops.gates import lstm as lstm
 from agnesi.ops.hyperbolic import tanh as tanh
+from agnesi.ops.interpolate import interpolate as interpolate
 from agnesi.ops.linear import linear as linear
 from agnesi.ops.normalize import batch_norm as batch_norm
 from agnesi.ops.normalize import group_norm as group_norm
 from agnesi.ops.normalize import instance_norm as instance_norm
 from agnesi.ops.normalize import layer_norm as layer_norm
 from agnesi.ops.normalize import local_response_norm as local_response_norm
+from agnesi.ops.pixels import pixel_shuffle as pixel_shuffle
+from agnesi.ops.pixels import pixel_unshuffle as pixel_unshuffle
 from agnesi.ops.pool import adaptive_avg_pool as adaptive_avg_pool
 from agnesi.ops.pool import adaptive_avg_pool1d as adaptive_avg_pool1d
 from agnesi.ops.pool import adaptive_avg_pool2d as adaptive_avg_pool2d

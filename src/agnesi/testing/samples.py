@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.api import sparse, special
 from agnesi.core import dtypes
+from agnesi.core.dispatch import apply
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import (
@@ -18,8 +19,10 @@ from agnesi.ops import (
     extremes,
     fft,
     frequencies,
+    interpolate,
     matmul,
     normalize,
+    pixels,
     pool,
     positions,
     reduce,
@@ -28,8 +31,8 @@ from agnesi.ops import (
     sets,
     softmax,
     transposed,
-    unpool,
     types,
+    unpool,
 )
 from agnesi.ops.arith import multiply
 from agnesi.ops.einsum import einsum
@@ -286,6 +289,12 @@ def _windows() -> Iterator[tuple[str, Case]]:
         lambda x: unpool.max_unpool(x, np.arange(80).reshape(image.shape)[:, :, ::-1] % 20, 1),
         ((image,),))
     yield "lp_pool", Case(lambda x: pool.lp_pool(x, 2, 2), ((image + 1,),))
+    around = np.array([[0, 1, 4, 4, 2, 0], [1, 2, 4, 3, 2, 0]])
+    between = interpolate.tables(around, around / 5 + 0.1, 5, np.float64)
+    yield "interpolate", Case(lambda x: apply(interpolate.Sampled(2), x, *between), ((image,),))
+    yield "pixel_shuffle", Case(lambda x: pixels.pixel_shuffle(x, 2), ((image,),))
+    yield "pixel_unshuffle", Case(
+        lambda x: pixels.pixel_unshuffle(x, 2), ((np.ascontiguousarray(image[:, :, :4]),),))
     known = np.ascontiguousarray(image[..., :2])
     yield "sum_pool of pairs", Case(lambda x: pool.sum_pool(x, (1, 2)), ((known,),))
 

@@ -1,0 +1,249 @@
+"""Layers that put a border around images."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.nn.convs import sizes_for
+from agnesi.nn.module import Module
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.join import pad
+
+
+class _Pad(Module):
+    """Base: images of ``rank`` axes, with or without a batch, with a border."""
+
+    rank: ClassVar[int]
+    mode: ClassVar[str] = "constant"
+    value: Any = 0
+
+    def __init__(self, padding: Any) -> None:
+        self.padding = sizes_for(self, padding, 2 * self.rank, "padding", 0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = as_tensor(x)
+        if x.ndim not in (self.rank + 1, self.rank + 2):
+            raise ShapeError(at(
+                f"{type(self).__name__}: the input must be (batch, channels{', size' * self.rank}),"
+                f" or one image without the batch, not {typed(x)}"
+            ))
+        ends = zip(self.padding[-2::-2], self.padding[::-2], strict=True)
+        return pad(x, [*[(0, 0)] * (x.ndim - self.rank), *ends], self.mode, self.value)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ConstantPad1d(_Pad):
+    """Rows with a border of one number; parameters as for :class:`ConstantPad2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ConstantPad1d((1, 2), 7)(ag.tensor([[[1, 2]]]))
+    tensor([[[7, 1, 2, 7, 7]]])
+    """
+
+    rank = 1
+
+    def __init__(self, padding: Any, value: Any) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}, {self.value}"
+
+
+class ConstantPad2d(ConstantPad1d):
+    """Images with a border of one number.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first.
+    value : number
+        What the border holds.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ConstantPad2d((1, 0, 2, 0), 7)(ag.ones((1, 1, 3, 3))).shape
+    (1, 1, 5, 4)
+    """
+
+    rank = 2
+
+
+class ConstantPad3d(ConstantPad1d):
+    """Volumes with a border of one number; parameters as for :class:`ConstantPad2d`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ConstantPad3d(1, 7)(ag.ones((1, 1, 2, 2, 2))).shape
+    (1, 1, 4, 4, 4)
+    """
+
+    rank = 3
+
+
+class ZeroPad1d(_Pad):
+    """Rows with a border of zeros (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ZeroPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
+    tensor([[[0, 1, 2, 3, 0, 0]]])
+    """
+
+    rank = 1
+
+
+class ZeroPad2d(ZeroPad1d):
+    """Images with a border of zeros (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ZeroPad2d(1)(ag.ones((1, 1, 3, 3))).shape
+    (1, 1, 5, 5)
+    """
+
+    rank = 2
+
+
+class ZeroPad3d(ZeroPad1d):
+    """Volumes with a border of zeros (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ZeroPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
+    (1, 1, 5, 5, 5)
+    """
+
+    rank = 3
+
+
+class ReflectionPad1d(_Pad):
+    """Rows with a border of their elements mirrored at the edge (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReflectionPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
+    tensor([[[2, 1, 2, 3, 2, 1]]])
+    """
+
+    rank = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(ReflectionPad1d):
+    """Images with a border of their elements mirrored at the edge (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReflectionPad2d(1)(ag.ones((1, 1, 3, 3))).shape
+    (1, 1, 5, 5)
+    """
+
+    rank = 2
+
+
+class ReflectionPad3d(ReflectionPad1d):
+    """Volumes with a border of their elements mirrored at the edge (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReflectionPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
+    (1, 1, 5, 5, 5)
+    """
+
+    rank = 3
+
+
+class ReplicationPad1d(_Pad):
+    """Rows with a border of the elements of their edge (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReplicationPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
+    tensor([[[1, 1, 2, 3, 3, 3]]])
+    """
+
+    rank = 1
+    mode = "edge"
+
+
+class ReplicationPad2d(ReplicationPad1d):
+    """Images with a border of the elements of their edge (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReplicationPad2d(1)(ag.ones((1, 1, 3, 3))).shape
+    (1, 1, 5, 5)
+    """
+
+    rank = 2
+
+
+class ReplicationPad3d(ReplicationPad1d):
+    """Volumes with a border of the elements of their edge (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReplicationPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
+    (1, 1, 5, 5, 5)
+    """
+
+    rank = 3
+
+
+class CircularPad1d(_Pad):
+    """Rows with a border of the elements of their other side (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CircularPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
+    tensor([[[3, 1, 2, 3, 1, 2]]])
+    """
+
+    rank = 1
+    mode = "wrap"
+
+
+class CircularPad2d(CircularPad1d):
+    """Images with a border of the elements of their other side (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CircularPad2d(1)(ag.ones((1, 1, 3, 3))).shape
+    (1, 1, 5, 5)
+    """
+
+    rank = 2
+
+
+class CircularPad3d(CircularPad1d):
+    """Volumes with a border of the elements of their other side (see :class:`ConstantPad2d`).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CircularPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
+    (1, 1, 5, 5, 5)
+    """
+
+    rank = 3
