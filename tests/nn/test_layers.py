@@ -125,3 +125,60 @@ def test_layers_of_a_sequence_are_replaced_and_cut():
         model[1] = 3
     with pytest.raises(IndexError):
         model[3] = nn.Tanh()
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_dropout_of_channels(rank):
+    layer, x = getattr(nn, f"Dropout{rank}d")(0.25), ag.ones((40, 50, *(2, 3, 2)[:rank]))
+    for run in (layer, ag.jit(layer)):
+        y = run(x).numpy().reshape(40, 50, -1)
+        assert (y == y[:, :, :1]).all() and set(np.unique(y)) == {0, np.float32(4 / 3)}
+        assert abs((y == 0).mean() - 0.25) < 0.05
+        assert (run(x).numpy() != run(x).numpy()).any()
+        single = run(x[0]).numpy().reshape(50, -1)
+        assert (single == single[:, :1]).all() and (single == 0).any()
+    np.testing.assert_array_equal(layer.eval()(x).numpy(), x.numpy())
+    assert repr(layer) == f"Dropout{rank}d(0.25)"
+    with pytest.raises(ag.ShapeError, match=rf"^dropout{rank}d.*or one image without the batch"):
+        layer(ag.ones(3))
+    with pytest.raises(ValueError, match=rf"^Dropout{rank}d: p is a share"):
+        type(layer)(2)
+
+
+def test_gradients_of_dropped_channels():
+    x = ag.ones((3, 20, 2, 2), requires_grad=True)
+    y = F.dropout2d(x, 0.5)
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), y.numpy())
+
+
+def test_axes_as_one_and_as_several():
+    x = ag.tensor(normal(2, 3, 4, 5))
+    assert nn.Flatten()(x).shape == (2, 60) and nn.Flatten(2)(x).shape == (2, 3, 20)
+    layers = nn.Sequential(nn.Flatten(1, 2), nn.Unflatten(-2, (3, -1)))
+    np.testing.assert_array_equal(layers(x).numpy(), x.numpy())
+    assert repr(nn.Flatten()) == "Flatten()" and repr(nn.Flatten(1, 2)) == "Flatten(1, 2)"
+    assert repr(nn.Unflatten(1, (3, 4))) == "Unflatten(1, (3, 4))"
+    with pytest.raises(ValueError, match=r"(?s)^reshape.*test_layers\.py"):
+        nn.Unflatten(1, (2, 2))(x)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_sequences_side_by_side(batch_first):
+    rows = [normal(n, 2) for n in (3, 0, 5, 1)]
+    padded = F.pad_sequence(rows, batch_first, padding_value=7.0)
+    whole = padded.numpy() if batch_first else padded.numpy().swapaxes(0, 1)
+    assert whole.shape == (4, 5, 2)
+    for row, found in zip(rows, whole, strict=True):
+        np.testing.assert_array_equal(found[: len(row)], row)
+        assert (found[len(row):] == 7).all()
+    for row, found in zip(rows, F.unpad_sequence(padded, [3, 0, 5, 1], batch_first), strict=True):
+        np.testing.assert_array_equal(found.numpy(), row)
+    ag.testing.check_grads(lambda *xs: (F.pad_sequence(xs) ** 2).sum(), rows[2:])
+    for call, words in (
+        (lambda: F.pad_sequence([normal(2, 3), normal(2, 4)]), r"not \[float64\(2, 3\), float64\("),
+        (lambda: F.pad_sequence([]), r"^pad_sequence\(\[\]\): sequences must be"),
+        (lambda: F.unpad_sequence(padded, [1, 2], batch_first), "2 lengths"),
+    ):
+        with pytest.raises(ag.ShapeError, match=words):
+            call()

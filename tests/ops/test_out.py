@@ -66,7 +66,8 @@ for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool"
                   f"{_name}2d": (IMAGE, *_rest)}
     ARGUMENTS[f"{_name}3d"] = (ag.concat([VOLUME, VOLUME], axis=-1), *_rest)
 ARGUMENTS |= {"interpolate": (IMAGE, 2), "pixel_shuffle": (ag.concat([IMAGE] * 4, 1), 2),
-              "pixel_unshuffle": (IMAGE, 1)}
+              "pixel_unshuffle": (IMAGE, 1), "pad_sequence": ([SQUARE, OTHER],),
+              "dropout1d": (SQUARE,), "dropout2d": (IMAGE,), "dropout3d": (IMAGE,)}
 ARGUMENTS |= {
     f"max_unpool{n}": (ones, ag.zeros(ones.shape, "int64"), 2)
     for n, ones in (("", ag.ones((1, 1, 2))), ("1d", ag.ones((1, 1, 1))),

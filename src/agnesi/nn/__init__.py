@@ -42,12 +42,16 @@ from agnesi.nn.embedding import EmbeddingBag as EmbeddingBag
 from agnesi.nn.embedding import SparseLinear as SparseLinear
 from agnesi.nn.layers import CrossEntropyLoss as CrossEntropyLoss
 from agnesi.nn.layers import Dropout as Dropout
+from agnesi.nn.layers import Dropout1d as Dropout1d
+from agnesi.nn.layers import Dropout2d as Dropout2d
+from agnesi.nn.layers import Dropout3d as Dropout3d
 from agnesi.nn.layers import Flatten as Flatten
 from agnesi.nn.layers import MSELoss as MSELoss
 from agnesi.nn.layers import ReLU as ReLU
 from agnesi.nn.layers import Sequential as Sequential
 from agnesi.nn.layers import Sigmoid as Sigmoid
 from agnesi.nn.layers import Tanh as Tanh
+from agnesi.nn.layers import Unflatten as Unflatten
 from agnesi.nn.linear import Linear as Linear
 from agnesi.nn.maps import ConvMap2d as ConvMap2d
 from agnesi.nn.module import Module as Module

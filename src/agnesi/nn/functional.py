@@ -10,6 +10,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import square, subtract
 from agnesi.ops.attention import gelu as gelu
 from agnesi.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
+from agnesi.ops.channels import dropout1d as dropout1d
+from agnesi.ops.channels import dropout2d as dropout2d
+from agnesi.ops.channels import dropout3d as dropout3d
 from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d
@@ -56,6 +59,8 @@ from agnesi.ops.pool import sum_pool2d as sum_pool2d
 from agnesi.ops.pool import sum_pool3d as sum_pool3d
 from agnesi.ops.random import dropout as dropout
 from agnesi.ops.select import relu as relu
+from agnesi.ops.sequences import pad_sequence as pad_sequence
+from agnesi.ops.sequences import unpad_sequence as unpad_sequence
 from agnesi.ops.softmax import cross_entropy as cross_entropy
 from agnesi.ops.softmax import log_softmax as log_softmax
 from agnesi.ops.softmax import nll_loss as nll_loss

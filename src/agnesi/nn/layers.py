@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from agnesi.core.errors import at
+from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
+from agnesi.ops.convert import as_tensor
 from agnesi.ops.explog import sigmoid
 from agnesi.ops.hyperbolic import tanh
-from agnesi.ops.movement import flatten
+from agnesi.ops.movement import flatten, reshape
 from agnesi.ops.random import Generator
 from agnesi.ops.select import relu
 
@@ -119,7 +121,12 @@ class Sigmoid(Module):
 
 
 class Flatten(Module):
-    """Everything but the batch in one axis.
+    """Everything but the batch in one axis, or others of the axes.
+
+    Parameters
+    ----------
+    start_dim, end_dim : int
+        The first and the last of the axes that become one.
 
     Examples
     --------
@@ -128,8 +135,44 @@ class Flatten(Module):
     (2, 12)
     """
 
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        self.start_dim, self.end_dim = start_dim, end_dim
+
     def forward(self, x: Tensor) -> Tensor:
-        return flatten(x, 1)
+        return flatten(x, self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        axes = (self.start_dim, self.end_dim)
+        return "" if axes == (1, -1) else "{}, {}".format(*axes)
+
+
+class Unflatten(Module):
+    """An axis as several.
+
+    Parameters
+    ----------
+    dim : int
+        The axis.
+    unflattened_size : tuple of int
+        Sizes of the axes in its place; one of them may be -1.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Unflatten(1, (3, -1))(ag.zeros((2, 12, 5))).shape
+    (2, 3, 4, 5)
+    """
+
+    def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = as_tensor(x)
+        at = axis_of(self.dim, x.ndim)
+        return reshape(x, (*x.shape[:at], *self.unflattened_size, *x.shape[at + 1:]))
+
+    def extra_repr(self) -> str:
+        return f"{self.dim}, {self.unflattened_size}"
 
 
 class Dropout(Module):
@@ -152,17 +195,62 @@ class Dropout(Module):
     tensor([1., 1.])
     """
 
+    function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.dropout)
+
     def __init__(self, p: float = 0.5, *, generator: Generator | None = None) -> None:
         if not 0 <= p <= 1:
-            raise ValueError(at(f"Dropout: p is a share between 0 and 1, not {p}"))
+            raise ValueError(at(f"{type(self).__name__}: p is a share between 0 and 1, not {p}"))
         self.p = p
         self.generator = generator
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.dropout(x, self.p, self.training, generator=self.generator)
+        return type(self).function(x, self.p, self.training, generator=self.generator)
 
     def extra_repr(self) -> str:
         return f"{self.p}"
+
+
+class Dropout1d(Dropout):
+    """In training, whole channels of rows zero; parameters are those of :class:`Dropout`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Dropout1d(0.5).eval()(ag.ones((1, 2, 3))).shape
+    (1, 2, 3)
+    """
+
+    function = staticmethod(functional.dropout1d)
+
+
+class Dropout2d(Dropout):
+    """In training, whole channels of images zero; parameters are those of :class:`Dropout`.
+
+    Near elements of an image tell the same, so that dropping single ones would change little
+    (Tompson et al. 2015).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y = ag.nn.Dropout2d(0.5)(ag.ones((8, 4, 3, 3)))
+    >>> bool((y == y[:, :, :1, :1]).all())
+    True
+    """
+
+    function = staticmethod(functional.dropout2d)
+
+
+class Dropout3d(Dropout):
+    """In training, whole channels of volumes zero; parameters are those of :class:`Dropout`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Dropout3d(0.5).eval()(ag.ones((1, 2, 3, 3, 3))).shape
+    (1, 2, 3, 3, 3)
+    """
+
+    function = staticmethod(functional.dropout3d)
 
 
 class CrossEntropyLoss(Module):

@@ -1,0 +1,43 @@
+"""Dropout of whole channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.demands import chance
+from agnesi.ops.random import Generator, growth, survivors
+from agnesi.ops.select import where
+
+
+def _ranked(rank: int) -> Any:
+    """Dropout of the channels of images of ``rank`` axes, with or without a batch."""
+
+    def dropout(x: Any, p: float = 0.5, training: bool = True, *,
+                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+        x = as_tensor(x)
+        (p,) = chance(name, p=p)
+        if x.ndim not in (rank + 1, rank + 2):
+            raise ShapeError(
+                f"the operand must be (batch, channels{', size' * rank}), or one image without "
+                f"the batch, not {typed(x)}"
+            )
+        if not training or (not isinstance(p, Tensor) and p == 0):
+            return x
+        shape = (*x.shape[: x.ndim - rank], *(1,) * rank)
+        return where(survivors(shape, p, generator), x * growth(p, x.dtype), 0)
+
+    name = f"dropout{rank}d"
+    dropout.__name__ = dropout.__qualname__ = name
+    dropout.__doc__ = (
+        f"A share ``p`` of the channels of images of {rank} axes zero, the others divided by "
+        "``1 - p``.\n"
+    )
+    return public(dropout)
+
+
+dropout1d, dropout2d, dropout3d = (_ranked(n) for n in (1, 2, 3))
