@@ -507,9 +507,4 @@ def test_gradients_add_up_in_the_tensor_that_is_there(set_to_none):
     run, compiled = added_up(set_to_none, ag.jit)
     np.testing.assert_allclose(compiled[0], eager[0], rtol=1e-6)
     np.testing.assert_allclose(compiled[1:], eager[1:], rtol=1e-6)
-    text = run.explain()
-    if set_to_none:  # new tensors in each round, the same ones within
-        assert "because the gradients that it adds to are other tensors; zero_grad(" in text
-        assert "4 specialisations" in text
-    else:
-        assert "2 specialisations" in text
+    assert "2 specialisations" in run.explain()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from agnesi.core.errors import at, in_file, warn
 from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
 from agnesi.core.interpret import interpret
-from agnesi.core.record import field, struct
+from agnesi.core.record import field, replace, struct
 from agnesi.core.tensor import Tensor, wrap
 
 
@@ -245,6 +245,24 @@ class Compiled:
         )
         self.strides = self._strides()
 
+    def adopt(self, swap: Mapping[int, Tensor]) -> None:
+        """Work on other live tensors; ``swap`` has them by the id of the present ones."""
+        graphs = [self.graph, *([self.optimised] if "rewritten" in self.__dict__ else [])]
+        for node in {n for g in graphs for n in g.live}:
+            t = swap.get(id(live_tensor(node)))
+            if t is not None:
+                node.handle = partial(_itself, t)
+        self.live = [swap.get(id(t), t) for t in self.live]
+        self.updates = [(swap.get(id(t), t), i) for t, i in self.updates]
+        self.guards = [
+            replace(g, owner=swap.get(id(g.owner), g.owner), value=swap.get(id(g.value), g.value))
+            for g in self.guards
+        ]
+        self.__dict__.pop("scheduled", None)
+        if self.bound is not None:
+            self.bind()
+        self._choose()
+
     @property
     def direct(self) -> Any:
         """Native code for the user's own calls; None where Python has to prepare them."""
@@ -299,6 +317,10 @@ class Compiled:
         if self.result == "none":
             return None
         return outputs[0] if self.result == "single" else tuple(outputs)
+
+
+def _itself(t: Tensor) -> Tensor:
+    return t
 
 
 def _shaped(array: np.ndarray, shape: Any) -> np.ndarray:

@@ -144,11 +144,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         rest = (tree, tuple(map(_kind_but_sizes, kinds)), *key[2:])
         shapes, family = shapes_of(leaves), self._families.setdefault(rest, Family())
         known = self._made.get(key, [])
-        found = family.find(shapes, Version.valid) or next(
-            (v for v in reversed(known) if v.valid()), None
-        )
-        if found is not None:
-            return found
+        for serves in (Version.valid, Version.adopts):
+            found = family.find(shapes, serves) or next(filter(serves, reversed(known)), None)
+            if found is not None:
+                return found
         cause = self._cause(key, known)
         grown = None
         if not known:

@@ -69,6 +69,11 @@ class Footprint:
         self.mutated = frozenset(mutated)
         self._look()
 
+    def adopt(self, swap: Mapping[int, Tensor]) -> None:
+        """Look at other tensors from now on; ``swap`` has them by the id of the present ones."""
+        self.tensors = [swap.get(id(t), t) for t in self.tensors]
+        self._look()
+
     def tangled(self, arguments: Mapping[int, np.ndarray]) -> bool:
         """Whether something that is written overlaps anything else that is used."""
         if not self.count and not self.mutated:

@@ -245,6 +245,27 @@ class Version:
             for owner, before in self.expected
         )
 
+    def adopts(self) -> bool:
+        """Whether it works on gradients that are other tensors now: from now on it does.
+
+        Theirs must be memory of their own, as that of those before was.
+        """
+        pairs = [(before, owner._grad) for owner, before in self.expected]
+        swap = {id(a): b for a, b in pairs if a is not b}
+        if not self._holds() or not all(
+            a is b or (swap[id(a)] is b and _alike(a, b)) for a, b in pairs
+        ):
+            return False
+        known = [*(x for x, *_ in self.state), *(owner for owner, _ in self.expected)]
+        others = {id(t.data) for t in known}
+        if len({id(b.data) for b in swap.values()} - others) < len(swap):
+            return False
+        self.expected = [(owner, owner._grad) for owner, _ in self.expected]
+        self.state = [(swap.get(id(x), x), *rest) for x, *rest in self.state]
+        self.footprint.adopt(swap)
+        self.compiled.adopt(swap)
+        return True
+
     def _holds(self) -> bool:
         """Whether state has the types that it had, and settings their values."""
         if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
@@ -268,6 +289,18 @@ class Version:
             if original is not values[i]:
                 np.copyto(original, values[i])
         return result
+
+
+def _alike(before: Any, now: Any) -> bool:
+    """Whether a gradient is a tensor like another, in memory that is nobody else's."""
+    if not isinstance(before, Tensor) or not isinstance(now, Tensor):
+        return False
+    return all(
+        t.data is not None and not isinstance(t.data.base, np.ndarray) and t._view is None
+        and t.node is None and not t.requires_grad and t.data.flags.writeable
+        for t in (before, now)
+    ) and (before.shape, before.dtype, before.data.strides) == (
+        now.shape, now.dtype, now.data.strides)
 
 
 def _flowing(results: Sequence[Any]) -> set[Any]:

@@ -376,6 +376,8 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
             "ag.shared and give updates= to ag.function"
         )
     if traced or target.data is None:
+        if traced and STATE.recording:
+            _refuse_leaf(target)
         _assign_node(target, graph_node(value))
         return target
     flows = STATE.recording and (value.requires_grad or target.requires_grad)
@@ -415,14 +417,27 @@ def _root(target: Tensor) -> Tensor:
 
 
 def _refuse_leaf(target: Tensor) -> None:
-    root = _root(target)
-    if root.requires_grad and (root.node is None or root.node.op is None):
-        raise GradientError(
-            at(
-                "a tensor that requires grad and was not computed cannot be changed in place while "
-                "operations are recorded; wrap the change in `with ag.no_grad():`"
-            )
+    while not (target.requires_grad and _begins(target)):
+        view = target._view
+        if view is None or not view.op.differentiable:  # nothing flows to where it looks
+            return
+        target = view.base
+    raise GradientError(
+        at(
+            "a tensor that requires grad and was not computed cannot be changed in place while "
+            "operations are recorded; wrap the change in `with ag.no_grad():`"
         )
+    )
+
+
+def _begins(x: Tensor) -> bool:
+    """Whether the gradient of a tensor begins there, for it was told to require one."""
+    if STATE.trace is None:
+        return x.node is None or x.node.op is None
+    if x.data is None:
+        return not x.node.requires_grad  # type: ignore[union-attr]
+    node = current(x)
+    return node.op is None or (node.op.name == "alias" and node.handle is not None)
 
 
 def touch(target: Tensor) -> int:

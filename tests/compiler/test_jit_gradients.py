@@ -1,0 +1,102 @@
+"""Gradients that jitted functions add to or read; tensors that require them, changed in place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+
+def test_a_step_reads_whichever_gradients_are_there():
+    results = []
+    for compile_ in (lambda f: f, ag.jit):
+        w, v = (ag.tensor([1.0, 2.0, k], dtype="float64", requires_grad=True)
+                for k in (3.0, -1.0))
+        optimizer = ag.optim.SGD([w, v], lr=0.1, momentum=0.5)
+        step = compile_(lambda optimizer=optimizer: optimizer.step())
+        held = []
+        for i in range(5):
+            optimizer.zero_grad()
+            (w * w * v * i).sum().backward()
+            held.append(w.grad)
+            step()
+        results.append([w.tolist(), v.tolist(), *(g.tolist() for g in held)])
+    np.testing.assert_allclose(*results, rtol=1e-6)
+    assert len(step.specialisations) <= 2
+
+
+@pytest.mark.parametrize("kind", ["one", "shared", "view", "strided", "swapped"])
+def test_gradients_unlike_those_before_are_not_mistaken(kind):
+    """Two gradients become one tensor, one's memory, parts of an array, or change places."""
+    results = []
+    for compile_ in (lambda f: f, ag.jit):
+        w, v = ag.ones(4, requires_grad=True), ag.ones(4, requires_grad=True)
+
+        def add(x, w=w, v=v):
+            (w * x + v * x * 2).sum().backward()
+
+        run = compile_(add)
+        run(ag.ones(4)), run(ag.ones(4)), run(ag.ones(4))
+        base = ag.arange(8.0)
+        if kind == "one":
+            w.grad = v.grad = ag.zeros(4)
+        elif kind == "shared":
+            w.grad, v.grad = base[:4], base[:4]
+        elif kind == "view":
+            w.grad, v.grad = base[:4], base[2:6]
+        elif kind == "strided":
+            w.grad, v.grad = base[::2], base[1::2]
+        else:
+            w.grad, v.grad = v.grad, w.grad
+        for i in range(3):
+            run(ag.ones(4) * i)
+        results.append([w.grad.tolist(), v.grad.tolist(), base.tolist()])
+    assert results[0] == results[1]
+
+
+def test_new_sizes_and_new_gradients_go_together():
+    w = ag.ones(3, requires_grad=True)
+
+    @ag.jit
+    def add(x):
+        (w * x).sum().backward()
+
+    for n in (2, 3, 4, 5, 6, 7):
+        w.grad = None
+        for _ in range(3):
+            add(ag.ones((n, 3)))
+        assert w.grad.tolist() == [3.0 * n] * 3
+    assert len(add.specialisations) <= 5
+
+
+@pytest.mark.parametrize("change", [
+    lambda w: w.add_(1.0), lambda w: w[0].mul_(2.0), lambda w: w[1:].reshape(2).sub_(1.0),
+    lambda w: w.__setitem__(0, 5.0),
+])
+def test_tensors_that_require_gradients_are_changed_under_no_grad_only(change):
+    w = ag.ones(3, requires_grad=True)
+
+    def of_global(x):
+        change(w)
+        return (w * x).sum()
+
+    def of_its_own(x):
+        mine = (x * 2).detach().requires_grad_()
+        change(mine)
+        return mine.sum()
+
+    for f in (of_global, of_its_own):
+        for run in (f, ag.jit(f)):
+            with pytest.raises(ag.GradientError, match="wrap the change in"):
+                run(ag.ones(3))
+
+    def allowed(x):
+        with ag.no_grad():
+            change(w)
+        change(w.detach())
+        return (w * x).sum()
+
+    assert w.tolist() == [1.0] * 3 and w.requires_grad
+    run = ag.jit(allowed)
+    assert run(ag.ones(3)).item() == w.sum().item() != 3.0 and w.requires_grad
