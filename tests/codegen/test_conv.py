@@ -364,6 +364,14 @@ _IN_HASTE = {
     "volume": (conv_sizes(2, 1, 3, 5, (4, 6, 7), (2, 3, 2), (1, 2, 1), (1, 1, 2),
                           ((0, 1), (1, 1), (0, 0))), True),
 }
+_SQUARES_IN_HASTE = {
+    "odd": conv_sizes(3, 1, 21, 40, (13, 10), (3, 3), (1, 1), (1, 1), ((0, 2), (1, 0))),
+    "grouped": conv_sizes(2, 2, 16, 24, (28, 9), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+    "many taps": conv_sizes(2, 1, 17, 70, (9, 12), (5, 4), (1, 1), (1, 1), ((2, 2), (1, 1))),
+    "dilated": conv_sizes(1, 1, 32, 48, (14, 15), (3, 5), (1, 1), (2, 1), ((2, 2), (1, 3))),
+    "volume": conv_sizes(2, 1, 16, 33, (5, 6, 7), (3, 2, 3), (1, 1, 1), (1, 1, 1), ((1, 1),) * 3),
+    "planes": conv_sizes(1, 1, 20, 17, (6, 5, 7), (2, 3, 3), (2, 1, 1), (2, 1, 1), ((1, 2),) * 3),
+}
 
 
 @pytest.mark.parametrize("layout", ["first", "last", "turned"])
@@ -374,3 +382,15 @@ def test_in_haste_tiles_are_functions_of_their_own(name, kind, layout):
     run = _check(kind, sizes, layout, where=replace(host(), hasty=True))
     assert not tiled or "@tile" in run.text
     assert run.text.count('"hot"') > 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", ["first", "last", "turned"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", _SQUARES_IN_HASTE)
+def test_in_haste_squares_find_their_numbers_in_a_table(name, kind, layout, dtype, monkeypatch):
+    for plan in (WinogradPlan, WinogradWeightPlan):  # whatever else might be faster
+        cycles = plan.cycles
+        monkeypatch.setattr(plan, "cycles", lambda self, l2, cycles=cycles: cycles(self, l2) / 1e6)
+    run = _check(kind, _SQUARES_IN_HASTE[name], layout, dtype, replace(host(), hasty=True))
+    assert "@winograd" in run.text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 
-from agnesi.codegen.builder import HOT, Builder, Value
+from agnesi.codegen.builder import HOT, Builder, Module, Value
 
 
 def apart(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
@@ -14,12 +14,17 @@ def apart(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
     ``body`` takes the function's builder and parameters; the key tells all else that it reads.
     Such functions are worth better code in haste, if not ``hot`` says otherwise.
     """
-    module = b.module
+    types = tuple([v.type for v in given])
+    b.call("void", function(b.module, prefix, key, body, types, hot=hot), *given)
+
+
+def function(module: Module, prefix: str, key: Hashable, body: Callable[..., None],
+             types: Sequence[str], *, hot: bool = True) -> str:
+    """The name of such a function."""
     if (prefix, key) not in module.apart:
-        parameters = [(v.type, f"x{i}") for i, v in enumerate(given)]
-        own = Builder(module, module.fresh(prefix), parameters,
+        own = Builder(module, module.fresh(prefix), [(t, f"x{i}") for i, t in enumerate(types)],
                       attributes=HOT if hot else "nounwind")
         body(own, *own.parameters)
         own.ret()
         module.apart[prefix, key] = module.shared(own)
-    b.call("void", module.apart[prefix, key], *given)
+    return module.apart[prefix, key]

@@ -7,8 +7,6 @@ text itself is the key of the compile cache.  Types are LLVM's own spelling (``"
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -17,12 +15,14 @@ from agnesi.codegen.folding import compared, folded
 from agnesi.codegen.known import Known
 from agnesi.codegen.literals import literal
 from agnesi.codegen.sizes import Sizes
+from agnesi.codegen.typenames import is_float as is_float
+from agnesi.codegen.typenames import scalar as scalar
+from agnesi.codegen.typenames import suffix as suffix
+from agnesi.codegen.typenames import vector as vector
+from agnesi.codegen.typenames import width as width
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 
-_VECTOR = re.compile(r"<(\d+) x (.+)>")
-_FLOATS = ("half", "bfloat", "float", "double")
-_SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 #: Asks for better code in haste too.
 HOT = 'nounwind noinline "hot"'
 #: Asks for code in haste where all functions of a unit do.
@@ -37,39 +37,6 @@ class Value(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.type} {self.ref}"
-
-
-@functools.cache
-def width(type_: str) -> int:
-    """Number of lanes of a type; 1 for a scalar."""
-    found = _VECTOR.fullmatch(type_)
-    return int(found[1]) if found else 1
-
-
-@functools.cache
-def scalar(type_: str) -> str:
-    """Element type of a vector type, or the type itself."""
-    found = _VECTOR.fullmatch(type_)
-    return found[2] if found else type_
-
-
-def vector(type_: str, lanes: int) -> str:
-    """The vector type of ``lanes`` elements (the scalar type itself when ``lanes == 1``)."""
-    return type_ if lanes == 1 else f"<{lanes} x {type_}>"
-
-
-@functools.cache
-def is_float(type_: str) -> bool:
-    """Whether an IR type is a float or a vector of floats."""
-    return scalar(type_) in _FLOATS
-
-
-def suffix(type_: str) -> str:
-    """Overload suffix of an intrinsic: ``v16f32``, ``f64``, ``v8i32``."""
-    element = scalar(type_)
-    lanes = width(type_)
-    short = _SHORT.get(element, element)
-    return short if lanes == 1 else f"v{lanes}{short}"
 
 
 def const(type_: str, value: float | int | bool) -> Value:
@@ -111,6 +78,8 @@ class Module:
         self._metadata: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self.apart: dict[tuple[str, Hashable], str] = {}  # functions by what they are for
+        #: The same of those that find numbers in a table, with what these are.
+        self.told: dict[tuple[str, Hashable], tuple[str, tuple[str, ...]]] = {}
         self._told = 0
 
     def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
@@ -417,14 +386,22 @@ class Builder:
         """Say where the function finds run-time sizes: in entries of a table, in order."""
         self._sizes = Sizes({name: (table, first + i) for i, name in enumerate(names)})
 
-    def size(self, n: Size) -> Value:
-        """A size as a number; run-time ones are worked out once, where the function begins."""
-        if not isinstance(n, Extent):
-            return i64(n)  # type: ignore[arg-type]
+    @contextmanager
+    def beginning(self) -> Iterator[None]:
+        """What is written here stands where the function begins."""
         here = self._lines, self._known
         self._lines, self._known = self._prologue, self._known_first
-        found: Value = self._sizes.number(self, n)
+        yield
         self._lines, self._known = here
+
+    def size(self, n: Size | Value) -> Value:
+        """A size as a number; run-time ones are worked out once, where the function begins."""
+        if isinstance(n, Value):
+            return n
+        if not isinstance(n, Extent):
+            return i64(n)  # type: ignore[arg-type]
+        with self.beginning():
+            found: Value = self._sizes.number(self, n)
         return found
 
     # -- vectors --------------------------------------------------------------------------

@@ -156,10 +156,9 @@ class _Program:
         hot = self.machine.hasty and conv is not None and not conv.tiled
         b = Builder(self.module, self.module.fresh("k"), _TASK,
                     attributes=HOT if hot else "nounwind")
-        places, begin, end, _ = b.parameters
+        _, begin, end, _ = b.parameters
         buffers = _places(kernel)
-        b.give_sizes(places, len(buffers), self.sizes)
-        pointer = _given(b, places, buffers)
+        pointer = self._addresses(b, buffers)
         machine = self.machine
         spare: Any = 0
         units: Size
@@ -179,7 +178,8 @@ class _Program:
             from agnesi.codegen.conv import emit_convolution
 
             units, parallel, spare = conv.units, conv.parallel, conv.spare
-            emit_convolution(b, conv, pointer, begin, end)
+            emit_convolution(
+                b, conv, lambda f: pointer if f is b else self._addresses(f, buffers), begin, end)
         elif isinstance(kernel, Sparse):
             from agnesi.codegen.sparse import emit_sparse, plan_sparse
 
@@ -195,6 +195,11 @@ class _Program:
                 b.attributes = LIGHT
         b.ret()
         return Step(self._added(b), units, parallel, buffers, spare=spare)
+
+    def _addresses(self, b: Builder, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
+        """Addresses and sizes, in a function that is given their table first."""
+        b.give_sizes(b.parameters[0], len(buffers), self.sizes)
+        return _given(b, b.parameters[0], buffers)
 
     def _cut(self, kernel: Convolution) -> Any:
         """How a convolution is cut."""

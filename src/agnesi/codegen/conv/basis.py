@@ -11,7 +11,6 @@ from agnesi.codegen.apart import apart
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes
-from agnesi.codegen.gemm.tiling import Piece
 from agnesi.core.record import record
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -35,30 +34,25 @@ class Squares:
     """
 
     at: Value
-    step: int
-    line: int
-    column: int
+    step: Value
+    line: Value
+    column: Value
 
 
 def carry(b: Builder, type_: str, matrix: Matrix, source: Squares, target: Squares,
-          count: Value, pieces: Sequence[Piece], panels: Value | None = None,
+          count: Value, lanes: int, full: Value, rest: int = 0,
           lacking: Lacking = ((), ())) -> None:
-    """``matrix @ square @ matrix.T`` of ``count`` squares, of vectors in these pieces.
+    """``matrix @ square @ matrix.T`` of ``count`` squares.
 
-    ``panels`` of such pieces side by side are done at once.
+    Each element is ``full`` numbers, in vectors of ``lanes``, and one vector of ``rest``.
     """
-    lanes = pieces[0].lanes
-    whole = [p for p in pieces if p.lanes == lanes]
-    rest = pieces[-1].lanes if len(whole) < len(pieces) else 0
-    full = i64(len(whole) * lanes)
     lacks = [[x is not None for x in axis] for axis in lacking]
 
     def body(own: Builder, *given: Value) -> None:
         _Carry(own, type_, matrix, lanes, given).run(rest, lacks)
 
     apart(b, "carry", (type_, matrix, lanes, rest, str(lacks)), body, source.at, target.at, count,
-            full if panels is None else b.mul(full, panels), i64(source.step), i64(target.step),
-            i64(source.line), i64(source.column), i64(target.line), i64(target.column),
+            full, source.step, target.step, source.line, source.column, target.line, target.column,
             *[x for axis in lacking for x in axis if x is not None])
 
 

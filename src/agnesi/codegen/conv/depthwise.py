@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, Window
+from agnesi.codegen.conv.finish import Finish
 from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.tiles import Column, Tile
-from agnesi.codegen.conv.wide import Finish, tiles
+from agnesi.codegen.conv.wide import tiles
 from agnesi.codegen.conv.windows import Corner, Way, Windows
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.microkernel import multiply_add, prefetch

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.conv.finish import Finish
 from agnesi.codegen.conv.placesplan import PlacesPlan
 from agnesi.codegen.conv.weightplan import WeightPlan
-from agnesi.codegen.conv.wide import Finish
 
 
 class Gradient:

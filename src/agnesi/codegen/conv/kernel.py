@@ -11,23 +11,24 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.calls import Call, emit_call, plan_call
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
+from agnesi.codegen.conv.finish import apart, called, rows, vectors
 from agnesi.codegen.conv.placesplan import PlacesPlan, plan_places
 from agnesi.codegen.conv.plan import ROOM, WidePlan, fewest_cycles, plan_wide
 from agnesi.codegen.conv.point import as_product
 from agnesi.codegen.conv.rowsplan import RowsPlan, plan_rows
+from agnesi.codegen.conv.told import call_told, constants
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
-from agnesi.codegen.evaluate import Scope, memory_type
+from agnesi.codegen.evaluate import Addresses, memory_type
 from agnesi.codegen.gemm import GemmPlan
 from agnesi.codegen.gemm.costs import CODE, HASTE, Machine
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
-from agnesi.core.kernels import Buffer, Convolution, Product
+from agnesi.core.kernels import Convolution, Product
 from agnesi.core.record import record
 
 if TYPE_CHECKING:
     from agnesi.codegen.conv.depthwiseplan import DepthwisePlan
-    from agnesi.codegen.conv.wide import Finish
     from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
 
     Part = (
@@ -39,7 +40,6 @@ _LONG = 40
 _PARALLEL_WORK = 600_000
 _SCATTERED = 1.5  # cycles to store one element away from its neighbours
 _BYTES = {"float32": 4, "float64": 8}
-Addresses = Callable[[Buffer], Value]
 
 
 @record
@@ -156,43 +156,56 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
     return wide if costs[0] <= costs[1] else rows
 
 
-def emit_convolution(b: Builder, plan: ConvPlan, pointer: Addresses, begin: Value,
-                     end: Value) -> None:
-    """Emit work units [begin, end) of a convolution into the current function."""
+def emit_convolution(b: Builder, plan: ConvPlan, pointer: Callable[[Builder], Addresses],
+                     begin: Value, end: Value) -> None:
+    """Emit work units [begin, end) of a convolution into the current function.
+
+    ``pointer`` makes addresses in any function whose first parameter is that of this one.
+    """
     kernel = plan.kernel
     bytes_ = [p.scratch for p in plan.parts if not isinstance(p, tuple | Call)]
     scratch = b.alloca("i8", max([64, *bytes_]))
-    first, second = pointer(kernel.a.buffer), pointer(kernel.b.buffer)
+    here = pointer(b)
+    first, second = here(kernel.a.buffer), here(kernel.b.buffer)
     start: Any = 0
     for part in plan.parts:
         low = b.intrinsic("smax", b.sub(begin, b.size(start)), i64(0))
         high = b.intrinsic("smin", b.sub(end, b.size(start)), b.size(_units(part)))
         start = start + _units(part)
         if isinstance(part, tuple):
-            emit_product(b, *part, pointer, low, high)
+            emit_product(b, *part, here, low, high)
             continue
         if isinstance(part, Call):
             with b.when(b.icmp("slt", low, high)):
-                emit_call(b, part, pointer, plan.vector_bits)
+                emit_call(b, part, here, plan.vector_bits)
             continue
-        finish = _finish(b, pointer, part.dense)
         file, name = part.emitter.split(":")  # what is not chosen is not loaded
         emitter = getattr(import_module(f"agnesi.codegen.conv.{file}"), name)
+        if file.startswith("winograd"):
+            _emit_squares(b, part, emitter, pointer, first, second, scratch, low, high)
+            continue
+        finish = vectors(b, here, part.dense)
         emitter(b, part, first, second, finish, scratch).emit(low, high)
 
 
-def _finish(b: Builder, pointer: Addresses, dense: Dense) -> Finish:
-    """The epilogue for one vector of sums."""
-    root = Scope(b, pointer, {})
-    if dense.key.free:  # else nothing tells what waits for the sum from what does not
-        root.hoist([s.value for s in dense.body], dense.axes, root)
+def _emit_squares(b: Builder, part: Any, emitter: Any,
+                  pointer: Callable[[Builder], Addresses], *given: Value) -> None:
+    """Code for convolutions by squares: in haste, what all of one shape share."""
+    shape, dense, along = part.shape, part.dense, part.along
+    if not shape.hasty:
+        *operands, scratch, low, high = given
+        finish = rows(b, part.type, vectors(b, pointer(b), dense), along)
+        told = constants(b, part)
+        emitter(b, told, part, shape, *operands, finish, scratch).emit(low, high)
+        return
+    from agnesi.codegen.conv.winograd import product_of
 
-    def finish(total: Value, places: tuple[Value, ...], along: int, lanes: int,
-               mask: Value | None) -> None:
-        index = dict(zip(dense.axes, places, strict=True))
-        scope = root.inside(index, along=dense.axes[along], lanes=lanes, mask=mask)
-        scope.memo[dense.key] = total
-        for s in dense.body:
-            scope.store(s.buffer, s.offset, s.value)
+    def body(own: Builder, told: Any, *given: Value) -> None:
+        *operands, scratch, low, high, places, product, function = given
+        finish = called(own, function, places, told.width)
+        emitter(own, told, told, shape, *operands, finish, scratch, product).emit(low, high)
 
-    return finish
+    product = product_of(b, part.type, part.panels[0].pieces, part.rows)
+    function = apart(b, dense, part.type, part.lanes, along, pointer)
+    call_told(b, part.emitter.split(":")[0], shape, part, body, *given, b.parameters[0], product,
+              function)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
 
 from agnesi.codegen.apart import apart
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.pack import joined, zip_rounds
 from agnesi.codegen.gemm.tiling import Piece, pieces_of
+
+Number = int | Value
 
 
 def _shared(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
@@ -61,18 +64,21 @@ def _copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value
         b.store(value, b.gep(type_, target, whole), align)
 
 
-def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Value, width: int,
-               steps: tuple[int, int], lanes_: int) -> None:
-    """So many runs; ``steps`` from one to the next in both."""
+def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Number,
+               steps: tuple[Number, Number], lanes_: int) -> None:
+    """So many runs; ``steps`` from one to the next in both.  Where there are no gaps, it is one."""
     def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
              beside: Value) -> None:
+        one = b.op("and", b.icmp("eq", down, width), b.icmp("eq", beside, width))
+        width = b.select(one, b.mul(count, width), width)
+        count = b.select(one, b.intrinsic("smin", count, i64(1)), count)
         with b.loop(i64(0), count, 1, [source, target]) as loop:
             here, there = loop.carried
             _copy_run(b, type_, here, there, width, lanes_)
             loop.carry(b.gep(type_, here, down), b.gep(type_, there, beside))
 
-    apart(b, "copies", (type_, lanes_), body, source, target, count, i64(width), i64(steps[0]),
-          i64(steps[1]), hot=False)
+    apart(b, "copies", (type_, lanes_), body, source, target, count, b.size(width),
+          b.size(steps[0]), b.size(steps[1]), hot=False)
 
 
 def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: int,
@@ -87,23 +93,49 @@ def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Val
             b.store(value, b.gep(type_, target, at.index), align)
 
 
-def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Value, width: int,
-                steps: tuple[int, int], pitch: int, lanes_: int) -> None:
+class Copy(NamedTuple):
+    """How places are copied, all in one or each alone; ``pieces`` are of those that are turned."""
+
+    how: str
+    pieces: tuple[Piece, ...] = ()
+
+
+def copying(width: int, steps: tuple[int, int], pitch: int, lanes_: int) -> Copy:
+    """How to copy places of ``width`` elements."""
+    place_step, step = steps
+    if step == 1 and place_step == pitch == width:
+        return Copy("whole")
+    if place_step == 1 and step != 1 and width > 1 and lanes_ > 1 and pitch > 0:
+        rest = pieces_of(width % lanes_, lanes_)
+        return Copy("turned", (*[Piece(0, lanes_, lanes_)] * (width >= lanes_), *rest))
+    return Copy("each" if step == 1 else "spread")
+
+
+def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Any,
+                steps: tuple[Any, Any], pitch: Any, lanes_: int, copy: Copy | None = None) -> None:
     """``count`` places of ``width`` elements each; ``steps`` between places and elements.
 
     Behind each place up to a vector of anything is written, before the next one is.
+    Numbers may be values where ``copy`` tells how they are copied and code is made in haste.
     """
     place_step, step = steps
-    if step == 1 and place_step == pitch == width:
-        copy_run(b, type_, source, target, b.mul(count, i64(width)), lanes_)
-    elif place_step == 1 and step != 1 and width > 1 and lanes_ > 1 and pitch > 0:
+    copy = copy or copying(width, steps, pitch, lanes_)
+    hasty = b.module.hasty and not b.hot
+    if copy.how == "whole" and not hasty:
+        copy_run(b, type_, source, target, b.mul(count, b.size(width)), lanes_)
+    elif copy.how == "turned":
         # What the last piece writes too much, the others write over.
-        for piece, first, last in _strips(pieces_of(width, lanes_)):
-            with b.loop(i64(first), i64(last + 1), piece.lanes, nonempty=True) as loop:
-                here = b.gep(type_, source, b.mul(loop.index, i64(step)))
+        whole = b.sub(b.size(width), b.op("urem", b.size(width), i64(lanes_)))
+        for piece in reversed(copy.pieces):
+            full = piece.active == lanes_
+            with b.loop(i64(0) if full else whole, whole if full else b.add(whole, i64(1)),
+                        piece.lanes, nonempty=True) as loop:
+                here = b.gep(type_, source, b.mul(loop.index, b.size(step)))
                 there = b.gep(type_, target, loop.index)
                 _turned(b, type_, here, step, count, piece, there, pitch)
-    elif step == 1 and b.module.hasty and not b.hot:
+    elif hasty and copy.how == "spread":
+        _copy_plainly(b, type_, source, target, count, width, steps, pitch, lanes_)
+    elif hasty:
         _copy_runs(b, type_, source, target, count, width, (place_step, pitch), lanes_)
     else:
         with b.loop(i64(0), count) as at:
@@ -112,8 +144,8 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
             _copy_place(b, type_, here, there, width, step, lanes_)
 
 
-def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value, width: int,
-                  steps: tuple[int, int], pitch: int, lanes_: int) -> None:
+def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value,
+                  width: Number, steps: tuple[Number, Number], pitch: Number, lanes_: int) -> None:
     """The same element by element, which is little code; lanes that are in use for nothing stay."""
     align = element_bytes(type_)
 
@@ -125,8 +157,8 @@ def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: V
             item = b.load(type_, b.gep(type_, source, here), align)
             b.store(item, b.gep(type_, target, there), align)
 
-    _shared(b, "plain", type_, body, source, target, count, i64(width), *map(i64, steps),
-            i64(pitch))
+    _shared(b, "plain", type_, body, source, target, count, b.size(width), *map(b.size, steps),
+            b.size(pitch))
 
 
 def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: int,
@@ -158,22 +190,15 @@ def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piec
     b.store(value, target, element_bytes(type_))
 
 
-def _strips(pieces: Sequence[Piece]) -> list[tuple[Piece, int, int]]:
-    """Runs of equal pieces with the offsets of the first and last, what is left of all first."""
-    found: dict[tuple[int, int], list[Piece]] = {}
-    for piece in reversed(pieces):
-        found.setdefault(piece[1:], []).append(piece)
-    return [(same[0], same[-1].offset, same[0].offset) for same in found.values()]
-
-
-def _turned(b: Builder, type_: str, source: Value, step: int, count: Value, piece: Piece,
-            target: Value, pitch: int) -> None:
+def _turned(b: Builder, type_: str, source: Value, step: Number, count: Value, piece: Piece,
+            target: Value, pitch: Number) -> None:
     """All places of one piece, from memory where places are neighbours."""
     def body(b: Builder, source: Value, target: Value, count: Value, step: Value,
              pitch: Value) -> None:
         _turn(b, type_, (source, target), (step, pitch), count, piece)
 
-    _shared(b, "turn", (type_, piece[1:]), body, source, target, count, i64(step), i64(pitch))
+    _shared(b, "turn", (type_, piece[1:]), body, source, target, count, b.size(step),
+            b.size(pitch))
 
 
 def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Value, Value],
@@ -220,20 +245,21 @@ def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Valu
                 b.store(row, place, align)
 
 
-def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...],
-                 counts: tuple[int, ...], width: int, target: Value, steps: tuple[int, int],
+def pack_filters(b: Builder, type_: str, source: Value, strides: Sequence[Any],
+                 counts: Sequence[Any], width: Any, target: Value, steps: tuple[Any, Any],
                  lanes_: int) -> None:
     """Rows of ``width`` elements, one for each tap and channel, from filters of any strides.
 
     ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w), ``steps`` between rows of
     neighbouring taps and of channels.  What lies behind a row, up to the next, may be anything.
+    Where code is made in haste, numbers may be values.
     """
     copy = _copy_plainly if b.module.hasty else copy_places
     o, c, *space = strides
     channels, *taps = counts
     tap_step, channel_step = steps
-    together = taps[0] * taps[1] * taps[2]
-    if o != 1 and c != 1 and _contiguous(space, taps):
+    if not b.module.hasty and o != 1 and c != 1 and _contiguous(space, taps):
+        together = taps[0] * taps[1] * taps[2]
         sign = next((s for s, n in zip(space, taps, strict=True) if n > 1), 1)
         first = 0 if sign > 0 else together - 1
         source = b.gep(type_, source, i64(first * (1 if sign > 0 else -1)))
@@ -245,17 +271,17 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: tuple[int, ...]
             copy(b, type_, here, there, i64(together), width, (1, o), step, lanes_)
         return
     with (
-        b.loop(i64(0), i64(taps[0]), nonempty=True) as d,
-        b.loop(i64(0), i64(taps[1]), nonempty=True) as y,
-        b.loop(i64(0), i64(taps[2]), nonempty=True) as x,
+        b.loop(i64(0), b.size(taps[0]), nonempty=True) as d,
+        b.loop(i64(0), b.size(taps[1]), nonempty=True) as y,
+        b.loop(i64(0), b.size(taps[2]), nonempty=True) as x,
     ):
         at, row = i64(0), i64(0)
         for loop, stride, count in zip((d, y, x), space, taps, strict=True):
-            at = b.add(at, b.mul(loop.index, i64(stride)))
-            row = b.add(b.mul(row, i64(count)), loop.index)
+            at = b.add(at, b.mul(loop.index, b.size(stride)))
+            row = b.add(b.mul(row, b.size(count)), loop.index)
         here = b.gep(type_, source, at)
-        there = b.gep(type_, target, b.mul(row, i64(tap_step)))
-        copy(b, type_, here, there, i64(channels), width, (c, o), channel_step, lanes_)
+        there = b.gep(type_, target, b.mul(row, b.size(tap_step)))
+        copy(b, type_, here, there, b.size(channels), width, (c, o), channel_step, lanes_)
 
 
 def _contiguous(strides: Sequence[int], counts: Sequence[int]) -> bool:

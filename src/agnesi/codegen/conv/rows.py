@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.conv.finish import Finish
 from agnesi.codegen.conv.pack import clear, copy_places, copy_run, copy_spread, pack_filters
 from agnesi.codegen.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.conv.source import Box, inside, taps_inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn, number
-from agnesi.codegen.conv.wide import Finish, tiles
+from agnesi.codegen.conv.wide import tiles
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agnesi.codegen.builder import Builder, Value, i64
-from agnesi.codegen.conv.dense import Dense, Span
-from agnesi.codegen.conv.pack import clear, copy_places
+from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.pack import Copy, clear, copy_places, copying
 from agnesi.codegen.gemm.unit import share
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
@@ -45,13 +47,15 @@ def image_blocks(dense: Dense, blocks: int) -> Size:
     return (dense.images + (each - 1)) // each
 
 
-def block_images(b: Builder, dense: Dense, blocks: int, block: Value) -> tuple[Value, Value]:
-    """First image of a block, and the one behind its last."""
-    if not isinstance(dense.images, Extent):
+def block_images(b: Builder, dense: Any, blocks: Value, block: Value,
+                 varying: bool) -> tuple[Value, Value]:
+    """First image of a block, and the one behind its last; ``varying`` batches have run-time sizes.
+    """
+    if not varying:
         return share(b, dense.batch, blocks, block)
-    each = -(-dense.batch // blocks)
-    first = b.mul(block, i64(each))
-    return first, b.intrinsic("smin", b.add(first, i64(each)), b.size(dense.images))
+    each = b.op("udiv", b.sub(b.add(b.size(dense.batch), blocks), i64(1)), blocks)
+    first = b.mul(block, each)
+    return first, b.intrinsic("smin", b.add(first, each), b.size(dense.images))
 
 
 def lead(b: Builder, dense: Dense, blocks: Size,
@@ -74,38 +78,39 @@ def packed_layout(dense: Dense, lines: int, places: int, itemsize: int) -> Layou
     return Layout(((lines - 1) * h.stride + h.reach) * line, line, pixel, 1)
 
 
-def extent(b: Builder, span: Span, start: Value, stop: Value) -> tuple[Value, Value]:
+def extent(b: Builder, span: Any, start: Value, stop: Value) -> tuple[Value, Value]:
     """First position that places [start, stop) read, and how many."""
-    first = b.add(b.mul(start, i64(span.stride)), i64(span.origin))
+    stride = b.size(span.stride)
+    first = b.add(b.mul(start, stride), b.size(span.origin))
     places = b.sub(b.sub(stop, start), i64(1))
-    return first, b.add(b.mul(places, i64(span.stride)), i64(span.reach))
+    return first, b.add(b.mul(places, stride), b.size(span.reach))
 
 
-def inside(b: Builder, span: Span, at: Value) -> Value:
+def inside(b: Builder, span: Any, at: Value) -> Value:
     """Whether a position is one of the source."""
-    return b.icmp("ult", at, i64(span.size))
+    return b.icmp("ult", at, b.size(span.size))
 
 
-def reached(b: Builder, span: Span, tap: Value, start: Value, stop: Value) -> tuple[Value, Value]:
+def reached(b: Builder, span: Any, tap: Value, start: Value, stop: Value) -> tuple[Value, Value]:
     """The part of places [start, stop) that has a tap inside of the source."""
-    first = b.add(b.mul(tap, i64(span.step)), i64(span.origin))  # position of place 0
-    before = b.intrinsic("smax", b.sub(i64(span.stride - 1), first), i64(0))
-    until = b.intrinsic("smax", b.sub(i64(span.size - 1 + span.stride), first), i64(0))
-    if span.stride > 1:
-        before = b.op("udiv", before, i64(span.stride))
-        until = b.op("udiv", until, i64(span.stride))
+    stride, size = b.size(span.stride), b.size(span.size)
+    first = b.add(b.mul(tap, b.size(span.step)), b.size(span.origin))  # position of place 0
+    last = b.sub(stride, i64(1))
+    before = b.intrinsic("smax", b.sub(last, first), i64(0))
+    until = b.intrinsic("smax", b.sub(b.add(size, last), first), i64(0))
+    before, until = b.op("udiv", before, stride), b.op("udiv", until, stride)
     return b.intrinsic("smax", start, before), b.intrinsic("smin", stop, until)
 
 
-def taps_inside(b: Builder, span: Span, place: Value) -> tuple[Value, Value]:
+def taps_inside(b: Builder, span: Any, place: Value) -> tuple[Value, Value]:
     """The taps of a place that are inside of the source: from the first to before the last."""
-    at = b.add(b.mul(place, i64(span.stride)), i64(span.origin))  # of the first tap
-    first = b.intrinsic("smax", b.sub(i64(span.step - 1), at), i64(0))
-    last = b.intrinsic("smax", b.sub(i64(span.size - 1 + span.step), at), i64(0))
-    if span.step > 1:
-        first = b.op("udiv", first, i64(span.step))
-        last = b.op("udiv", last, i64(span.step))
-    last = b.intrinsic("smin", last, i64(span.taps))
+    step, size = b.size(span.step), b.size(span.size)
+    at = b.add(b.mul(place, b.size(span.stride)), b.size(span.origin))  # of the first tap
+    beyond = b.sub(step, i64(1))
+    first = b.intrinsic("smax", b.sub(beyond, at), i64(0))
+    last = b.intrinsic("smax", b.sub(b.add(size, beyond), at), i64(0))
+    first, last = b.op("udiv", first, step), b.op("udiv", last, step)
+    last = b.intrinsic("smin", last, b.size(span.taps))
     return first, b.intrinsic("smax", first, last)
 
 
@@ -122,37 +127,61 @@ def place_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> V
     return b.gep(type_, source, b.add(at, i64(dense.source.offset)))
 
 
-def pack_source(b: Builder, dense: Dense, layout: Layout, type_: str, source: Value,
-                target: Value, box: Box, lanes: int) -> None:
-    """All planes and lines that the block reads: [plane][line][pixel][channel]."""
+@record
+class Way:
+    """How a source is packed: how its places are copied, and whether there are borders."""
+
+    copy: Copy
+    borders: bool
+
+
+def packing(dense: Dense, layout: Layout, lanes: int, hasty: bool = False) -> Way:
+    """The way for a source; in haste, one that suits many."""
+    copy = copying(dense.channels, (dense.source.strides[4], dense.source.strides[1]),
+                   layout.pixel, lanes)
+    if hasty and copy.how == "whole":
+        copy = Copy("each")
+    return Way(copy, hasty or not all(s.inside for s in dense.spans))
+
+
+def pack_source(b: Builder, dense: Any, layout: Any, type_: str, source: Value, target: Value,
+                box: Box, lanes: int, way: Way | None = None) -> None:
+    """All planes and lines that the block reads: [plane][line][pixel][channel].
+
+    Where the numbers of ``dense`` and ``layout`` are values, ``way`` tells what code they need.
+    """
     d, h, w = dense.spans
-    n, c, *space = dense.source.strides
-    base = b.add(b.mul(box.group, i64(dense.source.group)), b.mul(box.image, i64(n)))
-    base = b.add(base, i64(dense.source.offset))
+    n, _, *space = map(b.size, dense.source.strides)
+    way = way or packing(dense, layout, lanes)
+    base = b.add(b.mul(box.group, b.size(dense.source.group)), b.mul(box.image, n))
+    base = b.add(base, b.size(dense.source.offset))
     top, lines = extent(b, h, box.y, box.y_end)
     left, pixels = extent(b, w, box.x, box.x_end)
     low = clamp(b, b.sub(i64(0), left), pixels)
-    high = clamp(b, b.sub(i64(w.size), left), pixels)
-    pixel = i64(layout.pixel)
-    first = b.add(b.mul(box.depth, i64(d.stride)), i64(d.origin))
-    with b.loop(i64(0), i64(d.taps), nonempty=True) as plane, b.loop(i64(0), lines) as line:
-        z = b.add(first, b.mul(plane.index, i64(d.step)))
+    high = clamp(b, b.sub(b.size(w.size), left), pixels)
+    pixel = b.size(layout.pixel)
+    first = b.add(b.mul(box.depth, b.size(d.stride)), b.size(d.origin))
+    with (
+        b.loop(i64(0), b.size(d.taps), nonempty=True) as plane, b.loop(i64(0), lines) as line,
+    ):
+        z = b.add(first, b.mul(plane.index, b.size(d.step)))
         y = b.add(top, line.index)
-        at = b.add(b.mul(plane.index, i64(layout.plane)), b.mul(line.index, i64(layout.line)))
+        at = b.add(b.mul(plane.index, b.size(layout.plane)),
+                   b.mul(line.index, b.size(layout.line)))
         there = b.gep(type_, target, at)
         valid = b.op("and", inside(b, d, z), inside(b, h, y))
         start = b.select(valid, low, i64(0))
         stop = b.select(valid, high, i64(0))
-        if not w.inside or not h.inside or not d.inside:
+        if way.borders:
             clear(b, type_, there, b.mul(start, pixel), lanes)
         with b.when(b.icmp("slt", start, stop)):
-            at = b.add(base, b.mul(z, i64(space[0])))
-            at = b.add(at, b.add(b.mul(y, i64(space[1])),
-                                 b.mul(b.add(left, start), i64(space[2]))))
+            at = b.add(base, b.mul(z, space[0]))
+            at = b.add(at, b.add(b.mul(y, space[1]), b.mul(b.add(left, start), space[2])))
             copy_places(b, type_, b.gep(type_, source, at),
                         b.gep(type_, there, b.mul(start, pixel)), b.sub(stop, start),
-                        dense.channels, (space[2], c), layout.pixel, lanes)
-        if not w.inside or not h.inside or not d.inside:
+                        dense.channels, (dense.source.strides[4], dense.source.strides[1]),
+                        layout.pixel, lanes, way.copy)
+        if way.borders:
             clear(b, type_, b.gep(type_, there, b.mul(stop, pixel)),
                   b.mul(b.sub(pixels, stop), pixel), lanes)
 

@@ -54,6 +54,11 @@ class Grid:
         return (1, self.parts, self.parts, self.parts - (self.span.taps % 2 == 0))
 
     @property
+    def short(self) -> int:
+        """The part that lacks its last tap; -1 if none does."""
+        return -1 if self.span.taps % 2 else self.parts - 1
+
+    @property
     def padded(self) -> Span:
         """The axis as if it had whole squares and all taps of the parts."""
         return replace(self.span, count=self.squares * SIDE, taps=2 * self.parts + 1)

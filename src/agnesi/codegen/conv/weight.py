@@ -27,6 +27,7 @@ from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share
+from agnesi.core.extents import Extent
 from agnesi.core.record import replace
 
 
@@ -102,7 +103,8 @@ class Weight(Gradient):
         rest, across = divide(b, index, plan.row_blocks)
         rest, down = divide(b, rest, plan.line_blocks)
         images, depth = divide(b, rest, self.dense.spans[0].count)
-        n, n_end = block_images(b, self.dense, plan.image_blocks, images)
+        n, n_end = block_images(b, self.dense, i64(plan.image_blocks), images,
+                                isinstance(self.dense.images, Extent))
         y, y_end = share(b, self.dense.spans[1].count, plan.line_blocks, down)
         x, x_end = share(b, self.dense.spans[2].count, plan.row_blocks, across)
         if plan.packed_a or plan.packed_b:

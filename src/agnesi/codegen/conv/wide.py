@@ -6,11 +6,12 @@ source that a block reads, zero borders included, and runs the register tile ove
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.finish import Finish
 from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.plan import WidePlan
 from agnesi.codegen.conv.source import Box, pack_source, place_in, taps_inside
@@ -20,9 +21,6 @@ from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share
 from agnesi.core.record import replace
-
-# (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
-Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]
 
 
 def tiles(b: Builder, rows: Rows,

@@ -13,29 +13,28 @@ multiplications for 5 x 5 taps and not 100.  Squares of dilated taps have places
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from agnesi.codegen.apart import apart
+from agnesi.codegen.apart import apart, function
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.basis import FILTERS, RESULT, SOURCE, Matrix, Squares, carry
-from agnesi.codegen.conv.dense import Span
-from agnesi.codegen.conv.pack import pack_filters
+from agnesi.codegen.conv.finish import FinishRow
+from agnesi.codegen.conv.pack import clear, pack_filters
 from agnesi.codegen.conv.source import (
     Box,
-    Layout,
     block_images,
     clamp,
     extent,
     pack_source,
     taps_inside,
 )
-from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid
+from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS
 from agnesi.codegen.conv.tiles import Column, Tile, Turn, given_turns, number, pitches
-from agnesi.codegen.conv.wide import Finish
-from agnesi.codegen.conv.winogradplan import WinogradPlan
+from agnesi.codegen.conv.winogradplan import Shape, WinogradWeightPlan
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
-from agnesi.codegen.gemm.tiling import Panel, Piece
+from agnesi.codegen.gemm.tiling import Piece
 from agnesi.codegen.gemm.unit import share
 from agnesi.core.record import replace
 
@@ -47,21 +46,22 @@ class Block:
     may be more planes, from ``first`` on, and more lines and squares in them.
     """
 
-    def __init__(self, b: Builder, plan: WinogradPlan, images: tuple[Value, Value],
+    def __init__(self, b: Builder, plan: Any, images: tuple[Value, Value],
                  planes: tuple[Value, Value], bands: tuple[Value, Value]) -> None:
         self.b, self.plan = b, plan
         self.n, self.n_end = images
         self.z, self.z_end = planes
         self.y, self.y_end = bands
         count, high, d = b.sub(self.y_end, self.y), plan.high, plan.dense.spans[0]
-        self.lines = b.mul(count, i64(high.step))
-        self.read_lines = b.mul(b.add(count, i64(high.parts - 1)), i64(high.step))
-        self.sheet = b.mul(self.lines, i64(plan.wide.squares))
-        self.read_across = plan.wide.read(plan.wide.bands)
-        self.read_sheet = b.mul(self.read_lines, i64(self.read_across))
+        self.lines = b.mul(count, high.step)
+        self.read_lines = b.mul(b.add(count, b.sub(high.parts, i64(1))), high.step)
+        self.sheet = b.mul(self.lines, plan.wide.squares)
+        bands_read = b.sub(b.add(plan.wide.bands, plan.wide.parts), i64(1))
+        self.read_across = b.mul(bands_read, plan.wide.step)
+        self.read_sheet = b.mul(self.read_lines, self.read_across)
         first, planes_read = extent(b, d, self.z, self.z_end)
-        self.first = clamp(b, first, i64(d.size))
-        self.planes = b.sub(clamp(b, b.add(first, planes_read), i64(d.size)), self.first)
+        self.first = clamp(b, first, d.size)
+        self.planes = b.sub(clamp(b, b.add(first, planes_read), d.size), self.first)
 
     def read_first(self, image: Value, plane: Value) -> Value:
         """How many squares of the source lie before those of a plane of an image."""
@@ -77,102 +77,146 @@ class Block:
 
     def box(self, image: Value, group: Value, plane: Value) -> Box:
         """The places of a plane that belong to the block."""
-        b, across = self.b, self.plan.wide.squares * SIDE
-        lines = i64(SIDE * self.plan.high.step)
+        b, across = self.b, self.b.mul(i64(SIDE), self.plan.wide.squares)
+        lines = b.mul(i64(SIDE), self.plan.high.step)
         return Box(image, group, plane, b.mul(self.y, lines), b.mul(self.y_end, lines), i64(0),
-                   i64(across))
+                   across)
 
 
 class Both:
-    """What the forward direction and the gradient to the filters share."""
+    """What the forward direction and the gradient to the filters share.
+
+    ``plan`` tells its numbers as values, ``shape`` what else the code depends on; ``known`` is the
+    plan itself, or the same as ``plan`` where the code is shared, and ``product`` then the
+    function of :func:`product_of`.
+    """
 
     group: Value
     first: Value  # of the unit's panels
     last: Value  # behind them
 
-    def __init__(self, b: Builder, plan: WinogradPlan, source: Value, filters: Value,
-                 finish: Finish, scratch: Value) -> None:
-        self.b, self.plan, self.finish = b, plan, finish
-        self.dense, self.type = plan.dense, plan.type
+    def __init__(self, b: Builder, plan: Any, known: Any, shape: Shape, source: Value,
+                 filters: Value, finish: FinishRow, scratch: Value,
+                 product: Value | None = None) -> None:
+        self.b, self.plan, self.shape, self.finish = b, plan, shape, finish
+        self.product = product
+        self.known: WinogradWeightPlan = known  # as far as it is used: or something like it
+        self.dense, self.type, self.lanes = plan.dense, shape.type, shape.lanes
         self.source, self.filters = source, filters
-        at, areas = 0, []
-        for size in plan.areas:
-            areas.append(b.gep("i8", scratch, i64(at)))
-            at += size
+        areas, at = [], i64(0)
+        for i in range(4):
+            areas.append(b.gep("i8", scratch, at))
+            at = b.add(at, plan.areas[i])
         self.u, self.v, self.m, self.packed = areas
 
-    def _panels(self, panel: Panel) -> tuple[Value, Value]:
-        """First and last of the unit's panels of a kind."""
-        return self.plan.those(self.b, panel, self.first, self.last)
+    def _panels(self) -> Iterator[tuple[int, Value, Value]]:
+        """Kinds of panels, and the first and last of the unit's."""
+        b, plan, kinds = self.b, self.plan, len(self.shape.pieces)
+        for kind in range(max(1, kinds)):
+            start, stop = self.first, self.last
+            if kind:
+                start = b.intrinsic("smax", start, plan.panels[kind].first)
+            elif kinds > 1:
+                stop = b.intrinsic("smin", stop, plan.panels[0].count)
+            yield kind, start, stop
 
     def _open(self, index: Value) -> Block:
         """What a block of squares covers."""
         b, plan = self.b, self.plan
         rest, down = divide(b, index, plan.line_blocks)
         rest, deep = divide(b, rest, plan.plane_blocks)
-        images = block_images(b, self.dense, plan.image_blocks, rest)
+        images = block_images(b, self.dense, plan.image_blocks, rest, self.shape.varying)
         planes = share(b, self.dense.spans[0].count, plan.plane_blocks, deep)
         return Block(b, plan, images, planes, share(b, plan.high.bands, plan.line_blocks, down))
 
     def _pack_source(self, block: Block, image: Value) -> None:
         """Pack the planes of an image of a block one by one, and transform their squares."""
-        b, plan = self.b, self.plan
+        b = self.b
         with b.loop(i64(0), block.planes) as loop:
             plane = b.add(block.first, loop.index)
-            pack_source(b, plan.squared.plane, plan.layout, self.type, self.source, self.packed,
-                        block.box(image, self.group, plane), plan.lanes)
+            pack_source(b, self.known.squared.plane, self.known.layout, self.type, self.source,
+                        self.packed, block.box(image, self.group, plane), self.lanes,
+                        self.shape.source)
             self._transform_source(block, block.read_first(image, plane))
 
-    def _at(self, base: Value, *terms: tuple[Value, int]) -> Value:
+    def _at(self, base: Value, *terms: tuple[Value, int | Value]) -> Value:
         """``base[sum of index * step]``."""
         b, total = self.b, i64(0)
         for index, step in terms:
-            total = b.add(total, b.mul(index, i64(step)))
+            total = b.add(total, b.mul(index, b.size(step)))
         return b.gep(self.type, base, total)
 
-    def _load(self, base: Value, offset: int, lanes: int) -> Value:
-        at = self.b.gep(self.type, base, i64(offset))
-        return self.b.load(vector(self.type, lanes), at, element_bytes(self.type))
+    def _times(self, first: int | Value, *others: int | Value) -> Value:
+        """A product of numbers."""
+        b, total = self.b, self.b.size(first)
+        for n in others:
+            total = b.mul(total, b.size(n))
+        return total
 
-    def _corner(self, grid: Grid, square: Value) -> Value:
+    def _corner(self, grid: Any, square: Value) -> Value:
         """The first place of a square of an axis."""
         b = self.b
         band, phase = divide(b, square, grid.step)
-        return b.add(b.mul(band, i64(SIDE * grid.step)), phase)
+        return b.add(b.mul(band, self._times(SIDE, grid.step)), phase)
 
-    def _turns(self, grid: Grid, element: Value) -> int | Value:
+    def _turns(self, grid: Any, element: Value) -> Value:
         """How many parts are not zero in a line or column of a square."""
-        first, most, _, last = grid.turns
+        b, (first, most, last) = self.b, (grid.turns[i] for i in (0, 1, ALPHA - 1))
         if first == most == last:
             return first
-        b = self.b
-        rest = b.select(b.icmp("eq", element, i64(ALPHA - 1)), i64(last), i64(most))
-        return b.select(b.icmp("eq", element, i64(0)), i64(first), rest)
+        rest = b.select(b.icmp("eq", element, i64(ALPHA - 1)), last, most)
+        return b.select(b.icmp("eq", element, i64(0)), first, rest)
 
     def _transform_source(self, block: Block, first: Value) -> None:
         """The squares of packed lines: [square][tile][channel], from tile ``first`` on."""
-        plan, lanes = self.plan, self.plan.lanes
-        pieces = [Piece(n, lanes, lanes) for n in range(0, self.dense.channels, lanes)]
-        self._carry_lines(SOURCE, plan.layout, block.read_lines, plan.wide.bands + plan.wide.parts
-                          - 1, self.packed, self._at(self.v, (first, plan.channel_pitch)),
-                          (plan.channel_pitch, plan.source_tiles * plan.channel_pitch), pieces)
+        b, plan = self.b, self.plan
+        bands = b.sub(b.add(plan.wide.bands, plan.wide.parts), i64(1))
+        self._carry_lines(SOURCE, plan.layout, block.read_lines, bands, self.packed,
+                          self._at(self.v, (first, plan.channel_pitch)),
+                          (plan.channel_pitch, b.mul(plan.source_tiles, plan.channel_pitch)),
+                          (self.lanes, plan.source_columns, 0))
 
-    def _carry_lines(self, matrix: Matrix, layout: Layout, lines: Value, bands: int, source: Value,
-                     target: Value, pitches: tuple[int, int], pieces: Sequence[Piece],
-                     panels: Value | None = None) -> None:
+    def _carry_lines(self, matrix: Matrix, layout: Any, lines: Value, bands: Value, source: Value,
+                     target: Value, pitches: tuple[Value, Value],
+                     vectors: tuple[int, Value, int]) -> None:
         """Lines of so many bands of squares; ``pitches`` of squares and of their elements."""
         b, (high, wide), (pitch, gap) = self.b, (self.plan.high, self.plan.wide), pitches
-        count = len(matrix)
-        with b.loop(i64(0), lines) as down, b.loop(i64(0), i64(wide.step), nonempty=True) as phase:
+        with b.loop(i64(0), lines) as down, b.loop(i64(0), wide.step, nonempty=True) as phase:
             here = self._at(source, (self._corner(high, down.index), layout.line),
                             (phase.index, layout.pixel))
-            there = self._at(target, (down.index, bands * wide.step * pitch),
+            there = self._at(target, (down.index, self._times(bands, wide.step, pitch)),
                              (phase.index, pitch))
             carry(b, self.type, matrix,
-                  Squares(here, SIDE * wide.step * layout.pixel, high.step * layout.line,
-                          wide.step * layout.pixel),
-                  Squares(there, wide.step * pitch, count * gap, gap), i64(bands), pieces,
-                  panels)
+                  Squares(here, self._times(SIDE, wide.step, layout.pixel),
+                          b.mul(high.step, layout.line), b.mul(wide.step, layout.pixel)),
+                  Squares(there, b.mul(wide.step, pitch), self._times(len(matrix), gap), gap),
+                  bands, *vectors)
+
+    def _pieces(self, kind: int) -> tuple[Piece, ...]:
+        return () if self.shape.hasty else self.shape.pieces[kind]
+
+    def _vectors(self, kind: int) -> tuple[int, Value, int]:
+        """Lanes of whole vectors, elements in them, and lanes of what is left."""
+        if self.shape.hasty:
+            return self.lanes, self.plan.width, 0
+        pieces = self.shape.pieces[kind]
+        lanes = pieces[0].lanes
+        whole = [p for p in pieces if p.lanes == lanes]
+        rest = pieces[-1].lanes if len(whole) < len(pieces) else 0
+        return lanes, i64(len(whole) * lanes), rest
+
+    def _add_products(self, nest: Sequence[Turn], row: Value, column: Value, *given: Value) -> None:
+        """Add products of rows and a panel of columns to sums, turn by turn."""
+        b, (turn, *inner) = self.b, nest
+        if not inner:
+            assert self.product is not None
+            b.call_pointer("void", self.product, row, column, *given, *map(number, turn[:3]))
+            return
+        with b.loop(i64(0), number(turn.times), 1, [row, column]) as loop:
+            row, column = loop.carried
+            self._add_products(inner, row, column, *given)
+            loop.carry(b.gep(self.type, row, number(turn.row_step)),
+                       b.gep(self.type, column, number(turn.column_step)))
 
 
 class Winograd(Both):
@@ -197,76 +241,85 @@ class Winograd(Both):
         """All filters of the unit: [panel][square][depth][part][part][channel][column]."""
         b, plan, view = self.b, self.plan, self.dense.filters
         d, h, w = self.dense.spans
-        for panel in plan.panels:
-            start, stop = self._panels(panel)
+        for kind, start, stop in self._panels():
+            width = plan.panels[kind].width
             with b.loop(start, stop) as loop:
-                at = b.add(b.mul(loop.index, i64(plan.panel_columns * view.strides[0])),
-                           b.mul(self.group, i64(view.group)))
-                source = b.gep(self.type, self.filters, b.add(at, i64(view.offset)))
-                step = self.dense.channels * panel.width
-                pack_filters(b, self.type, source, view.strides,
-                             (self.dense.channels, d.taps, h.taps, w.taps), panel.columns, self.v,
-                             (step, panel.width), plan.lanes)
+                at = b.add(b.mul(loop.index, b.mul(plan.panel_columns, view.strides[0])),
+                           b.mul(self.group, view.group))
+                source = b.gep(self.type, self.filters, b.add(at, view.offset))
+                step = b.mul(self.dense.channels, width)
+                self._pack_filters(kind, loop.index, source, step)
                 own = self._at(self.u, (b.sub(loop.index, self.first), plan.panel_elements))
                 with (
-                    b.loop(i64(0), i64(d.taps), nonempty=True) as z,
-                    b.loop(i64(0), i64(plan.high.parts), nonempty=True) as y,
-                    b.loop(i64(0), i64(plan.wide.parts), nonempty=True) as x,
+                    b.loop(i64(0), d.taps, nonempty=True) as z,
+                    b.loop(i64(0), plan.high.parts, nonempty=True) as y,
+                    b.loop(i64(0), plan.wide.parts, nonempty=True) as x,
                 ):
-                    part = b.add(b.mul(z.index, i64(plan.high.parts)), y.index)
-                    part = b.add(b.mul(part, i64(plan.wide.parts)), x.index)
+                    part = b.add(b.mul(z.index, plan.high.parts), y.index)
+                    part = b.add(b.mul(part, plan.wide.parts), x.index)
                     there = self._at(own, (part, plan.part_elements))
-                    here = self._at(self.v, (z.index, h.taps * w.taps * step),
-                                    (y.index, 2 * w.taps * step), (x.index, 2 * step))
-                    self._transform_part(panel, y.index, x.index, here, there)
+                    here = self._at(self.v, (z.index, self._times(h.taps, w.taps, step)),
+                                    (y.index, self._times(2, w.taps, step)),
+                                    (x.index, self._times(2, step)))
+                    gap = b.mul(plan.parts, plan.part_elements)
+                    lacking = [
+                        [self._lacks(grid, at, tap) for tap in range(TAPS)]
+                        for grid, at in ((plan.high, y.index), (plan.wide, x.index))
+                    ]
+                    carry(b, self.type, FILTERS,
+                          Squares(here, width, b.mul(w.taps, step), step),
+                          Squares(there, width, self._times(ALPHA, gap), gap),
+                          self.dense.channels, *self._vectors(kind),
+                          lacking=(lacking[0], lacking[1]))
 
-    def _transform_part(self, panel: Panel, y: Value, x: Value, here: Value,
-                        there: Value) -> None:
-        """Three by three taps of a panel: those of other parts, and beyond the last, are zero."""
-        plan, channels = self.plan, self.dense.channels
-        step, across = channels * panel.width, self.dense.spans[2].taps
-        first, second = ([self._lacks(grid, part, tap) for tap in range(TAPS)]
-                         for grid, part in ((plan.high, y), (plan.wide, x)))
-        gap = plan.parts * plan.part_elements
-        carry(self.b, self.type, FILTERS, Squares(here, panel.width, across * step, step),
-              Squares(there, panel.width, ALPHA * gap, gap), i64(channels), panel.pieces,
-              lacking=(first, second))
+    def _pack_filters(self, kind: int, index: Value, source: Value, step: Value) -> None:
+        """The filters of a panel as they are, to where the source is going to be."""
+        b, dense, panel = self.b, self.known.dense, self.known.panels[kind]
+        columns: int | Value = panel.columns
+        apart: int | Value = step
+        if self.shape.hasty:  # the last panel may have fewer
+            columns = b.sub(self.dense.outputs, b.mul(index, self.plan.panel_columns))
+            columns = b.intrinsic("smin", columns, b.size(panel.width))
+        else:
+            apart = dense.channels * panel.width
+        pack_filters(b, self.type, source, [dense.filters.strides[i] for i in range(5)],
+                     [dense.channels, *(s.taps for s in dense.spans)], columns, self.v,
+                     (apart, panel.width), self.lanes)
 
-    def _lacks(self, grid: Grid, part: Value, tap: int) -> Value | None:
+    def _lacks(self, grid: Any, part: Value, tap: int) -> Value | None:
         """Whether a part lacks one of its three taps, where that may be."""
-        b, last = self.b, grid.parts - 1
-        if tap == 0 and last:
+        b = self.b
+        if tap == 0 and grid.parts.ref != "1":
             return b.icmp("ne", part, i64(0))
-        if tap == TAPS - 1 and grid.span.taps % 2 == 0:
-            return b.icmp("eq", part, i64(last))
+        if tap == TAPS - 1 and grid.short.ref != "-1":
+            return b.icmp("eq", part, grid.short)
         return None
 
     # -- blocks ---------------------------------------------------------------------------
     def _block(self, index: Value) -> None:
-        b, plan = self.b, self.plan
+        b, joined = self.b, self.shape.joined
         block = self._open(index)
         with b.loop(block.n, block.n_end) as image:
             self._pack_source(block, image.index)
-        for panel in plan.panels:
-            start, stop = self._panels(panel)
+        for kind, start, stop in self._panels():
             with b.loop(start, stop) as loop:
-                if plan.joined:
+                if joined:
                     images = b.sub(block.n_end, block.n)
                     count = b.mul(b.mul(images, block.planes), block.sheet)
-                    self._multiply(panel, loop.index, block, i64(0), i64(0), count)
+                    self._multiply(kind, loop.index, block, i64(0), i64(0), count)
                 with (
                     b.loop(block.n, block.n_end) as image,
                     b.loop(block.z, block.z_end) as plane,
                 ):
                     first = i64(0)
-                    if plan.joined:
+                    if joined:
                         first = block.result_first(image.index, plane.index)
                     else:
                         at = block.read_first(image.index, block.first)
-                        self._multiply(panel, loop.index, block, plane.index, at, block.sheet)
-                    self._results(panel, loop.index, (image.index, plane.index), first, block)
+                        self._multiply(kind, loop.index, block, plane.index, at, block.sheet)
+                    self._results(kind, loop.index, (image.index, plane.index), first, block)
 
-    def _multiply(self, panel: Panel, index: Value, block: Block, plane: Value, first: Value,
+    def _multiply(self, kind: int, index: Value, block: Block, plane: Value, first: Value,
                   count: Value) -> None:
         """For each element of a square, tiles times channels times columns.
 
@@ -277,103 +330,149 @@ class Winograd(Both):
         own = self._at(self.u, (b.sub(index, self.first), plan.panel_elements))
         deep, z, first = self._depth(block, plane, first)
         with b.loop(i64(0), i64(ALPHA * ALPHA), nonempty=True) as element:
-            u = self._at(own, (element.index, plan.parts * plan.part_elements),
-                         (z, plan.high.parts * plan.wide.parts * plan.part_elements))
-            v = self._at(self.v, (element.index, plan.source_tiles * plan.channel_pitch),
+            u = self._at(own, (element.index, b.mul(plan.parts, plan.part_elements)),
+                         (z, self._times(plan.high.parts, plan.wide.parts, plan.part_elements)))
+            v = self._at(self.v, (element.index, b.mul(plan.source_tiles, plan.channel_pitch)),
                          (first, plan.channel_pitch))
-            m = self._at(self.m, (element.index, plan.tiles * plan.width))
+            m = self._at(self.m, (element.index, b.mul(plan.tiles, plan.width)))
             nest = [deep, *self._parts(block, element.index),
-                    Turn(self.dense.channels, 1, panel.width)]
-            if plan.wide.parts == 1:
-                self._run(panel, nest, u, v, m, count)
+                    Turn(self.dense.channels, 1, self.plan.panels[kind].width)]
+            if self.shape.joined or plan.wide.parts.ref == "1":
+                self._run(kind, nest, u, v, m, count)
                 return
-            with b.loop(i64(0), block.lines) as line:
-                v = self._at(v, (line.index, block.read_across * plan.channel_pitch))
-                m = self._at(m, (line.index, plan.wide.squares * plan.width))
-                self._run(panel, nest, u, v, m, i64(plan.wide.squares))
+            lines, each = block.lines, plan.wide.squares
+            if self.shape.hasty:  # where squares of all lines lie side by side, they are one run
+                alone = b.icmp("eq", plan.wide.parts, i64(1))
+                lines, each = b.select(alone, i64(1), lines), b.select(alone, count, each)
+            with b.loop(i64(0), lines) as line:
+                v = self._at(v, (line.index, b.mul(block.read_across, plan.channel_pitch)))
+                m = self._at(m, (line.index, b.mul(plan.wide.squares, plan.width)))
+                self._run(kind, nest, u, v, m, each)
 
-    def _run(self, panel: Panel, nest: list[Turn], u: Value, v: Value, m: Value,
+    def _run(self, kind: int, nest: list[Turn], u: Value, v: Value, m: Value,
              count: Value) -> None:
         """Neighbouring tiles, by a function that kernels share."""
         b, plan = self.b, self.plan
-        columns = tuple(Column(*p) for p in panel.pieces)
-        nest = [turn for turn in nest[:-1] if turn.times != 1] + nest[-1:]
+        if self.shape.hasty:
+            clear(b, self.type, m, b.mul(count, plan.width), self.lanes)
+            nest = nest[-1:] if self.shape.joined else nest
+            self._add_products(nest, v, u, m, count, plan.channel_pitch, plan.width)
+            return
+        columns = tuple(Column(*p) for p in self.shape.pieces[kind])
+        nest = [turn for turn in nest[:-1] if number(turn.times).ref != "1"] + nest[-1:]
         inner = nest[-1]
         values = [number(x) for turn in nest[:-1] for x in turn[:3]]
+        heights, width, below = self.shape.heights, self.known.width, self.known.panels[kind].width
 
         def body(own: Builder, *given: Value) -> None:
             v, u, m, count, step, times, *rest = given
             turns = given_turns(nest[:-1], rest)
-            turns.append(Turn(times, inner.row_step, inner.column_step))
+            turns.append(Turn(times, 1, below))
             tile = Tile(self.type, (), columns, pitches=pitches(own, step))
-            _tiles(own, tile, plan.heights, turns, (v, u, m), count, step, plan.width)
+            _tiles(own, tile, heights, turns, (v, u, m), count, step, width)
 
-        key = (self.type, columns, plan.heights, plan.width, inner[1:3],
-               tuple(turn.maybe for turn in nest))
-        apart(b, "squares", key, body, v, u, m, count, i64(plan.channel_pitch),
-                number(inner.times), *values)
+        key = self.type, columns, heights, width, below, tuple(turn.maybe for turn in nest)
+        apart(b, "squares", key, body, v, u, m, count, plan.channel_pitch,
+              number(inner.times), *values)
 
     def _parts(self, block: Block, element: Value) -> list[Turn]:
         """Loops over the runs of taps that are not zero in an element of a square."""
         b, plan = self.b, self.plan
-        line = block.read_across * plan.channel_pitch
+        line = b.mul(block.read_across, plan.channel_pitch)
         y, x = divide(b, element, ALPHA)
+        first, second = (
+            any(grid.turns[i].ref == "0" for i in range(ALPHA)) for grid in (plan.high, plan.wide))
         return [
-            Turn(self._turns(plan.high, y), plan.high.step * line,
-                 plan.wide.parts * plan.part_elements, maybe=0 in plan.high.turns),
-            Turn(self._turns(plan.wide, x), plan.wide.step * plan.channel_pitch,
-                 plan.part_elements, maybe=0 in plan.wide.turns),
+            Turn(self._turns(plan.high, y), b.mul(plan.high.step, line),
+                 b.mul(plan.wide.parts, plan.part_elements), maybe=first),
+            Turn(self._turns(plan.wide, x), b.mul(plan.wide.step, plan.channel_pitch),
+                 plan.part_elements, maybe=second),
         ]
 
     def _depth(self, block: Block, plane: Value, first: Value) -> tuple[Turn, Value, Value]:
         """The taps of depth inside of the source: a loop, the first of them, and its squares."""
         b, plan, d = self.b, self.plan, self.dense.spans[0]
-        row = b.mul(block.read_sheet, i64(d.step * plan.channel_pitch))
-        column = plan.high.parts * plan.wide.parts * plan.part_elements
-        if plan.joined:
+        row = b.mul(block.read_sheet, b.mul(d.step, plan.channel_pitch))
+        column = self._times(plan.high.parts, plan.wide.parts, plan.part_elements)
+        if self.shape.joined:
             return Turn(1, 0, 0), i64(0), first
         z, last = taps_inside(b, d, plane)
-        at = b.add(b.mul(plane, i64(d.stride)), b.mul(z, i64(d.step)))
-        at = b.sub(b.add(at, i64(d.origin)), block.first)
+        at = b.add(b.mul(plane, d.stride), b.mul(z, d.step))
+        at = b.sub(b.add(at, d.origin), block.first)
         turn = Turn(b.sub(last, z), row, column, maybe=True)
         return turn, z, b.add(first, b.mul(at, block.read_sheet))
 
     # -- results --------------------------------------------------------------------------
-    def _results(self, panel: Panel, index: Value, where: tuple[Value, Value], first: Value,
+    def _results(self, kind: int, index: Value, where: tuple[Value, Value], first: Value,
                  block: Block) -> None:
         """Squares of results of a plane of an image, and their epilogue where they are inside."""
         b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
-        pitch = plan.tiles * plan.width
-        column = b.mul(index, i64(plan.panel_columns))
-        y = b.mul(block.y, i64(SIDE * plan.high.step))
+        pitch, width = b.mul(plan.tiles, plan.width), plan.width
+        column = b.mul(index, plan.panel_columns)
+        y = b.mul(block.y, self._times(SIDE, plan.high.step))
+        square, pieces = self._times(SIDE * SIDE, width), self._pieces(kind)
         with b.loop(i64(0), block.lines) as down:
-            here = self._at(self.m, (first, plan.width),
-                            (down.index, plan.wide.squares * plan.width))
-            carry(b, self.type, RESULT, Squares(here, plan.width, ALPHA * pitch, pitch),
-                  Squares(self.packed, SIDE * SIDE * plan.width, SIDE * plan.width, plan.width),
-                  i64(plan.wide.squares), panel.pieces)
+            here = self._at(self.m, (first, width), (down.index, b.mul(plan.wide.squares, width)))
+            carry(b, self.type, RESULT, Squares(here, width, self._times(ALPHA, pitch), pitch),
+                  Squares(self.packed, square, self._times(SIDE, width), width),
+                  plan.wide.squares, *self._vectors(kind))
             top = b.add(y, self._corner(plan.high, down.index))
-            with b.loop(i64(0), i64(plan.wide.squares), nonempty=True) as across:
+            with b.loop(i64(0), plan.wide.squares, nonempty=True) as across:
                 left = self._corner(plan.wide, across.index)
-                here = self._at(self.packed, (across.index, SIDE * SIDE * plan.width))
+                here = self._at(self.packed, (across.index, square))
                 with (
                     b.loop(i64(0), self._inside(h, top)) as i,
                     b.loop(i64(0), self._inside(w, left)) as j,
                 ):
-                    row = self._at(here, (i.index, SIDE * plan.width), (j.index, plan.width))
-                    place = (b.add(top, b.mul(i.index, i64(h.step))),
-                             b.add(left, b.mul(j.index, i64(w.step))))
-                    for piece in panel.pieces:
-                        value = self._load(row, piece.offset, piece.lanes)
-                        o = b.add(column, i64(piece.offset))
-                        self.finish(value, (where[0], self.group, o, where[1], *place), 2,
-                                    piece.lanes, piece.mask)
+                    row = self._at(here, (i.index, self._times(SIDE, width)), (j.index, width))
+                    place = (b.add(top, b.mul(i.index, h.step)),
+                             b.add(left, b.mul(j.index, w.step)))
+                    self.finish(row, (where[0], self.group, column, where[1], *place), pieces)
 
-    def _inside(self, span: Span, corner: Value) -> Value:
+    def _inside(self, span: Any, corner: Value) -> Value:
         """How many places of a square are inside of the image."""
         b = self.b
-        rest = b.intrinsic("smax", b.sub(i64(span.count + span.step - 1), corner), i64(0))
+        beyond = b.sub(b.add(span.count, span.step), i64(1))
+        rest = b.intrinsic("smax", b.sub(beyond, corner), i64(0))
         return b.intrinsic("smin", i64(SIDE), divide(b, rest, span.step)[0])
+
+
+def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> Value:
+    """A function that adds products to sums: rows by a panel of columns, in tiles of one height.
+
+    It takes both operands, the sums, the number of rows, from one of them to the next in the first
+    operand and in the sums, then how many products there are, and their steps.  What is too much
+    for the number of rows is added up for nothing behind them.
+    """
+    columns = tuple(Column(*p) for p in pieces)
+
+    def body(own: Builder, row: Value, column: Value, sums: Value, count: Value, across: Value,
+             down: Value, *turn: Value) -> None:
+        tile = Tile(type_, tuple(range(height)), columns, pitches=pitches(own, across))
+        with own.loop(i64(0), count, height, [row, sums]) as loop:
+            row, sums = loop.carried
+            add_tile(own, tile, [Turn(turn[0], turn[1], turn[2])], row, column, sums, down)
+            loop.carry(own.gep(type_, row, own.mul(across, i64(height))),
+                       own.gep(type_, sums, own.mul(down, i64(height))))
+
+    types = [*["ptr"] * 3, *["i64"] * 6]
+    name = function(b.module, "product", (type_, columns, height), body, types)
+    return Value(f"@{name}", "ptr")
+
+
+def add_tile(b: Builder, tile: Tile, nest: Sequence[Turn], row: Value, column: Value, sums: Value,
+             step: Value) -> None:
+    """Add the products of a tile to sums in memory, whose rows are ``step`` apart."""
+    align, cells = element_bytes(tile.type), []
+    for n in range(len(tile.rows)):
+        sums = b.gep(tile.type, sums, step) if n else sums
+        cells += [b.gep(tile.type, sums, i64(c.offset)) for c in tile.columns]
+    start = [
+        b.load(vector(tile.type, c.lanes), cell, align)
+        for cell, c in zip(cells, tile.columns * len(tile.rows), strict=True)
+    ]
+    for value, cell in zip(tile.run(b, row, column, nest, start), cells, strict=True):
+        b.store(value, cell, align)
 
 
 def _tiles(b: Builder, tile: Tile, heights: Sequence[int], nest: list[Turn],

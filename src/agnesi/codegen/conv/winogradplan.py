@@ -7,18 +7,35 @@ from functools import cached_property
 
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.plan import ROOM, panels_of, sizes_of, unevenness, whole_lines
-from agnesi.codegen.conv.source import Layout, image_blocks, packed_layout
+from agnesi.codegen.conv.source import Layout, Way, image_blocks, packed_layout, packing
 from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid, Squared
-from agnesi.codegen.gemm.costs import Machine
-from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows
+from agnesi.codegen.gemm.costs import HASTE, Machine
+from agnesi.codegen.gemm.tiling import Panel, Paneled, Piece, Rows, pieces_of
 from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
 from agnesi.core.record import record, replace
 
 _UNITS = 16
 _VECTORS = 2  # in a panel
 TOGETHER = 8  # channels of a gradient to filters that are carried back at once
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
+_TURN = 1  # cycles of each turn of a tile on top, where heights are few
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
+
+
+@record
+class Shape:
+    """What the code of a plan depends on, but for numbers: plans of one shape may share it."""
+
+    type: str
+    lanes: int
+    pieces: tuple[tuple[Piece, ...], ...]  # of each kind of panels; none in haste
+    heights: tuple[int, ...]  # of register tiles; none in haste
+    joined: bool
+    source: Way
+    cotangent: Way | None
+    varying: bool  # whether the batch is a run-time value
+    hasty: bool
 
 
 @record
@@ -30,6 +47,7 @@ class WinogradPlan(Paneled):
     """
 
     emitter = "winograd:Winograd"
+    along = 2  # the axis of the epilogue that rows of sums run along
 
     squared: Squared
     type: str
@@ -42,6 +60,17 @@ class WinogradPlan(Paneled):
     line_blocks: int
     panel_groups: int
     chunks: int
+    hasty: bool  # whether the code is shared, with numbers from a table
+
+    @property
+    def shape(self) -> Shape:
+        """What the code depends on, but for numbers."""
+        dense = self.dense
+        return Shape(
+            self.type, self.lanes, () if self.hasty else tuple(p.pieces for p in self.panels),
+            () if self.hasty else self.heights, self.joined,
+            packing(self.squared.plane, self.layout, self.lanes, self.hasty), None,
+            isinstance(dense.images, Extent), self.hasty)
 
     @property
     def dense(self) -> Dense:
@@ -98,7 +127,7 @@ class WinogradPlan(Paneled):
     @cached_property
     def channel_pitch(self) -> int:
         """Elements of one square's channels: whole vectors, and not in step with the caches."""
-        pitch = -(-self.dense.channels // self.lanes) * self.lanes
+        pitch = self.source_columns
         return pitch + (self.lanes if pitch * self.itemsize % 1024 == 0 else 0)
 
     @cached_property
@@ -123,6 +152,11 @@ class WinogradPlan(Paneled):
         return self.tiles if self.wide.parts == 1 else self.wide.squares
 
     @property
+    def source_columns(self) -> int:
+        """Channels of the source in whole vectors."""
+        return -(-self.dense.channels // self.lanes) * self.lanes
+
+    @property
     def part_elements(self) -> int:
         """Elements of one part of the transformed filters of a panel."""
         return self.dense.channels * self.width
@@ -145,9 +179,10 @@ class WinogradPlan(Paneled):
         squares = ALPHA * ALPHA * self.source_tiles
         # The taps of a panel, before there is a source.
         taps = self.dense.spans[0].taps * self.high.padded.taps * self.wide.padded.taps
+        beyond = self.rows * self.hasty  # squares of whole tiles, with nothing lower for the rest
         sizes = (panels * self.panel_elements,
-                 max(taps * self.part_elements, squares * self.channel_pitch),
-                 ALPHA * ALPHA * self.tiles * self.width,
+                 max(taps * self.part_elements, (squares + beyond) * self.channel_pitch),
+                 (ALPHA * ALPHA * self.tiles + beyond) * self.width,
                  max(self.layout.plane, SIDE * SIDE * self.wide.squares * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
@@ -166,7 +201,7 @@ class WinogradPlan(Paneled):
         dense, lanes = self.dense, self.lanes
         scale = self.itemsize / 4
         vectors, channels = -(-dense.outputs // lanes), -(-dense.channels // lanes)
-        each = _run_cycles(self.run, self.rows, self.vectors) / self.run
+        each = self._run_cycles()
         sums = self.squared.squares * dense.channels * vectors
         total = sums * self.squared.pairs * each / self.vectors
         passes = self.passes * self.panel_groups
@@ -178,6 +213,22 @@ class WinogradPlan(Paneled):
         read = passes * (filters + source * self.panel_count / self.panel_groups)
         return total + read / (_NEAR if near else _FAR)
 
+    def _run_cycles(self) -> float:
+        """Cycles of one turn of the register tiles for a square."""
+        if not self.hasty:
+            return _run_cycles(self.run, self.rows, self.vectors) / self.run
+        sizes = [(self.wide.squares, 1)]
+        if self.wide.parts == 1:  # whole tiles count, of small blocks too
+            sizes = _shared(self.high.bands, self.line_blocks)
+            sizes = [(n * self.high.step * self.wide.squares, k) for n, k in sizes]
+        for total, blocks in (
+            (self.dense.spans[0].count, self.plane_blocks), (self.dense.batch, self.image_blocks),
+        ) if self.joined else ():
+            sizes = [(n * m, k * c) for n, k in sizes for m, c in _shared(total, blocks)]
+        cycles = sum(k * -(-n // self.rows) for n, k in sizes) * _row_cycles(
+            self.rows, self.vectors)
+        return cycles / sum(n * k for n, k in sizes)
+
     @property
     def vectors(self) -> int:
         """Vectors of a panel."""
@@ -186,7 +237,12 @@ class WinogradPlan(Paneled):
     @property
     def heights(self) -> tuple[int, ...]:
         """Heights of register tiles, the tallest first."""
-        return _heights(self.rows)
+        return (self.rows,) if self.hasty else _heights(self.rows)
+
+
+def _shared(total: int, parts: int) -> list[tuple[int, int]]:
+    """Sizes of even shares, and how many there are of each."""
+    return [(n, k) for n, k in sizes_of(Rows(total, parts)) if n and k]
 
 
 def _heights(rows: int) -> tuple[int, ...]:
@@ -218,11 +274,28 @@ class WinogradWeightPlan(WinogradPlan):
     """
 
     emitter = "winogradweight:WinogradWeight"
+    along = 1
 
     @property
     def channels(self) -> Rows:
         """The channels of the image in register tiles."""
         return Rows.at_most(self.dense.channels, self.rows)
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        return (self.rows,) if self.hasty else self.channels.sizes
+
+    @property
+    def shape(self) -> Shape:
+        way = packing(self.squared.cotangent, self.cotangent_layout, self.lanes,
+                      self.hasty)
+        return replace(super().shape, cotangent=way)
+
+    @property
+    def sum_elements(self) -> int:
+        """Elements of one part of the sums: in haste, tiles of channels are whole."""
+        channels = self.dense.channels
+        return (channels + -channels % self.rows * self.hasty) * self.pitch
 
     @property
     def pitch(self) -> int:
@@ -244,7 +317,7 @@ class WinogradWeightPlan(WinogradPlan):
     def areas(self) -> tuple[int, int, int, int]:
         """Bytes of scratch: sums, image and cotangent in the other basis, and packed lines."""
         square = ALPHA * ALPHA
-        sizes = (square * self.parts * self.dense.channels * self.pitch,
+        sizes = (square * self.parts * self.sum_elements,
                  square * self.source_tiles * self.channel_pitch,
                  square * self.tiles * self.pitch,
                  max(self.layout.plane, self.cotangent_layout.plane,
@@ -286,13 +359,17 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     d, h, w = dense.spans
     if not dense.squared(machine.lanes) or min(h.count, w.count) < SIDE:
         return None
-    vectors = min(_VECTORS, -(-dense.outputs // machine.lanes))
+    vectors, hasty = min(_VECTORS, -(-dense.outputs // machine.lanes)), machine.code == HASTE
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
+    if hasty:  # one kind, the last one of which may be partly empty
+        pieces = pieces_of(vectors * machine.lanes, machine.lanes)
+        panels = (Panel(0, sum(p.count for p in panels), pieces, Rows(1, 1)),)
     most = min(14, (machine.registers - 1 - vectors) // vectors)
     squared = Squared(dense)
     if squared.pairs >= d.taps * h.taps * w.taps * SIDE * SIDE:
         return None
-    plan = kind(squared, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1, 1)
+    plan = kind(squared, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1, 1,
+                hasty)
     cuts = list(_cuts(plan, most))
     rooms = [-(-cut.scratch // ROOM) for cut in cuts]
     small = [cut for cut, room in zip(cuts, rooms, strict=True) if room == min(rooms)]
@@ -319,6 +396,11 @@ def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
 
 def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
     """The height of tiles that leaves the least over, where a run has few of them."""
+    if plan.hasty:  # of few heights, so that code is shared
+        run = plan.dense.channels if isinstance(plan, WinogradWeightPlan) else plan.run
+        few = most, most // 2, max(1, most // 4)
+        best = min(few, key=lambda n: -(-run // n) * (_row_cycles(n, plan.vectors) + _TURN))
+        return plan if best == plan.rows else replace(plan, rows=best)
     if isinstance(plan, WinogradWeightPlan) or plan.run >= 4 * most:
         return plan
     heights = range(most, most // 2, -1)

@@ -46,7 +46,7 @@ def emit_gemm(
         loop.carry(made_for)
 
 
-def divide(b: Builder, value: Value, by: Size) -> tuple[Value, Value]:
+def divide(b: Builder, value: Value, by: Size | Value) -> tuple[Value, Value]:
     """Quotient and remainder by a size that is at least 1."""
     if isinstance(by, int) and by == 1:
         return value, i64(0)

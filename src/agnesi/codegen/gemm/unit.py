@@ -14,15 +14,16 @@ from agnesi.codegen.gemm.tiling import EvenRows, OpenPanel, OpenRows, Panel, Row
 from agnesi.core.dims import Size
 
 
-def share(b: Builder, total: Size, parts: int, part: Value) -> tuple[Value, Value]:
+def share(b: Builder, total: Size | Value, parts: int | Value,
+          part: Value) -> tuple[Value, Value]:
     """Where share ``part`` of ``total`` things cut into ``parts`` begins and ends."""
-    count = b.size(total)
-    if parts == 1:
+    count, by = b.size(total), b.size(parts)
+    if by.ref == "1":
         return i64(0), count
-    if isinstance(total, int) and parts == total:
+    if count == by:
         return part, b.add(part, i64(1))
-    low = b.op("udiv", b.mul(part, count), i64(parts))
-    high = b.op("udiv", b.mul(b.add(part, i64(1)), count), i64(parts))
+    low = b.op("udiv", b.mul(part, count), by)
+    high = b.op("udiv", b.mul(b.add(part, i64(1)), count), by)
     return low, high
 
 

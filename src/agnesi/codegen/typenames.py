@@ -1,0 +1,43 @@
+"""Types as LLVM spells them."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_VECTOR = re.compile(r"<(\d+) x (.+)>")
+_FLOATS = ("half", "bfloat", "float", "double")
+_SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
+
+
+@functools.cache
+def width(type_: str) -> int:
+    """Number of lanes of a type; 1 for a scalar."""
+    found = _VECTOR.fullmatch(type_)
+    return int(found[1]) if found else 1
+
+
+@functools.cache
+def scalar(type_: str) -> str:
+    """Element type of a vector type, or the type itself."""
+    found = _VECTOR.fullmatch(type_)
+    return found[2] if found else type_
+
+
+def vector(type_: str, lanes: int) -> str:
+    """The vector type of ``lanes`` elements (the scalar type itself when ``lanes == 1``)."""
+    return type_ if lanes == 1 else f"<{lanes} x {type_}>"
+
+
+@functools.cache
+def is_float(type_: str) -> bool:
+    """Whether an IR type is a float or a vector of floats."""
+    return scalar(type_) in _FLOATS
+
+
+def suffix(type_: str) -> str:
+    """Overload suffix of an intrinsic: ``v16f32``, ``f64``, ``v8i32``."""
+    element = scalar(type_)
+    lanes = width(type_)
+    short = _SHORT.get(element, element)
+    return short if lanes == 1 else f"v{lanes}{short}"
