@@ -151,6 +151,27 @@ def test_pixels_and_borders():
         agree(ours, theirs, [(2, 3, 4, 5)])
 
 
+@pytest.mark.parametrize("mode", ["mean", "sum", "max"])
+def test_bags(mode):
+    ids, starts = np.array([[1, 2, 3, 3], [2, 2, 2, 2], [6, 5, 2, 0]]), np.array([0, 3, 3, 10])
+    there = torch.from_numpy
+    agree(lambda w: NF.embedding_bag(ids, w, mode=mode, padding_idx=2),
+          lambda w: F.embedding_bag(there(ids), w, mode=mode, padding_idx=2), [(7, 5)])
+    if mode != "max":
+        agree(lambda w: NF.embedding_bag(ids.ravel(), w, starts, mode=mode),
+              lambda w: F.embedding_bag(there(ids.ravel()), w, there(starts), mode=mode), [(7, 5)])
+
+
+def test_vectors_made_short():
+    ids, table = np.array([[1, 3, 3], [0, 6, 1]]), np.random.default_rng(0).normal(size=(7, 5))
+    theirs = torch.nn.Embedding.from_pretrained(torch.from_numpy(table.copy()), max_norm=1.5)
+    ours = ag.nn.Embedding.from_pretrained(table, max_norm=1.5)
+    for layer in (ours, ag.jit(ours)):
+        found, wanted = layer(ag.tensor(ids)).numpy(), theirs(torch.from_numpy(ids)).numpy()
+        np.testing.assert_allclose(found, wanted, 1e-12)
+        np.testing.assert_allclose(ours.weight.numpy(), theirs.weight.numpy(), 1e-12)
+
+
 NORMS = [
     ("BatchNorm2d", (4,), {}), ("BatchNorm2d", (4,), {"momentum": None}),
     ("BatchNorm1d", (4,), {"track_running_stats": False}), ("InstanceNorm1d", (4,), {}),

@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.nn.functional import embedding
+from agnesi.nn.functional import embedding, embedding_bag
 from agnesi.optim import SGD
 from agnesi.testing import check_grads
 
@@ -99,13 +99,110 @@ def test_bags_with_weights_and_wrong_settings():
     layer = nn.EmbeddingBag(7, 3, "sum", dtype="float64")
     factors = RANDOM.normal(size=IDS.shape)
     expected = (layer.weight.numpy()[IDS] * factors[..., None]).sum(1)
-    np.testing.assert_allclose(layer(IDS, factors).numpy(), expected, 1e-13)
+    found = layer(IDS, per_sample_weights=factors)
+    np.testing.assert_allclose(found.numpy(), expected, 1e-13)
     with pytest.raises(ValueError, match="need mode='sum'"):
-        nn.EmbeddingBag(7, 3)(IDS, factors)
+        nn.EmbeddingBag(7, 3)(IDS, per_sample_weights=factors)
     with pytest.raises(ValueError, match="mode must be"):
         nn.EmbeddingBag(7, 3, "median")
     with pytest.raises(ag.ShapeError, match=r"must be \(bags, size of a bag\)"):
         layer(IDS[0])
+
+
+def bags_of(table, ids, mode, padding=None, factors=None):
+    """Bags one by one."""
+    found = []
+    for bag, factor in zip(ids, factors or [[1] * len(bag) for bag in ids], strict=True):
+        rows = [table[i] * f for i, f in zip(bag, factor, strict=True) if i != padding]
+        found.append(getattr(np, mode)(rows, axis=0) if rows else np.zeros(table.shape[1]))
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("mode", ["mean", "sum", "max"])
+@pytest.mark.parametrize("padding", [2, -5])
+def test_bags_that_are_filled_up(mode, padding):
+    layer = nn.EmbeddingBag(7, 3, mode, padding_idx=padding, dtype="float64")
+    layer.weight.data[2] = 9.0
+    ids = np.array([[1, 2, 3], [2, 2, 2], [6, 6, 2]])
+    expected = bags_of(layer.weight.numpy(), ids, mode, 2)
+    for f in (layer, ag.jit(layer)):
+        np.testing.assert_allclose(f(ag.tensor(ids)).numpy(), expected, 1e-13)
+    layer(ids).sum().backward()
+    assert (layer.weight.grad.numpy()[2] == 0).all() and layer.weight.grad.numpy().any()
+
+
+@pytest.mark.parametrize("mode", ["mean", "sum"])
+@pytest.mark.parametrize("padding", [None, 4])
+def test_bags_one_behind_the_other(mode, padding):
+    layer = nn.EmbeddingBag(7, 3, mode, padding_idx=padding, dtype="float64")
+    ids, starts = np.array([1, 4, 3, 3, 6, 4, 4]), [0, 2, 2, 5]
+    parts = np.split(ids, starts[1:])
+    expected = bags_of(layer.weight.numpy(), parts, mode, padding)
+    for f in (layer, ag.jit(layer)):
+        found = f(ag.tensor(ids), ag.tensor(starts))
+        np.testing.assert_allclose(found.numpy(), expected, 1e-13)
+    if mode == "sum":
+        factors = RANDOM.normal(size=7)
+        each = np.split(factors, starts[1:])
+        expected = bags_of(layer.weight.numpy(), parts, mode, padding, each)
+        np.testing.assert_allclose(layer(ids, starts, factors).numpy(), expected, 1e-13)
+
+    def cost(table):
+        bags = embedding_bag(ids, table, starts, mode=mode, padding_idx=padding)
+        return (bags ** 2).sum()
+
+    table = ag.tensor(layer.weight.numpy())
+    if padding is None:
+        check_grads(cost, [table.numpy()])
+    np.testing.assert_allclose(
+        ag.jit(ag.grad(cost))(table).numpy(), ag.grad(cost)(table).numpy(), 1e-12)
+
+
+def test_wrong_bags():
+    layer = nn.EmbeddingBag(7, 3)
+    starts = ag.tensor([1, 2])
+    for call, words in (
+        (lambda: layer(IDS, [0, 2]), "one behind the other, with offsets, not int64"),
+        (lambda: layer(IDS[0], starts), r"offsets must begin with 0 and not fall, not \[1 2\]"),
+        (lambda: layer(IDS[0], [0, 2, 1]), "offsets must begin with 0 and not fall"),
+        (lambda: layer(IDS[0], [[0]]), r"offsets must be \(bags,\), not int64\(1, 1\)"),
+        (lambda: ag.jit(layer)(ag.tensor(IDS[0]), starts), "offsets must begin with 0"),
+        (lambda: nn.EmbeddingBag(7, 3, "max")(IDS[0], [0]), "'max' goes without offsets"),
+    ):
+        with pytest.raises(ValueError, match=rf"(?s){words}.*test_embedding\.py"):
+            call()
+
+
+@pytest.mark.parametrize("kind", [1.0, 2.0])
+def test_vectors_that_are_used_are_made_short(kind):
+    table = RANDOM.normal(size=(7, 3)) * np.array([[0.1, 5, 5, 1, 1, 5, 5]]).T
+    lengths = np.linalg.norm(table, kind, axis=1)
+    short = table * np.where(lengths > 1.5, 1.5 / (lengths + 1e-7), 1)[:, None]
+    used = np.unique(IDS)
+    expected = table.copy()
+    expected[used] = short[used]
+    for jitted in (False, True):
+        layer = nn.Embedding(7, 3, max_norm=1.5, norm_type=kind, dtype="float64")
+        layer.weight.data[...] = table
+        f = ag.jit(lambda ids, layer=layer: layer(ids)) if jitted else layer
+        np.testing.assert_allclose(f(ag.tensor(IDS)).numpy(), short[IDS], 1e-12)
+        np.testing.assert_allclose(layer.weight.numpy(), expected, 1e-12)
+        layer(ag.tensor(IDS)).sum().backward()
+        counts = np.bincount(IDS.ravel(), minlength=7)
+        np.testing.assert_allclose(layer.weight.grad.numpy(), counts[:, None] * np.ones(3))
+
+
+def test_given_vectors():
+    given = ag.tensor(TABLE)
+    layer = nn.Embedding.from_pretrained(given)
+    assert not list(layer.parameters())
+    np.testing.assert_array_equal(layer(IDS).numpy(), TABLE[IDS])
+    learned = nn.Embedding.from_pretrained(TABLE, freeze=False, padding_idx=2)
+    assert [p.shape for p in learned.parameters()] == [TABLE.shape] and not given.requires_grad
+    np.testing.assert_array_equal(learned(IDS).numpy(), TABLE[IDS])
+    assert "padding_idx=2" in repr(learned)
+    with pytest.raises(ag.ShapeError, match=r"^Embedding.from_pretrained: vectors must"):
+        nn.Embedding.from_pretrained(TABLE[0])
 
 
 def test_layers_on_pairs():

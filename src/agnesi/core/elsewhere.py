@@ -132,6 +132,8 @@ KEYWORDS = {
     "dim": "`axis`", "keepdim": "`keepdims`", "other": "two operands without names",
     "ceil_mode": "`cover_all`", "ignore_border": "`cover_all`, which is its opposite",
     "padding_mode": "`ag.pad(x, widths, mode)` before a convolution without padding",
+    "sparse": "nothing: gradients of lookups touch the rows in use",
+    "include_last_offset": "`offsets[:-1]`",
     "unbiased": "`correction=1`, or 0", "descending": "`ag.flip(ag.sort(x), -1)`",
     "device": _HERE, "inplace": "nothing: compiled kernels write where values are no longer needed",
     "amsgrad": "a subclass of `optim.Optimizer`", "proj_size": "a layer `ag.nn.Linear` behind it",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
+from agnesi.autodiff.recording import no_grad
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -13,11 +13,24 @@ from agnesi.nn import init
 from agnesi.nn.elementary import uniform
 from agnesi.nn.functional import embedding
 from agnesi.nn.module import Module
+from agnesi.ops.bags import MODES, embedding_bag
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import empty
 from agnesi.ops.movement import expand_dims
-from agnesi.ops.reduce import max as max_of
-from agnesi.ops.reduce import mean, sum
+from agnesi.ops.reduce import norm, sum
+from agnesi.ops.select import where
+
+
+def _vectors(count: int, length: int, padding: int | None, dtype: Any) -> Tensor:
+    """Vectors drawn from the normal distribution, but for zeros at ``padding``."""
+    if padding is not None and not -count <= padding < count:
+        raise ValueError(at(f"padding_idx={padding} is none of {count} vectors"))
+    weight = empty((count, length), dtype=dtype)
+    init.normal_(weight)
+    if padding is not None:
+        weight[padding] = 0
+    weight.requires_grad = True
+    return weight
 
 
 class Embedding(Module):
@@ -29,6 +42,10 @@ class Embedding(Module):
         How many vectors, and their length.
     padding_idx : int, optional
         A vector that starts as zeros and gets no gradient.
+    max_norm : float, optional
+        The greatest norm of a vector; longer ones are made as short when they are used.
+    norm_type : float
+        Which norm.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -45,19 +62,48 @@ class Embedding(Module):
     (1, 3, 4)
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, *,
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 max_norm: float | None = None, norm_type: float = 2.0, *,
                  dtype: Any = None) -> None:
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ValueError(at(f"padding_idx={padding_idx} is none of {num_embeddings} vectors"))
-        self.padding_idx = padding_idx
-        self.weight = empty((num_embeddings, embedding_dim), dtype=dtype)
-        init.normal_(self.weight)
-        if padding_idx is not None:
-            self.weight[padding_idx] = 0
-        self.weight.requires_grad = True
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.weight = _vectors(num_embeddings, embedding_dim, padding_idx, dtype)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
+                        max_norm: float | None = None, norm_type: float = 2.0) -> Embedding:
+        """A layer with given vectors, of shape (num_embeddings, embedding_dim).
+
+        They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> layer = ag.nn.Embedding.from_pretrained([[1.0, 2.0], [3.0, 4.0]])
+        >>> layer(ag.tensor([1]))
+        tensor([[3., 4.]])
+        """
+        weight = as_tensor(embeddings).detach()
+        if weight.ndim != 2:
+            raise ShapeError(at(
+                f"Embedding.from_pretrained: vectors must be (number, length), not {typed(weight)}"
+            ))
+        count, length = map(int, weight.shape)
+        layer = cls(count, length, padding_idx, max_norm, norm_type, dtype=weight.dtype)
+        layer.weight = weight
+        weight.requires_grad = not freeze
+        return layer
 
     def forward(self, indices: Tensor) -> Tensor:
+        if self.max_norm is not None:
+            self._shorten(as_tensor(indices), self.max_norm)
         return embedding(indices, self.weight, self.padding_idx)
+
+    def _shorten(self, indices: Tensor, most: float) -> None:
+        """Make vectors that are used and too long as short as they may be, in place."""
+        with no_grad():
+            used = embedding(indices, self.weight)
+            lengths = norm(used, self.norm_type, axis=-1, keepdims=True)
+            self.weight[indices] = used * where(lengths > most, most / (lengths + 1e-7), 1)
 
     def extra_repr(self) -> str:
         sizes = ", ".join(map(str, self.weight.shape))
@@ -65,7 +111,7 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """The mean, sum or maximum of the vectors of bags of things (PyTorch's, for bags of one size).
+    """The mean, sum or maximum of the vectors of bags of things.
 
     Parameters
     ----------
@@ -73,6 +119,8 @@ class EmbeddingBag(Module):
         How many vectors, and their length.
     mode : {"mean", "sum", "max"}
         What becomes of the vectors of a bag.
+    padding_idx : int, optional
+        A vector that does not count, starts as zeros and gets no gradient.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -80,35 +128,27 @@ class EmbeddingBag(Module):
     --------
     >>> import agnesi as ag
     >>> from agnesi import nn
-    >>> nn.EmbeddingBag(10, 4)(ag.tensor([[1, 2, 3], [4, 4, 5]])).shape
+    >>> layer = nn.EmbeddingBag(10, 4)
+    >>> layer(ag.tensor([[1, 2, 3], [4, 4, 5]])).shape
     (2, 4)
+    >>> layer(ag.tensor([1, 2, 3, 4, 4, 5]), offsets=ag.tensor([0, 1, 3])).shape
+    (3, 4)
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean", *,
-                 dtype: Any = None) -> None:
-        if mode not in ("mean", "sum", "max"):
+    def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
+                 padding_idx: int | None = None, *, dtype: Any = None) -> None:
+        if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
-        self.mode = mode
-        self.weight = empty((num_embeddings, embedding_dim), dtype=dtype)
-        init.normal_(self.weight)
-        self.weight.requires_grad = True
+        self.mode, self.padding_idx = mode, padding_idx
+        self.weight = _vectors(num_embeddings, embedding_dim, padding_idx, dtype)
 
-    def forward(self, indices: Tensor, per_sample_weights: Any = None) -> Tensor:
-        """One vector for each row of ``indices``; weights, with "sum", are a factor for each."""
-        indices = as_tensor(indices)
-        if indices.ndim != 2:
-            raise ShapeError(
-                at(f"EmbeddingBag: indices must be (bags, size of a bag), not {typed(indices)}")
-            )
-        found = embedding(indices, self.weight)
-        if per_sample_weights is not None:
-            if self.mode != "sum":
-                raise ValueError(
-                    at(f"EmbeddingBag: per_sample_weights need mode='sum', not {self.mode!r}")
-                )
-            found = found * expand_dims(as_tensor(per_sample_weights, found.dtype), -1)
-        ways: dict[str, Callable[..., Tensor]] = {"mean": mean, "sum": sum, "max": max_of}
-        return ways[self.mode](found, 1)
+    def forward(self, indices: Tensor, offsets: Any = None,
+                per_sample_weights: Any = None) -> Tensor:
+        """One vector for each bag; see :func:`agnesi.nn.functional.embedding_bag`."""
+        return embedding_bag(
+            indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            padding_idx=self.padding_idx,
+        )
 
     def extra_repr(self) -> str:
         return ", ".join(map(str, self.weight.shape)) + f", mode={self.mode!r}"

@@ -10,6 +10,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import square, subtract
 from agnesi.ops.attention import gelu as gelu
 from agnesi.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
+from agnesi.ops.bags import embedding_bag as embedding_bag
 from agnesi.ops.channels import dropout1d as dropout1d
 from agnesi.ops.channels import dropout2d as dropout2d
 from agnesi.ops.channels import dropout3d as dropout3d
