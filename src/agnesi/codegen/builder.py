@@ -88,6 +88,8 @@ class Module:
 
     def table(self, element: str, values: Sequence[float | int]) -> Value:
         """A private read-only array, shared by content; returns its address."""
+        if element == "i64":  # the long ones
+            return self._table(element, [*map(str, map(int, values))])
         return self._table(element, [literal(element, v) for v in values])
 
     def pointers(self, names: Sequence[str]) -> Value:
@@ -95,8 +97,9 @@ class Module:
         return self._table("ptr", [f"@{name}" if name else "null" for name in names])
 
     def _table(self, element: str, literals: Sequence[str]) -> Value:
-        body = ", ".join(f"{element} {v}" for v in literals)
-        text = f"private unnamed_addr constant [{len(literals)} x {element}] [{body}], align 64"
+        body = f", {element} ".join(literals)
+        kind = f"[{len(literals)} x {element}]"
+        text = f"private unnamed_addr constant {kind} [{element} {body}], align 64"
         return Value(self._globals.setdefault(text, f"@.t{len(self._globals)}"), "ptr")
 
     def metadata(self, name: str, text: str) -> None:

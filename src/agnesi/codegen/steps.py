@@ -158,7 +158,7 @@ class Runner:
             n for s, end in zip(steps, ends, strict=True)
             for n in (s.failure or s.units, s.way, end)
         ]
-        spots: list[Any] = [n for s in steps for p in s.places for n in spot(p)]
+        spots: list[Any] = [n for s in steps for p in s.places for n in (p.slot, p.offset)]
         numbers, places = module.table("i64", rows), module.table("i64", spots or [0])
         functions = module.pointers([s.name for s in steps])
 

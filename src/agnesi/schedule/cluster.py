@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core.node import Node
-from agnesi.schedule.kinds import is_product, lowerable, weight
+from agnesi.schedule.kinds import Facts, is_product, weight
 
 #: Clusters to look at before giving up on whether one depends on another.
 _SEARCH = 400
@@ -24,7 +24,7 @@ class Cluster:
         "roots", "shapes", "stretch", "sweeps", "users", "widest",
     )
 
-    def __init__(self, number: int, root: Node, users: set[Cluster]) -> None:
+    def __init__(self, number: int, root: Node, users: set[Cluster], facts: Facts) -> None:
         self.number = number
         self.roots = [root]
         self.widest = root
@@ -36,8 +36,8 @@ class Cluster:
         self.level = 0
         self._use(users)
         #: Whether the loop language can say what the first root is.
-        self.lowers = lowerable(root)
-        self.product: Node | None = root if is_product(root) else None
+        self.lowers = facts.lowers
+        self.product: Node | None = root if facts.product else None
         self.reduces = 0
         #: Rough number of instructions for one element of everything in it.
         self.price = 0

@@ -88,7 +88,7 @@ class _Fuser:
         kernels, parts = with_sums(checked(together(self.program.kernels)))
         self.program.kernels, copies = with_copies(kernels)
         self.program.buffers += [*parts, *copies]
-        if any(node.dtype.kind == "c" for node in order):
+        if "c" in {node.dtype.kind for node in order}:
             from agnesi.schedule.complexes import split
 
             split(self.program.kernels)
@@ -242,8 +242,7 @@ class _Fuser:
             return
         if not lowerable(root):
             if root.op.parts is not None and in_reals(root):
-                if not self._called(root):
-                    self._parts(root)
+                self._repeats.emit(cluster, self._in_parts)
             elif root.op.name in CONTROL:
                 self._control(root)
             elif root.op.name != "item":
@@ -281,6 +280,10 @@ class _Fuser:
             buffer = self._buffer(root)
             body.append(Store(buffer, buffer.place(at), self._read(root, inside)(*at)))
         self.program.kernels.append(Nest(list(cluster.roots), by_memory(axes, body), body))
+
+    def _in_parts(self, cluster: Cluster) -> None:
+        if not self._called(cluster.roots[0]):
+            self._parts(cluster.roots[0])
 
     def _parts(self, root: Node) -> None:
         parts = root.op.parts(*[self._read(i, frozenset()) for i in root.inputs])

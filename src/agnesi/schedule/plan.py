@@ -114,7 +114,7 @@ class Plan:
         self._must = {id(flat_source(n)) for n in outputs}
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
-        self._uses = Counter(id(i) for node in order for i in node.inputs)
+        self._uses = Counter([id(i) for node in order for i in node.inputs])
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
         self._inside: set[int] = set()
         #: What matrix products read.
@@ -140,9 +140,8 @@ class Plan:
         users = present(self._users.pop(id(node), set()))
         if not users and id(node) not in self._must:
             return
-        if is_empty(node):
-            self.root[id(node)] = cluster = Cluster(len(self.root), node, users)
-            self.clusters.append(cluster)
+        if 0 in node.shape and is_empty(node):
+            self._opened(node, users)
             if node.op.condition is not None:  # which is asked all the same
                 self._demand(node)
             return
@@ -204,7 +203,7 @@ class Plan:
                 cluster.sweeps[sweep] = None
 
     def _opened(self, node: Node, users: set[Cluster]) -> Cluster:
-        cluster = Cluster(len(self.root), node, users)
+        cluster = Cluster(len(self.root), node, users, self._facts[id(node)])
         self.clusters.append(cluster)
         self.root[id(node)] = cluster
         return cluster
@@ -262,9 +261,12 @@ class Plan:
         op, facts = node.op, self._facts[id(node)]
         if not facts.lowers:
             return not self._claim_regions(node, users)
-        if any([c.price > _PRICE for c in users]):
-            return not facts.movement
-        if any([not c.lowers and not c.roots[0].op.inlines for c in users]):
+        special = False
+        for c in users:
+            if c.price > _PRICE:
+                return not facts.movement
+            special |= not c.lowers
+        if special and any([not c.lowers and not c.roots[0].op.inlines for c in users]):
             return not (facts.movement and all(c.roots[0].op.name in CONTROL for c in users))
         if facts.product:
             return not self._claim(node, users)
@@ -286,10 +288,12 @@ class Plan:
             self._facts[id(node)].lowers
         ):
             return False
-        return any(
-            i.shape == node.shape and self._uses[id(i)] == 1
-            and (self._facts[id(i)].product or self._finishes(i, steps - 1)) for i in node.inputs
-        )
+        for i in node.inputs:
+            if self._uses[id(i)] == 1 and i.shape == node.shape and (
+                self._facts[id(i)].product or self._finishes(i, steps - 1)
+            ):
+                return True
+        return False
 
     def _is_cheap(self, node: Node) -> bool:
         if node.op.name not in _CHEAP:

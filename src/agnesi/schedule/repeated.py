@@ -64,9 +64,8 @@ class _Signature:
         found = self._known.get(id(buffer))
         if found is None:
             self.buffers.append(buffer)
-            found = self._known[id(buffer)] = self._added(
-                (buffer.role, buffer.dtype, buffer.shape, buffer.strides)
-            )
+            part = buffer.role, buffer.dtype, buffer.shape, buffer.strides
+            found = self._known[id(buffer)] = self._added(part)
         return found
 
     def _value(self, node: Node, inside: frozenset[int], numbers: dict[int, int]) -> int:
@@ -77,12 +76,12 @@ class _Signature:
         found = numbers.get(id(node))
         if found is not None:
             return found
-        op = node.op
+        op, key = node.op, id(node)
         number = uniform(node) if op is None or 0 in node.shape else None
         part: Any = None
         if number is not None:
             part = ("number", repr(number), node.shape, node.dtype)
-        elif self._stored(node, inside):
+        elif op is None or (key in self._root and key not in inside):
             part = ("load", self._buffer(self._repeats.buffer(node)), node.shape, node.dtype)
         elif op.flat:
             part = self._flat(node, inside)
@@ -91,16 +90,15 @@ class _Signature:
                 raise TypeError(op.name)
             below = [self._value(i, inside, numbers) for i in node.inputs]
             part = (op, node.shape, node.dtype, *below)
-        numbers[id(node)] = found = self._added(part)
+        numbers[key] = found = self._added(part)
         return found
-
-    def _stored(self, node: Node, inside: frozenset[int]) -> bool:
-        return node.op is None or (id(node) in self._root and id(node) not in inside)
 
     def _flat(self, node: Node, inside: frozenset[int]) -> Any:
         """How a reshape of what lies in memory is read; None for anything else."""
         base = flat_source(node)
-        if base is node or not self._stored(base, inside):
+        if base is node or (
+            base.op is not None and (id(base) not in self._root or id(base) in inside)
+        ):
             return None
         buffer = self._repeats.buffer(base)
         if not buffer.contiguous or uniform(base) is not None:
