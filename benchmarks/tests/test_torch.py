@@ -172,6 +172,18 @@ def test_vectors_made_short():
         np.testing.assert_allclose(ours.weight.numpy(), theirs.weight.numpy(), 1e-12)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("blank", [0, 3])
+def test_ctc(reduction, blank):
+    """Through log-softmax: PyTorch's gradient of log_probs alone takes it for granted."""
+    labels = np.array([[1, 2, 2, 4], [2, 1, 4, 4], [4, 0, 0, 0], [2, 2, 0, 0]])
+    lengths = [9, 6, 9, 1], [4, 3, 1, 0]
+    options = {"blank": blank, "reduction": reduction}
+    agree(lambda x: NF.ctc_loss(ag.log_softmax(x), labels, *lengths, **options),
+          lambda x: F.ctc_loss(x.log_softmax(-1), torch.from_numpy(labels), *lengths, **options),
+          [(9, 4, 5)])
+
+
 NORMS = [
     ("BatchNorm2d", (4,), {}), ("BatchNorm2d", (4,), {"momentum": None}),
     ("BatchNorm1d", (4,), {"track_running_stats": False}), ("InstanceNorm1d", (4,), {}),

@@ -67,7 +67,7 @@ for _name in ("max_pool", "avg_pool", "sum_pool", "lp_pool", "adaptive_max_pool"
     ARGUMENTS[f"{_name}3d"] = (ag.concat([VOLUME, VOLUME], axis=-1), *_rest)
 ARGUMENTS |= {"interpolate": (IMAGE, 2), "pixel_shuffle": (ag.concat([IMAGE] * 4, 1), 2),
               "pixel_unshuffle": (IMAGE, 1), "pad_sequence": ([SQUARE, OTHER],),
-              "embedding_bag": (INTEGERS, SQUARE),
+              "embedding_bag": (INTEGERS, SQUARE), "ctc_loss": (IMAGE[0, :, :1], [[1]], [1], [1]),
               "dropout1d": (SQUARE,), "dropout2d": (IMAGE,), "dropout3d": (IMAGE,)}
 ARGUMENTS |= {
     f"max_unpool{n}": (ones, ag.zeros(ones.shape, "int64"), 2)

@@ -31,6 +31,7 @@ from agnesi.nn.convs import Conv3d as Conv3d
 from agnesi.nn.convs import ConvTranspose1d as ConvTranspose1d
 from agnesi.nn.convs import ConvTranspose2d as ConvTranspose2d
 from agnesi.nn.convs import ConvTranspose3d as ConvTranspose3d
+from agnesi.nn.ctc import CTCLoss as CTCLoss
 from agnesi.nn.elementary import Add as Add
 from agnesi.nn.elementary import CMul as CMul
 from agnesi.nn.elementary import Euclidean as Euclidean

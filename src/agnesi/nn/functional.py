@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agnesi.core.errors import no_attribute
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.nn.ctc import ctc_loss as ctc_loss
 from agnesi.ops.arith import square, subtract
 from agnesi.ops.attention import gelu as gelu
 from agnesi.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
