@@ -52,6 +52,10 @@ CASES = [
      "2): max_pool() got an unexpected keyword argument 'ceil_mode'; use `cover_all`"),
     (lambda: nn.Conv2d(3, 4, 3, padding_mode="same"), ValueError, "Conv2d: padding_mode 'same' is "
      "none of 'zeros', 'reflect', 'replicate', 'circular'"),
+    (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15, 12)), ValueError, "ConvTranspose2d: of "
+     "float32(2, 3, 6, 6) images of sizes (13, 13) to (14, 14) can be made, not of (15, 12)"),
+    (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15,)), ValueError, "ConvTranspose2d: "
+     "output_size (15,) must be one number, or one for each of 2 axes"),
     (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), TypeError,
      "ConvTranspose2d() got an unexpected keyword argument 'padding_mode'; use "
      "`ag.pad(x, widths, mode)` before a convolution without padding"),

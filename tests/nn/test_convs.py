@@ -69,6 +69,24 @@ def test_same_sizes_with_borders_of_other_elements():
         layer(ag.rand(7))
 
 
+@pytest.mark.parametrize(("options", "size"), [
+    ({"stride": 2, "padding": 1}, (10, 7)), ({"stride": (3, 2)}, (17, 9)),
+    ({"dilation": 2, "padding": 2}, (6, 4)),
+])
+def test_sizes_that_transposed_convolutions_are_told(options, size):
+    layer = nn.ConvTranspose2d(2, 3, 3, **options)
+    x = ag.rand(2, 2, 5, 4)
+    least = layer(x).shape
+    layer.output_padding = tuple(o - n for o, n in zip(size, least[2:], strict=True))
+    expected = layer(x).numpy()
+    layer.output_padding = 0
+    for wanted in (size, (2, 3, *size)):
+        np.testing.assert_array_equal(layer(x, wanted).numpy(), expected)
+        np.testing.assert_allclose(
+            ag.jit(lambda x, n=wanted: layer(x, n))(x).numpy(), expected, 1e-5, 1e-6)
+        np.testing.assert_allclose(layer(x[0], wanted[-2:]).numpy(), expected[0], 1e-5, 1e-6)
+
+
 def test_how_weights_lie_in_memory_is_not_seen():
     layer, other = nn.Conv2d(20, 32, 3), nn.Conv2d(20, 32, 3)
     weight = layer.weight.numpy()

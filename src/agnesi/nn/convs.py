@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from agnesi.core.errors import at
+from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module
@@ -184,12 +185,37 @@ class _ConvTranspose(_Conv):
     def _channels(self, before: int, after: int) -> tuple[int, int]:
         return before, after // self.groups
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, output_size: Any = None) -> Tensor:
+        """The larger images, of ``output_size`` or with it as shape where it is given."""
+        x, extra = as_tensor(x), self.output_padding
+        if output_size is not None and x.ndim > self.rank:
+            extra = self._missing(x, output_size)
         return conv_transpose(
             x, self.weight, self.bias, stride=self.stride, padding=self.padding,
-            output_padding=self.output_padding, dilation=self.dilation, groups=self.groups,
+            output_padding=extra, dilation=self.dilation, groups=self.groups,
             algorithm=self.algorithm,
         )
+
+    def _missing(self, x: Tensor, output_size: Any) -> tuple[int, ...]:
+        """How much larger than the least images are that shall be of ``output_size``."""
+        sizes = output_size if isinstance(output_size, int) else tuple(output_size)[-self.rank:]
+        wanted = sizes_for(self, sizes, self.rank, "output_size")
+        stride, dilation = (per_axis(v, self.rank, "") for v in (self.stride, self.dilation))
+        pads = borders(self.padding, self.kernel_size, dilation, stride)
+        least = tuple(
+            (n - 1) * s + d * (k - 1) + 1 - low - high
+            for n, k, s, d, (low, high) in zip(
+                x.shape[-self.rank:], self.kernel_size, stride, dilation, pads, strict=True)
+        )
+        found = tuple(o - n for o, n in zip(wanted, least, strict=True))
+        room = tuple(max(s, d) for s, d in zip(stride, dilation, strict=True))
+        if any(not 0 <= more < most for more, most in zip(found, room, strict=True)):
+            top = tuple(n + r - 1 for n, r in zip(least, room, strict=True))
+            raise ValueError(at(
+                f"{type(self).__name__}: of {typed(x)} images of sizes {least} to {top} can be "
+                f"made, not of {wanted}"
+            ))
+        return found
 
     def extra_repr(self) -> str:
         in_channels, each = self.weight.shape[:2]
@@ -218,14 +244,18 @@ class ConvTranspose2d(_ConvTranspose):
     in_channels, out_channels, kernel_size, bias, dtype
         As for :class:`Conv2d`; the weight has the shape (in_channels, out_channels / groups, ...).
     stride, padding, output_padding, dilation, groups, algorithm
-        As for :func:`agnesi.conv_transpose`.
+        As for :func:`agnesi.conv_transpose`; instead of ``output_padding`` a call may tell the
+        ``output_size``.
 
     Examples
     --------
     >>> import agnesi as ag
     >>> from agnesi import nn
-    >>> nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)(ag.ones((1, 4, 5, 5))).shape
+    >>> layer = nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
+    >>> layer(ag.ones((1, 4, 5, 5))).shape
     (1, 2, 9, 9)
+    >>> layer(ag.ones((1, 4, 5, 5)), output_size=(10, 9)).shape
+    (1, 2, 10, 9)
     """
 
     rank = 2
