@@ -12,7 +12,7 @@ import numpy as np
 
 from agnesi.core.extents import Extent
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.node import Node, toposort
+from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor
 from agnesi.ops.elementwise import Elementwise
 
@@ -89,23 +89,25 @@ def _leaf(node: Node, places: Mapping[int, int]) -> str:
 def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
     """The text of a graph whose live leaves are ``live``; None if it holds foreign operations."""
     numbers: dict[Node, int] = {}
-    told: dict[Any, str | None] = {}
-    kinds: dict[np.dtype, str] = {}
+    told: dict[int, str | None] = {}  # of operations and types, which many nodes have in common
+    types: dict[Any, str] = {}
     places = {id(t): i for i, t in enumerate(live)}
     lines = []
-    for node in toposort((*graph.inputs, *graph.outputs)):
+    for node in dict.fromkeys((*graph.inputs, *graph.nodes)):
         numbers[node] = len(numbers)
-        if node.op is None:
-            what: str | None = _leaf(node, places)
-        elif node.op in told:  # equal operations are the same computation
-            what = told[node.op]
+        op = node.op
+        what: str | None
+        if op is None:
+            what = _leaf(node, places)
+        elif id(op) in told:
+            what = told[id(op)]
         else:
-            what = told[node.op] = operation(node.op)
+            what = told[id(op)] = operation(op)
         if what is None:
             return None
         inputs = [numbers[n] for n in node.inputs]
-        kind = kinds.get(node.dtype) or kinds.setdefault(node.dtype, str(node.dtype))
-        lines.append(f"{what} {inputs} {kind} {node.shape} {node.outputs}")
+        kind = node.dtype, node.shape, node.outputs
+        lines.append(f"{what} {inputs} {types.get(kind) or types.setdefault(kind, str(kind))}")
     ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
     sizes = [n.key for n in graph.extents]
     return "\n".join([*lines, repr(ends), repr(sizes)])

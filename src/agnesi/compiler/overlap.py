@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,24 +22,33 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
         return True
 
 
+def _bounds(array: np.ndarray) -> tuple[int, int]:
+    """Where an array's memory begins and ends."""
+    if array.flags.c_contiguous:
+        start = array.__array_interface__["data"][0]
+        return start, start + array.nbytes
+    return np.lib.array_utils.byte_bounds(array)
+
+
 class Regions:
     """The memory of arrays that lie apart from each other, searched by address."""
 
     def __init__(self, arrays: Sequence[np.ndarray]) -> None:
-        bounds = np.lib.array_utils.byte_bounds
-        spans = sorted((*bounds(a), i) for i, a in enumerate(arrays) if a.size)
+        spans = sorted([(*_bounds(a), i) for i, a in enumerate(arrays) if a.size])
         self.starts = [s for s, _, _ in spans]
         self.arrays = [arrays[i] for _, _, i in spans]
         #: How far the arrays up to each one reach.
         self.reach: list[int] = []
         for _, end, _ in spans:
             self.reach.append(max(end, self.reach[-1] if self.reach else 0))
+        #: Whether no array begins before the others before it end.
+        self.apart = all(map(operator.ge, self.starts[1:], self.reach))
 
     def near(self, array: np.ndarray) -> list[np.ndarray]:
         """The arrays whose memory might overlap that of ``array``."""
         if not array.size or not self.starts:
             return []
-        low, high = np.lib.array_utils.byte_bounds(array)
+        low, high = _bounds(array)
         found = []
         place = bisect_left(self.starts, high) - 1
         while place >= 0 and self.reach[place] > low:
@@ -97,9 +107,9 @@ class Footprint:
         self._arrays: list[np.ndarray] = [t.data for t in self.tensors]
         written, read = self._arrays[: self.count], self._arrays[self.count :]
         self._written, self._read = Regions(written), Regions(read)
-        self._within = any(self._written.touch(a) for a in read) or any(
+        self._within = any(map(self._written.touch, read)) or (not self._written.apart and any(
             a is not b and overlap(a, b) for a in written for b in self._written.near(a)
-        )
+        ))
 
 
 Pair = tuple[int, int, int, int]

@@ -23,7 +23,7 @@ from agnesi.core.dispatch import current
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
-from agnesi.core.node import toposort
+from agnesi.core.node import next_serial, toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
 
@@ -48,6 +48,7 @@ class Version:
         self.owner = owner
         self.argument_tree = tree
         self.recording = STATE.recording
+        since = next_serial()
         symbols = [_symbol(v, i, n) for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
         self.statics = [None if isinstance(s, Tensor) else v
@@ -81,7 +82,7 @@ class Version:
                       if x.shape or live_tensor(leaf) is not None]
         self.watched = list(trace.watched.values())
         self.footprint = self._footprint(trace, updates)
-        graph = _closed(inputs, nodes)
+        graph = _closed(inputs, nodes, since)
         if pattern is not None:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
@@ -315,9 +316,10 @@ def _flowing(results: Sequence[Any]) -> set[Any]:
     return flowing
 
 
-def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
+def _closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionGraph:
+    """The graph of a trace, whose nodes are numbered ``since`` some number."""
     try:
-        graph = FunctionGraph(inputs, nodes)
+        graph = FunctionGraph(inputs, nodes, since=since)
         return graph if _has_sizes(graph) else graph.specialise()
     except MissingInputError as error:
         what = str(error).partition(", which")[0]
@@ -332,10 +334,12 @@ def _closed(inputs: Sequence[Any], nodes: Sequence[Any]) -> FunctionGraph:
 
 def _has_sizes(graph: FunctionGraph) -> bool:
     """Whether nothing in a graph waits for a size."""
-    return all(
-        is_static(n.shape) and all(is_static(shape) for shape, _ in n.outputs or ())
-        and (n.op is None or all(_has_sizes(getattr(n.op, b).graph) for b in n.op.bodies))
-        for n in (*graph.inputs, *graph.nodes)
+    nodes = (*graph.inputs, *graph.nodes)
+    shapes = {n.shape for n in nodes}  # there are few, and many nodes
+    shapes.update(shape for n in nodes if n.outputs for shape, _ in n.outputs)
+    return all(map(is_static, shapes)) and all(
+        _has_sizes(getattr(n.op, name).graph)
+        for n in nodes if n.op is not None and n.op.bodies for name in n.op.bodies
     )
 
 

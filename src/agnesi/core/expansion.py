@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from agnesi.core.dispatch import Item, graph_node
-from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc
+from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc, substituted
 from agnesi.core.node import Node
 from agnesi.core.op import explain
 from agnesi.core.record import replace
@@ -35,6 +36,7 @@ class _Expansion:
 
     def __init__(self, interner: Interner) -> None:
         self.interner = interner
+        self.simpler = Simpler(interner.known)
         self.done: dict[Node, Node] = {}
         self.parts: dict[Node, tuple[Node, ...]] = {}
 
@@ -66,22 +68,46 @@ class _Expansion:
         if type(op) is Item and node.inputs[0] in self.parts:
             return self.parts[node.inputs[0]][op.index]
         inputs = tuple([self.done[n] for n in node.inputs])
-        results = () if op is None or op.decompose is None else _decomposed(node, inputs)
+        results = () if op is None else self.simpler(node, inputs)
         if not results:
-            whole = node if op is None or not op.bodies else _expanded_inside(node)
+            whole = node if op is None or not op.bodies else expanded_inside(node)
             one = self.interner.rebuilt(whole, inputs)
             self.done[node] = self.done[one] = one
             return None
-        for part in results:
-            inherit(part, node, self.interner.known)
         if op.outputs == 1:
             return results[0]
         self.parts[node] = results
         return None
 
 
+class Simpler:
+    """Puts operations into simpler ones; ``known`` nodes keep the lines that they tell."""
+
+    def __init__(self, known: AbstractSet[Node]) -> None:
+        self.known = known
+        self._by_types: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...]]] = {}
+
+    def __call__(self, node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The results of a node in simpler operations; none where there are no such."""
+        op = node.op
+        if op.decompose is None:
+            return ()
+        parts = self._again(node, inputs) if op.by_types else _decomposed(node, inputs)
+        for part in parts:
+            inherit(part, node, self.known)
+        return parts
+
+    def _again(self, node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
+        """What an operation on operands of these types was put into before, on others."""
+        key = node.op, tuple([(n.shape, n.dtype) for n in inputs])
+        found = self._by_types.get(key)
+        if found is None:
+            stand_ins = tuple([Node(None, (), n.shape, n.dtype) for n in inputs])
+            found = self._by_types[key] = stand_ins, _decomposed(node, stand_ins)
+        return tuple(substituted(found[1], dict(zip(found[0], inputs, strict=True))))
+
+
 def _decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The results of a node in simpler operations; none where there are no such."""
     try:
         result = node.op.decompose(*map(symbol, inputs))
     except (ValueError, TypeError, IndexError) as error:
@@ -90,7 +116,7 @@ def _decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(map(graph_node, results))
 
 
-def _expanded_inside(node: Node) -> Node:
+def expanded_inside(node: Node) -> Node:
     """The node with the graphs that its operation holds expanded."""
     bodies = {n: getattr(node.op, n).mapped(expanded) for n in node.op.bodies}
     if all(getattr(node.op, n) is body for n, body in bodies.items()):

@@ -90,16 +90,16 @@ class Interner:
     def __init__(self) -> None:
         self._nodes: dict[Any, Node] = {}
         self.known: set[Node] = set()
+        #: For operations by identity the first one that is equal: to compare them takes long.
+        self._ops: dict[int, Any] = {}
+        self._first: dict[Any, Any] = {}
+        self._held: list[Any] = []
 
     def add(self, node: Node) -> Node:
         """The one node that computes what ``node`` does; its inputs are in here already."""
         if node in self.known:
             return node
-        key = self._key(node)
-        try:
-            found = self._nodes.setdefault(key, node)
-        except TypeError:  # an operation without a hash
-            found = self._nodes.setdefault((id(node.op), *key[1:]), node)
+        found = self._nodes.setdefault(self._key(node), node)
         if found is node:
             self.known.add(node)
         elif found.name is None and node.name is not None and found.op is not None:
@@ -116,10 +116,24 @@ class Interner:
         op = node.op
         if op is None:
             return _leaf_key(node)
-        inputs: tuple[int, ...] = tuple(map(id, node.inputs))
-        if len(inputs) == 2 and inputs[0] > inputs[1] and op.name in COMMUTATIVE:
+        inputs = node.inputs
+        if len(inputs) == 2 and op.name in COMMUTATIVE and id(inputs[0]) > id(inputs[1]):
             inputs = inputs[::-1]
-        return (op, inputs, node.shape, node.dtype)
+        first = self._ops.get(id(op))
+        if first is None:
+            first = self._first_equal(op)
+        node.op = first
+        return (id(first), inputs, node.shape, node.dtype)
+
+    def _first_equal(self, op: Any) -> Any:
+        """The first operation met that is equal to one that is new."""
+        try:
+            first = self._first.setdefault(op, op)
+        except TypeError:  # it has no hash
+            first = op
+        self._ops[id(op)] = first
+        self._held.append(op)  # lest another one gets its identity
+        return first
 
 
 def _leaf_key(node: Node) -> Any:
@@ -266,8 +280,9 @@ def clone(outputs: Any, replace: Mapping[Tensor, Tensor] | None = None) -> Any:
 class FunctionGraph:
     """What a function computes: inputs, and outputs that depend on nothing else unknown.
 
-    The user's nodes are cloned; equal computations, equal constants and leaves of one tensor are
-    merged.  Graphs do not change: every operation on one gives a new one.
+    The user's nodes are cloned, those that nobody else has taken as they are; equal computations,
+    equal constants and leaves of one tensor are merged.  Graphs do not change: every operation on
+    one gives a new one.
 
     Parameters
     ----------
@@ -277,6 +292,8 @@ class FunctionGraph:
         Results, updates included.
     givens : mapping of Node to Node, optional
         Replacements made first.
+    since : int, optional
+        Nodes numbered from here on nobody else has: they are changed rather than cloned.
 
     Attributes
     ----------
@@ -289,7 +306,7 @@ class FunctionGraph:
 
     @no_gc()
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node],
-                 givens: Mapping[Node, Node] | None = None) -> None:
+                 givens: Mapping[Node, Node] | None = None, since: int | None = None) -> None:
         if givens:
             outputs = substituted(outputs, givens)
         interner = Interner()
@@ -309,7 +326,12 @@ class FunctionGraph:
             if node in done:
                 continue
             if node.op is not None:
-                new = copied(node, tuple([done[n] for n in node.inputs]))
+                operands = tuple([done[n] for n in node.inputs])
+                if since is None or node.serial < since:
+                    new = copied(node, operands)
+                else:
+                    new = node
+                    new.inputs, new.value, new.version, new.handle = operands, None, None, None
                 new.weak = False
                 done[node] = interner.add(new)
             else:

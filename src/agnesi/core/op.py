@@ -48,6 +48,8 @@ class Op:
 
     #: Whether the result has the first input's elements in the same row-major order.
     flat: ClassVar[bool] = False
+    #: Whether ``decompose`` asks for nothing but the operands' types.
+    by_types: ClassVar[bool] = False
     #: Parameters that hold graphs (``ops.body.Body``).
     bodies: ClassVar[tuple[str, ...]] = ()
     #: Name of the compiler's own template ("matmul"), if there is one.

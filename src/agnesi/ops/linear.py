@@ -27,6 +27,7 @@ class Linear(Op):
     """``x @ weight.T + bias`` for rows x; gives the gradient of weight in its layout."""
 
     name = "linear"
+    by_types = True
     keep_inputs = (0, 1)
 
     def infer(self, x: Any, weight: Any, bias: Any) -> Any:
@@ -79,6 +80,7 @@ class OverRows(Op):
     """``a.T @ b``: the sum over rows of the products of two matrices' elements."""
 
     name = "over_rows"
+    by_types = True
 
     def infer(self, a: Any, b: Any) -> Any:
         _same("rows", a.shape, 0, "a", b.shape, 0, "b")

@@ -30,6 +30,7 @@ class Standardize(Op):
     axes: tuple[int, ...]
     eps: float
     name = "standardize"
+    by_types = True
     keep_inputs = (0,)
     keep_output = True
 

@@ -64,6 +64,7 @@ class LogSumExp(Op):
     axes: tuple[int, ...]
     keepdims: bool = False
     name = "logsumexp"
+    by_types = True
     keep_output = True
 
     def infer(self, x: Any) -> Any:
@@ -148,6 +149,7 @@ class Softmax(Shares):
     """Exponentials divided by their sum."""
 
     name = "softmax"
+    by_types = True
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         e = _below_peak(x, self.axes)
@@ -174,6 +176,7 @@ class LogSoftmax(Shares):
     """Logarithm of the softmax."""
 
     name = "log_softmax"
+    by_types = True
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         off = _below_peak(x, self.axes)

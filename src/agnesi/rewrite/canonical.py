@@ -23,7 +23,7 @@ from agnesi.ops.convert import Cast, Size
 from agnesi.ops.elementwise import Elementwise
 from agnesi.ops.expand import BroadcastTo, SumTo
 from agnesi.ops.select import maximum, minimum, where
-from agnesi.rewrite.pattern import scalar, variables
+from agnesi.rewrite.pattern import CONSTANT, scalar, variables
 from agnesi.rewrite.reductions import REDUCTIONS
 from agnesi.rewrite.rules import Book
 
@@ -37,7 +37,7 @@ _KNOWN_DEPTH, _KNOWN_SIZE = 6, 1 << 20
 
 
 # -- what is known ---------------------------------------------------------------------------
-@rewriter("canonicalize", tags=("fold",), operands=[""])
+@rewriter("canonicalize", tags=("fold",), operands=[CONSTANT])
 def fold(node: Node) -> Node | None:
     """Operations on constants are computed now; fills with one number stay symbolic."""
     return None if any(n.op is not None for n in node.inputs) else _folded(node, 0)
@@ -72,13 +72,15 @@ def _folded(node: Node, depth: int) -> Node | None:
 
 def _known(node: Node, depth: int) -> Any:
     """The value of a node that depends on nothing; of an operation only ``depth`` levels down."""
-    value = constant_value(node)
-    if value is not None or node.op is None or not depth or node.op.outputs > 1:
-        return value
-    if not is_static(node.shape) or product(node.shape) > _KNOWN_SIZE:  # type: ignore[operator]
+    if node.op is None:
+        return constant_value(node)
+    if not depth or node.requires_grad or node.op.outputs > 1:
         return None
     inputs = _all_known(node, depth - 1)
-    return None if inputs is None else np.asarray(node.op.perform(*inputs))
+    if inputs is None or not is_static(node.shape):
+        return None
+    few: Any = product(node.shape) <= _KNOWN_SIZE  # type: ignore[operator]
+    return np.asarray(node.op.perform(*inputs)) if few else None
 
 
 def _all_known(node: Node, depth: int) -> list[Any] | None:
@@ -123,7 +125,7 @@ def _before_broadcast(node: Node) -> Node:
     return node
 
 
-@rewriter("canonicalize", operands=["", BroadcastTo])
+@rewriter("canonicalize", operands=[CONSTANT, BroadcastTo])
 def broadcast_later(node: Node) -> Tensor | Node | None:
     """Elementwise operations broadcast by themselves, and work on few elements before it."""
     if not isinstance(node.op, Elementwise) and type(node.op) is not Cast:

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.core.config import STATE
+from agnesi.core.dispatch import Item
 from agnesi.core.errors import warn
-from agnesi.core.expansion import expanded, inherit
-from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc
+from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
+from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied, no_gc
 from agnesi.core.node import Node
 from agnesi.core.record import field, replace, struct
 from agnesi.ops.body import Body
+from agnesi.rewrite.pattern import CONSTANT, LEAF
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
 
 #: Stages and tags of rules.  Those tagged "memory" save whole values, and little time to find.
@@ -74,13 +76,18 @@ class _Index:
 
     def at(self, node: Node) -> tuple[Rule, ...]:
         """Those for a node, by the names of its operation and of its operands'."""
-        heads = (node.op.name, *[n.op.name if n.op is not None else "" for n in node.inputs])
+        heads = (node.op.name, *[_head(n) if n.op is None else n.op.name for n in node.inputs])
         found = self._known.get(heads)
         if found is None:
             places = sorted((*self._anywhere, *self._by_op.get(heads[0], ())))
             found = tuple([r for r in map(self.rules.__getitem__, places) if r.may_fire(heads)])
             self._known[heads] = found
         return found
+
+
+def _head(leaf: Node) -> str:
+    """What stands for the operation's name of an operand that is a leaf."""
+    return LEAF if constant_value(leaf) is None else CONSTANT
 
 
 _index = functools.lru_cache(maxsize=32)(_Index)
@@ -103,6 +110,11 @@ class Stage:
         left = [r for r in self.every.rules if r.name not in names]
         return Stage(self.name, left, self.of_graphs)
 
+    def on_graph(self, graph: FunctionGraph) -> list[GraphRule]:
+        """The rules of graphs that may do something to one: none does without its operations."""
+        names = {n.op.name for n in graph.nodes if n.op is not None}
+        return [r for r in self.of_graphs if not r.ops or not names.isdisjoint(r.ops)]
+
 
 class Settler:
     """Brings nodes to the form in which no rule of a stage applies, operands first.
@@ -110,12 +122,17 @@ class Settler:
     A node is looked at when its operands are settled; if a rule fires, the node is as good as the
     settled replacement.  A rule that leads back to a node under way is not followed.  Nodes in
     ``known`` were settled by an earlier stage: only the rules of this one can do anything to them.
+    One that ``expands`` puts operations that are defined by simpler ones into those.
     """
 
     def __init__(self, stage: Stage, interner: Interner, report: StageReport,
-                 known: AbstractSet[Node] = frozenset()) -> None:
+                 known: AbstractSet[Node] = frozenset(), expands: bool = False) -> None:
         self.stage = stage
         self.known = known
+        self.expands = expands
+        self.simpler = Simpler(interner.known)
+        #: What the results of operations that have several are in simpler ones.
+        self.parts: dict[Node, tuple[Node, ...]] = {}
         self.interner = interner
         self.report = report
         self.settled: dict[Node, Node] = {}
@@ -159,16 +176,19 @@ class Settler:
             waiting = [n for n in node.inputs if n not in settled]
             stack.extend([n for n in waiting if not self._circular(n)])
             return None
-        same = inputs == node.inputs and node in self.interner.known
-        following = node if same else self.interner.rebuilt(node, inputs)
-        if following is not node:
-            self._circular(following)
-        else:
-            self.report.visited += 1
-            if node.op is not None:
-                following = self._fired(node)
-        self.became[node] = following
-        return following
+        one = self.interner.rebuilt(node, inputs)
+        if one is not node:
+            self.became[node] = one
+            if one in self.became:
+                self._circular(one)
+                return one
+        self.report.visited += 1
+        following = self.became[one] = one if one.op is None else self._fired(one)
+        if one is node:
+            return following
+        if following is one:
+            settled[one] = one
+        return one
 
     def _circular(self, node: Node) -> bool:
         """Whether rules led back to a node under way, which then stays as it is."""
@@ -178,7 +198,12 @@ class Settler:
         return True
 
     def _fired(self, node: Node) -> Node:
-        """The replacement by the first rule that fires at a node; itself where none does."""
+        """What a node is in simpler operations, or its replacement by the first rule that fires;
+        itself where none does."""
+        if self.expands:
+            simpler = self._simpler(node)
+            if simpler is not node:
+                return simpler
         rules = self.stage.own if node in self.known else self.stage.every
         for rule in rules.at(node):
             new = rule(node)
@@ -193,6 +218,19 @@ class Settler:
             return new
         return node
 
+    def _simpler(self, node: Node) -> Node:
+        """A node in simpler operations; itself where it is not defined by such."""
+        op = node.op
+        if type(op) is Item:
+            parts = self.parts.get(node.inputs[0])
+            return node if parts is None else parts[op.index]
+        parts = self.simpler(node, node.inputs)
+        if not parts:
+            return expanded_inside(node) if op.bodies else node
+        if op.outputs == 1:
+            return parts[0]
+        self.parts[node] = parts
+        return node
 
 
 @contextmanager
@@ -223,7 +261,8 @@ def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> Function
 
     Operations that are defined by simpler ones are expanded behind the stabilize stage, whose
     rules look for them; its rules do not run on what comes out.  Without such rules the others run
-    together, on expanded operations.
+    together, on expanded operations.  What expands a graph settles it, too, unless rules want to
+    see all of it in between.
     """
     with outside_traces(), no_gc():
         return _Rewriting(rules).settled(graph, report)
@@ -249,10 +288,13 @@ class _Rewriting:
         graph = self._with_settled_bodies(graph, interner)
         known: AbstractSet[Node] = frozenset()
         for stage in self.stages:
-            if stage.name == "specialize":
+            expands = stage.name == "specialize"
+            idle = not stage.every.rules and not stage.of_graphs
+            if expands and (idle or stage.on_graph(graph)):
                 graph = expanded(graph, interner)
-            if stage.every.rules or stage.of_graphs:
-                graph = _through(graph, stage, report, known, interner)
+                expands = False
+            if not idle:
+                graph = _through(graph, stage, report, known, interner, expands)
                 known = frozenset(graph.nodes)
         return graph
 
@@ -294,18 +336,18 @@ class _Rewriting:
 
 
 def _through(graph: FunctionGraph, stage: Stage, report: Report, known: AbstractSet[Node],
-             interner: Interner) -> FunctionGraph:
+             interner: Interner, expands: bool) -> FunctionGraph:
     """A graph settled by a stage's rules; those that do not come to an end are left out."""
     before = len(graph)
     firings: Counter[str] = Counter()
-    for rule in stage.of_graphs:
+    for rule in stage.on_graph(graph):
         made = rule.on_graph(graph)
         if made is not graph:
             firings[rule.name] += 1
             graph = made.merged(interner)
     while True:
         did = StageReport(stage.name, before, firings=firings.copy())
-        settler = Settler(stage.without(report.endless), interner, did, known)
+        settler = Settler(stage.without(report.endless), interner, did, known, expands)
         outputs = settler.settle(graph)
         if not settler.stopped:
             better = graph if outputs == graph.outputs else FunctionGraph.of(graph.inputs, outputs)

@@ -14,6 +14,8 @@ from agnesi.core.record import handle
 from agnesi.core.tensor import Tensor, symbol
 
 _UNIFORM_SIZE = 1024
+#: What operands without an operation are called where others have the names of theirs.
+CONSTANT, LEAF = "constant", ""
 Bindings = dict[str, Node]
 
 
@@ -132,7 +134,7 @@ def may_match(pattern: Pattern, heads: tuple[str, ...]) -> bool:
 def _may_be(pattern: Pattern, head: str) -> bool:
     if pattern.op is not None:
         return bool(pattern.op.name == head)
-    return bool(pattern.name) or head in ("", "broadcast_to")
+    return bool(pattern.name) or head in (CONSTANT, "broadcast_to")
 
 
 def match(pattern: Pattern, node: Node) -> Bindings | None:

@@ -128,8 +128,6 @@ def pools_first(graph: FunctionGraph) -> FunctionGraph:
     Arguments tell apart what values do not.  So where a function is flat, nothing may depend on
     which of its values is the first greatest.
     """
-    if not any(type(n.op) is MaxPool for n in graph.nodes):
-        return graph
     users: dict[Node, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         for n in node.inputs:
@@ -180,4 +178,4 @@ def _value(node: Node, pool: Node, x: np.ndarray, steps: int = _STEPS) -> Any:
     return None if any(f is None for f in found) else node.op.perform(*map(np.asarray, found))
 
 
-BOOK.add(GraphRule("pools_first", "specialize", ("memory",), (), pools_first))
+BOOK.add(GraphRule("pools_first", "specialize", ("memory",), (MaxPool.name,), pools_first))

@@ -42,7 +42,7 @@ class Rule:
         raise NotImplementedError
 
     def may_fire(self, heads: tuple[str, ...]) -> bool:
-        """Whether it may fire, by the names of the operation and its operands ("": a leaf)."""
+        """Whether it may fire, by the names of the operation and of its operands'."""
         return not self.ops or heads[0] in self.ops
 
     def goes_by(self, names: Iterable[str]) -> bool:
@@ -76,8 +76,8 @@ class PatternRule(Rule):
 class NodeRule(Rule):
     """A function that gives a node's replacement (a node or tensor), or None.
 
-    It fires only where an operand is the result of one of ``operands`` ("": a leaf); empty means
-    that any may be.
+    It fires only where an operand is the result of one of ``operands`` (``CONSTANT``, ``LEAF``: a
+    leaf that is one, or not); empty means that any may be.
     """
 
     function: Callable[[Node], Node | Tensor | None] = lambda node: None
@@ -106,9 +106,7 @@ class GraphRule(Rule):
     function: Callable[[FunctionGraph], FunctionGraph] = lambda graph: graph
 
     def on_graph(self, graph: FunctionGraph) -> FunctionGraph:
-        """The graph that the function makes, its types checked; none runs without its ``ops``."""
-        if self.ops and all(n.op is None or n.op.name not in self.ops for n in graph.nodes):
-            return graph
+        """The graph that the function makes, its types checked."""
         new = self.function(graph)
         if new is graph:
             return graph

@@ -11,7 +11,7 @@ from agnesi.ops.arith import ADD, SUBTRACT, add, divide, multiply, negative
 from agnesi.ops.creation import spread_constant
 from agnesi.ops.join import Concat
 from agnesi.ops.movement import reshape
-from agnesi.rewrite.pattern import is_number
+from agnesi.rewrite.pattern import CONSTANT, LEAF, is_number
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -101,7 +101,7 @@ def _parts(node: Node, depth: int) -> _Sum | None:
     return None
 
 
-@rewriter("specialize", ops=[ADD, SUBTRACT], tags=("scatter", "memory"), operands=[""])
+@rewriter("specialize", ops=[ADD, SUBTRACT], tags=("scatter", "memory"), operands=[CONSTANT, LEAF])
 def update_of_rows(node: Node) -> Tensor | None:
     """A tensor plus scattered terms changes only in the places that these name."""
     first, second = node.inputs
@@ -184,12 +184,13 @@ def side_by_side(node: Node) -> Tensor | None:
     for start, piece in filled:
         if start < at:
             return None
-        pieces += [_nothing(node, axis, start - at), piece]
+        pieces += [*_nothing(node, axis, start - at), piece]
         at = start + piece.shape[axis]
-    pieces.append(_nothing(node, axis, node.shape[axis] - at))
+    pieces += _nothing(node, axis, node.shape[axis] - at)
     return apply(Concat(axis), *(p for p in pieces if p.shape[axis]))
 
 
-def _nothing(node: Node, axis: int, size: int) -> Tensor:
+def _nothing(node: Node, axis: int, size: int) -> list[Tensor]:
+    """Zeros for a range of an axis that nothing fills, if it is not empty."""
     shape = (*node.shape[:axis], size, *node.shape[axis + 1 :])
-    return spread_constant(shape, 0, node.dtype)
+    return [spread_constant(shape, 0, node.dtype)] if size else []
