@@ -134,6 +134,13 @@ def test_without_a_library_code_is_generated():
         assert "sgemm(" not in _squares(optimizer="fast_compile").ir()
 
 
+@pytest.fixture
+def one_thread():
+    """Only there a library sums up for convolutions."""
+    with ag.config(threads=1):
+        yield
+
+
 #: Batch, groups, channels and filters of each, image, stride.
 TAPS = [(4, 1, 16, 32, (7, 9), 1), (2, 1, 24, 64, (21, 20), 1), (3, 2, 8, 12, (5, 5), 1),
         (2, 1, 12, 5, (6, 7), 2), (1, 1, 3, 1, (8, 8), 1), (2, 1, 1, 3, (4, 4), 1),
@@ -153,6 +160,7 @@ def _taps(rng, sizes, dtype):
     return f, tuple(first)
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("sizes", TAPS)
 def test_convolutions_of_one_tap(sizes, dtype, rng):
@@ -163,6 +171,7 @@ def test_convolutions_of_one_tap(sizes, dtype, rng):
         np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_convolutions_of_one_tap_in_any_order_of_memory(rng):
     """Channels first as users have them, channels last, and images that are no whole array."""
     x, w = rng.normal(size=(3, 6, 5, 8)), rng.normal(size=(4, 6, 1, 1))
@@ -176,6 +185,7 @@ def test_convolutions_of_one_tap_in_any_order_of_memory(rng):
         np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_convolutions_of_one_tap_with_batches_of_any_size(rng):
     f, (x, w, b) = _taps(rng, TAPS[1], "float64")
     hasty = ag.jit(f, optimizer="fast_compile")
@@ -217,12 +227,14 @@ def test_training_with_convolutions_of_one_tap(momentum, threads, rng):
 def test_where_a_library_sums_for_convolutions(rng):
     f, operands = _taps(rng, TAPS[0], "float64")
 
-    def calls(**settings):
-        g = ag.jit(f, **settings)
-        g(*operands)
-        return g.ir().count("dgemm(")
+    def calls(threads=1, **settings):
+        with ag.config(threads=threads):
+            g = ag.jit(f, **settings)
+            g(*operands)
+            return g.ir().count("dgemm(")
 
     there = "generated" not in ag.linalg.backend()
     assert calls() == 0 and (calls(optimizer="fast_compile") >= 3) == there
+    assert calls(threads=2, optimizer="fast_compile") == 0
     with ag.config(lapack="none"):
         assert calls(optimizer="fast_compile") == 0

@@ -20,7 +20,7 @@ from agnesi.core.record import record
 
 #: Bytes of the sums that wait for their epilogue: those of a call, which stay close, and at most;
 #: and how many lines of them are worth a call.
-_CLOSE, _ROOM, _FEW = 1 << 18, 1 << 20, 16
+_CLOSE, _ROOM, _FEW = 1 << 19, 1 << 20, 16
 _SLOT = 400  # of the axes that count lines, away from all others
 Lying = tuple[int, int]  # strides
 

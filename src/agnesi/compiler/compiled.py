@@ -209,7 +209,8 @@ class Compiled:
         updates = [
             (t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates
         ]
-        rest = (self.returned, updates, list(self.donated), self.preset,
+        alone = self.hasty and config.threads == 1  # a library sums up more
+        rest = (self.returned, updates, list(self.donated), self.preset, alone,
                 list(self.settings.include), list(self.settings.exclude),
                 self.settings.memory_limit, self.settings.saved)
         strides = [t.data.strides for t in self.live]

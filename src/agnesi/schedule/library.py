@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agnesi.core.config import config
 from agnesi.core.dims import is_static
 from agnesi.core.dtypes import name_of
 from agnesi.core.kernels import ConvSizes, Matrix
@@ -25,5 +26,10 @@ def in_library(node: Node, library: Mapping[str, str], a: Matrix, b: Matrix) -> 
 
 
 def taps_in_library(node: Node, sizes: ConvSizes, library: Mapping[str, str]) -> str:
-    """The same for a convolution, which is a product where it has one tap."""
-    return library.get(name_of(node.dtype), "") if max(sizes.kernel) == 1 else ""
+    """The same for a convolution, which is a product where it has one tap.
+
+    Threads of a library and ours wait for each other by turns, and both of them busily: sixty such
+    kernels took twice as long with two threads.
+    """
+    alone = config.threads == 1 and max(sizes.kernel) == 1
+    return library.get(name_of(node.dtype), "") if alone else ""
