@@ -41,8 +41,10 @@ def with_copies(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
 
 def _is_sums(nest: Nest) -> bool:
     """Whether a nest along one axis, in order, adds to many times fewer places."""
-    sizes: list[Any] = [*(a.extent for a in nest.axes), *(s.buffer.size for s in nest.body)]
-    if len(nest.axes) != 1 or not nest.ordered or not all(isinstance(n, int) for n in sizes):
+    if len(nest.axes) != 1 or not nest.ordered:
+        return False
+    sizes: list[Any] = [nest.axes[0].extent, *(s.buffer.size for s in nest.body)]
+    if not all(isinstance(n, int) for n in sizes):
         return False
     targets = {s.buffer for s in nest.body}
     terms = [v for s in nest.body for v in (*s.value.args[1:], *s.offset.atoms)]

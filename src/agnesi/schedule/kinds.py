@@ -110,14 +110,17 @@ def facts_of(order: Iterable[Node]) -> dict[int, Facts]:
     found: dict[int, Facts] = {}
     weights: dict[Any, int] = {}
     for node in order:
-        known = found[id(node)] = Facts()
+        known, op = Facts(), node.op
         size = weights.get(node.shape)
         known.weight = weights.setdefault(node.shape, weight(node)) if size is None else size
-        known.lowers = lowers = lowerable(node)
-        known.product = lowers and bool(node.op.template) and is_product(node)
-        known.movement = lowers and _moves(node)
+        known.lowers, known.product, known.movement, known.axes = False, False, False, ()
+        if op is not None:
+            known.lowers = lowers = lowerable(node)
+            known.product = lowers and bool(op.template) and is_product(node)
+            known.movement = lowers and _moves(node)
+            known.axes = op.reduction(*node.inputs)
         known.source = found[id(node.inputs[0])].source if known.movement else node
-        known.axes = node.op.reduction(*node.inputs) if node.op is not None else ()
+        found[id(node)] = known
     return found
 
 

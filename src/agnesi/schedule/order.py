@@ -8,6 +8,7 @@ A value is alive from the first to the last kernel that touches it, whichever wa
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from agnesi.core.extents import guess
@@ -21,8 +22,9 @@ def least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]
     present = dependence.order
     if not any(touched):
         return present
-    onward = _greedy(touched, dependence.needs, dependence.users, present)
-    backward = _greedy(touched, dependence.users, dependence.needs, present[::-1])[::-1]
+    touching = _touching(touched)
+    onward = _greedy(touched, touching, dependence.needs, dependence.users, present)
+    backward = _greedy(touched, touching, dependence.users, dependence.needs, present[::-1])[::-1]
     return min((present, onward, backward), key=lambda order: peak(order, touched))
 
 
@@ -31,40 +33,44 @@ def _temporaries(reads: Sequence[Buffer], writes: Sequence[Buffer]) -> dict[Buff
     return {b: guess(b.nbytes) for b in (*reads, *writes) if b.role == "temporary"}
 
 
+def _touching(touched: Sequence[Mapping[Buffer, int]]) -> dict[Buffer, list[int]]:
+    """The kernels that touch each buffer."""
+    found: dict[Buffer, list[int]] = {}
+    for k, buffers in enumerate(touched):
+        for b in buffers:
+            found.setdefault(b, []).append(k)
+    return found
+
+
 def peak(order: Sequence[int], touched: Sequence[Mapping[Buffer, int]]) -> int:
     """The most bytes that are alive at a time."""
-    left: dict[Buffer, int] = {}
-    for buffers in touched:
-        for b in buffers:
-            left[b] = left.get(b, 0) + 1
+    touching = Counter([b for buffers in touched for b in buffers])
+    left = dict(touching)
     alive = most = 0
-    seen: set[Buffer] = set()
     for k in order:
+        dying = 0
         for b, size in touched[k].items():
-            if b not in seen:
-                seen.add(b)
+            n = left[b]
+            left[b] = n - 1
+            if n == touching[b]:
                 alive += size
+            if n == 1:
+                dying += size
         most = max(most, alive)
-        for b, size in touched[k].items():
-            left[b] -= 1
-            if not left[b]:
-                alive -= size
+        alive -= dying
     return most
 
 
-def _greedy(touched: Sequence[Mapping[Buffer, int]], needs: Sequence[set[int]],
-            users: Sequence[set[int]], present: Sequence[int]) -> list[int]:
+def _greedy(touched: Sequence[Mapping[Buffer, int]], touching: Mapping[Buffer, Sequence[int]],
+            needs: Sequence[set[int]], users: Sequence[set[int]],
+            present: Sequence[int]) -> list[int]:
     """Always the kernel that adds the fewest bytes; of equal ones the first in ``present``."""
     places = [0] * len(present)
     for place, k in enumerate(present):
         places[k] = place
-    waiting: dict[Buffer, set[int]] = {}
-    for k, buffers in enumerate(touched):
-        for b in buffers:
-            waiting.setdefault(b, set()).add(k)
-    untouched = set(waiting)
-    costs = [sum(_change(b, size, k, waiting, untouched) for b, size in buffers.items())
-             for k, buffers in enumerate(touched)]
+    left = {b: len(ks) for b, ks in touching.items()}
+    # Bytes that become alive by a kernel, less those that die.
+    costs = [sum([size for b, size in buffers.items() if left[b] > 1]) for buffers in touched]
     missing = [len(n) for n in needs]
     ready = [(costs[k], places[k], k) for k in present if not missing[k]]
     heapq.heapify(ready)
@@ -77,13 +83,14 @@ def _greedy(touched: Sequence[Mapping[Buffer, int]], needs: Sequence[set[int]],
         done[k] = True
         result.append(k)
         for b, size in touched[k].items():
-            first = b in untouched
-            untouched.discard(b)
-            waiting[b].discard(k)
-            others = waiting[b]
-            if first or len(others) == 1:
-                for other in others:
-                    costs[other] -= (size if first else 0) + (size if len(others) == 1 else 0)
+            first = left[b] == len(touching[b])
+            left[b] -= 1
+            if not first and left[b] != 1:
+                continue
+            saved = size * (first + (left[b] == 1))
+            for other in touching[b]:
+                if not done[other]:
+                    costs[other] -= saved
                     if not missing[other]:
                         heapq.heappush(ready, (costs[other], places[other], other))
         for user in users[k]:
@@ -91,9 +98,3 @@ def _greedy(touched: Sequence[Mapping[Buffer, int]], needs: Sequence[set[int]],
             if not missing[user]:
                 heapq.heappush(ready, (costs[user], places[user], user))
     return result
-
-
-def _change(b: Buffer, size: int, k: int, waiting: Mapping[Buffer, set[int]],
-            untouched: set[Buffer]) -> int:
-    """Bytes that become alive by a kernel that touches a buffer, less those that die."""
-    return (size if b in untouched else 0) - (size if waiting[b] == {k} else 0)
