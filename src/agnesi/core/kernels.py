@@ -458,16 +458,6 @@ class Branch(Kernel):
         return [self.then, self.otherwise]
 
 
-class Program:
-    """Kernels in order, with the buffers of a graph's leaves and results."""
-
-    def __init__(self) -> None:
-        self.kernels: list[Kernel] = []
-        self.leaves: dict[int, Buffer] = {}
-        self.outputs: list[Buffer] = []
-        self.buffers: list[Buffer] = []
-
-
 def nested(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
     """All kernels, those inside of loops and branches too."""
     for kernel in kernels:

@@ -20,7 +20,6 @@ from agnesi.core.kernels import (
     Matrix,
     Nest,
     Product,
-    Program,
     Store,
 )
 from agnesi.core.loops import Affine, At, Axis, Expr, Read
@@ -39,6 +38,7 @@ from agnesi.schedule.library import in_library, taps_in_library
 from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Plan
 from agnesi.schedule.points import axes_of, point, point_in
+from agnesi.schedule.program import Program
 from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.repeated import Repeats
 from agnesi.schedule.together import together

@@ -17,12 +17,12 @@ from agnesi.core.kernels import (
     Kernel,
     Loop,
     Matrix,
-    Program,
     Source,
     row_major,
 )
 from agnesi.core.node import Node
 from agnesi.schedule.memory import lay_out
+from agnesi.schedule.program import Program
 
 Fuse = Callable[[Sequence[Node], dict[int, Buffer]], Program]
 

@@ -13,7 +13,6 @@ from agnesi.core.kernels import (
     Kernel,
     Nest,
     Product,
-    Program,
     Store,
     buffers_of,
     walk,
@@ -23,6 +22,7 @@ from agnesi.core.record import field, struct
 from agnesi.schedule import varying
 from agnesi.schedule.depend import Dependence, Traffic
 from agnesi.schedule.order import least_memory
+from agnesi.schedule.program import Program
 from agnesi.schedule.rows import reads_rows_first
 
 _ROLES = ("argument", "state", "constant", "output")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.kernels import Buffer, Program
+from agnesi.core.kernels import Buffer
 from agnesi.core.node import Node
 from agnesi.core.record import struct
 from agnesi.schedule.alike import Pattern, again, pattern
 from agnesi.schedule.kinds import flat_source, uniform
+from agnesi.schedule.program import Program
 from agnesi.schedule.zeros import zeros_of
 
 
