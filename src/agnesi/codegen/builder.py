@@ -7,9 +7,9 @@ text itself is the key of the compile cache.  Types are LLVM's own spelling (``"
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agnesi.codegen.folding import compared, folded
 from agnesi.codegen.known import Known
@@ -78,8 +78,8 @@ class Module:
         self._metadata: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self.apart: dict[tuple[str, Hashable], str] = {}  # functions by what they are for
-        #: The same of those that find numbers in a table, with what these are.
-        self.told: dict[tuple[str, Hashable], tuple[str, tuple[str, ...]]] = {}
+        #: The same of those that find numbers in a table, with what makes these of a plan.
+        self.told: dict[tuple[str, Hashable], tuple[str, Callable[[Any], list[Size]]]] = {}
         self._told = 0
 
     def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:

@@ -198,7 +198,7 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
         told = constants(b, part)
         emitter(b, told, part, shape, *operands, finish, scratch).emit(low, high)
         return
-    from agnesi.codegen.conv.winograd import product_of
+    from agnesi.codegen.conv.products import product_of
 
     def body(own: Builder, told: Any, *given: Value) -> None:
         *operands, scratch, low, high, places, product, function = given

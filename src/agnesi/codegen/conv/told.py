@@ -17,17 +17,17 @@ class Told:
         self._thing, self._number, self._path = thing, number, path
 
     def __getattr__(self, name: str) -> Any:
-        found = self._told(name, getattr(self._thing, name))
+        found = self._told(f".{name}", getattr(self._thing, name))
         setattr(self, name, found)
         return found
 
     def __getitem__(self, i: int) -> Any:
-        return self._told(str(i), self._thing[i])
+        return self._told(f"[{i}]", self._thing[i])
 
     def _told(self, name: str, found: Any) -> Any:
         if isinstance(found, int | Extent):
             return self._number(self._path + name, found)
-        return Told(found, self._number, f"{self._path}{name}.")
+        return Told(found, self._number, self._path + name)
 
 
 def constants(b: Builder, plan: Any) -> Any:
@@ -56,15 +56,10 @@ def call_told(b: Builder, prefix: str, key: Hashable, plan: Any, body: Callable[
 
         body(own, Told(plan, number), *values)
         own.ret()
-        module.told[prefix, key] = module.shared(own), tuple(places)
-    name, paths = module.told[prefix, key]
-    b.call("void", name, _table(b, [_found(plan, path) for path in paths]), *given)
-
-
-def _found(thing: Any, path: str) -> Any:
-    for step in path.split("."):
-        thing = thing[int(step)] if step.isdigit() else getattr(thing, step)
-    return thing
+        numbers = eval(f"lambda plan: [{', '.join(f'plan{path}' for path in places)}]")
+        module.told[prefix, key] = module.shared(own), numbers
+    name, numbers = module.told[prefix, key]
+    b.call("void", name, _table(b, numbers(plan)), *given)
 
 
 def _table(b: Builder, numbers: list[Size]) -> Value:

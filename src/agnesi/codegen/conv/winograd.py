@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agnesi.codegen.apart import apart, function
-from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.apart import apart
+from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.basis import FILTERS, RESULT, SOURCE, Matrix, Squares, carry
 from agnesi.codegen.conv.finish import FinishRow
 from agnesi.codegen.conv.pack import clear, pack_filters
+from agnesi.codegen.conv.products import tiles_of
 from agnesi.codegen.conv.source import (
     Box,
     block_images,
@@ -33,10 +34,8 @@ from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS
 from agnesi.codegen.conv.tiles import Column, Tile, Turn, given_turns, number, pitches
 from agnesi.codegen.conv.winogradplan import Shape, WinogradWeightPlan
 from agnesi.codegen.gemm.driver import divide
-from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Piece
 from agnesi.codegen.gemm.unit import share
-from agnesi.core.record import replace
 
 
 class Block:
@@ -62,6 +61,12 @@ class Block:
         first, planes_read = extent(b, d, self.z, self.z_end)
         self.first = clamp(b, first, d.size)
         self.planes = b.sub(clamp(b, b.add(first, planes_read), d.size), self.first)
+
+    def run(self, single: Value) -> Value:
+        """How many squares are one run: of the block, or of a plane."""
+        b = self.b
+        every = b.mul(b.mul(b.sub(self.n_end, self.n), self.planes), self.sheet)
+        return b.select(single, every, self.sheet)
 
     def read_first(self, image: Value, plane: Value) -> Value:
         """How many squares of the source lie before those of a plane of an image."""
@@ -314,10 +319,27 @@ class Winograd(Both):
                     first = i64(0)
                     if joined:
                         first = block.result_first(image.index, plane.index)
+                    elif self.shape.hasty:
+                        first = self._multiply_once(kind, loop.index, block, image.index,
+                                                    plane.index)
                     else:
                         at = block.read_first(image.index, block.first)
                         self._multiply(kind, loop.index, block, plane.index, at, block.sheet)
                     self._results(kind, loop.index, (image.index, plane.index), first, block)
+
+    def _multiply_once(self, kind: int, index: Value, block: Block, image: Value,
+                       plane: Value) -> Value:
+        """Where squares of a block are one run, all before the first plane, else those of each.
+
+        Gives the first square of the plane among those that are there.
+        """
+        b = self.b
+        single = b.icmp("ne", self.plan.single, i64(0))
+        begins = b.op("and", b.icmp("eq", image, block.n), b.icmp("eq", plane, block.z))
+        with b.when(b.select(single, begins, Value("true", "i1"))):
+            at = block.read_first(image, block.first)
+            self._multiply(kind, index, block, plane, at, block.run(single))
+        return b.mul(self.plan.single, block.result_first(image, plane))
 
     def _multiply(self, kind: int, index: Value, block: Block, plane: Value, first: Value,
                   count: Value) -> None:
@@ -355,7 +377,6 @@ class Winograd(Both):
         b, plan = self.b, self.plan
         if self.shape.hasty:
             clear(b, self.type, m, b.mul(count, plan.width), self.lanes)
-            nest = nest[-1:] if self.shape.joined else nest
             self._add_products(nest, v, u, m, count, plan.channel_pitch, plan.width)
             return
         columns = tuple(Column(*p) for p in self.shape.pieces[kind])
@@ -369,7 +390,7 @@ class Winograd(Both):
             turns = given_turns(nest[:-1], rest)
             turns.append(Turn(times, 1, below))
             tile = Tile(self.type, (), columns, pitches=pitches(own, step))
-            _tiles(own, tile, heights, turns, (v, u, m), count, step, width)
+            tiles_of(own, tile, heights, turns, (v, u, m), count, step, width)
 
         key = self.type, columns, heights, width, below, tuple(turn.maybe for turn in nest)
         apart(b, "squares", key, body, v, u, m, count, plan.channel_pitch,
@@ -435,60 +456,3 @@ class Winograd(Both):
         beyond = b.sub(b.add(span.count, span.step), i64(1))
         rest = b.intrinsic("smax", b.sub(beyond, corner), i64(0))
         return b.intrinsic("smin", i64(SIDE), divide(b, rest, span.step)[0])
-
-
-def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> Value:
-    """A function that adds products to sums: rows by a panel of columns, in tiles of one height.
-
-    It takes both operands, the sums, the number of rows, from one of them to the next in the first
-    operand and in the sums, then how many products there are, and their steps.  What is too much
-    for the number of rows is added up for nothing behind them.
-    """
-    columns = tuple(Column(*p) for p in pieces)
-
-    def body(own: Builder, row: Value, column: Value, sums: Value, count: Value, across: Value,
-             down: Value, *turn: Value) -> None:
-        tile = Tile(type_, tuple(range(height)), columns, pitches=pitches(own, across))
-        with own.loop(i64(0), count, height, [row, sums]) as loop:
-            row, sums = loop.carried
-            add_tile(own, tile, [Turn(turn[0], turn[1], turn[2])], row, column, sums, down)
-            loop.carry(own.gep(type_, row, own.mul(across, i64(height))),
-                       own.gep(type_, sums, own.mul(down, i64(height))))
-
-    types = [*["ptr"] * 3, *["i64"] * 6]
-    name = function(b.module, "product", (type_, columns, height), body, types)
-    return Value(f"@{name}", "ptr")
-
-
-def add_tile(b: Builder, tile: Tile, nest: Sequence[Turn], row: Value, column: Value, sums: Value,
-             step: Value) -> None:
-    """Add the products of a tile to sums in memory, whose rows are ``step`` apart."""
-    align, cells = element_bytes(tile.type), []
-    for n in range(len(tile.rows)):
-        sums = b.gep(tile.type, sums, step) if n else sums
-        cells += [b.gep(tile.type, sums, i64(c.offset)) for c in tile.columns]
-    start = [
-        b.load(vector(tile.type, c.lanes), cell, align)
-        for cell, c in zip(cells, tile.columns * len(tile.rows), strict=True)
-    ]
-    for value, cell in zip(tile.run(b, row, column, nest, start), cells, strict=True):
-        b.store(value, cell, align)
-
-
-def _tiles(b: Builder, tile: Tile, heights: Sequence[int], nest: list[Turn],
-           places: tuple[Value, Value, Value], count: Value, step: Value, width: int) -> None:
-    """``count`` rows of a product in tiles of these heights, from ``v`` and ``u`` to ``m``."""
-    v, u, m = places
-    start, columns = i64(0), tile.columns
-    for size in heights:
-        left = b.sub(count, start)
-        stop = b.sub(count, b.op("urem", left, i64(size))) if size > 1 else count
-        with b.loop(start, stop, size) as row:
-            some = replace(tile, rows=tuple(range(size)))
-            source = b.gep(tile.type, v, b.mul(row.index, step))
-            sums = some.run(b, source, u, nest, some.zeros())
-            target = b.gep(tile.type, m, b.mul(row.index, i64(width)))
-            for n, value in enumerate(sums):
-                offset = n // len(columns) * width + columns[n % len(columns)].offset
-                b.store(value, b.gep(tile.type, target, i64(offset)), element_bytes(tile.type))
-        start = stop

@@ -31,7 +31,7 @@ class Shape:
     lanes: int
     pieces: tuple[tuple[Piece, ...], ...]  # of each kind of panels; none in haste
     heights: tuple[int, ...]  # of register tiles; none in haste
-    joined: bool
+    joined: bool  # in haste the numbers tell
     source: Way
     cotangent: Way | None
     varying: bool  # whether the batch is a run-time value
@@ -68,7 +68,7 @@ class WinogradPlan(Paneled):
         dense = self.dense
         return Shape(
             self.type, self.lanes, () if self.hasty else tuple(p.pieces for p in self.panels),
-            () if self.hasty else self.heights, self.joined,
+            () if self.hasty else self.heights, self.joined and not self.hasty,
             packing(self.squared.plane, self.layout, self.lanes, self.hasty), None,
             isinstance(dense.images, Extent), self.hasty)
 
@@ -88,6 +88,11 @@ class WinogradPlan(Paneled):
     def joined(self) -> bool:
         """Whether the squares of a whole block are one run, for the source and the result."""
         return self.squared.joined
+
+    @property
+    def single(self) -> int:
+        """The same as a number."""
+        return int(self.joined)
 
     @property
     def parts(self) -> int:
@@ -384,12 +389,13 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
 
 def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
     """Shares of panels and blocks to choose from."""
-    blocks = [(n, 1, 1) for n in _shares(plan.dense.batch)]
-    lines = _shares(plan.high.bands)
-    blocks += [(plan.dense.batch, d, h) for d in _shares(plan.dense.spans[0].count) for h in lines]
+    blocks = [(n, 1, 1) for n in _shares(plan.dense.batch, plan.hasty)]
+    lines = _shares(plan.high.bands, plan.hasty)
+    blocks += [(plan.dense.batch, d, h) for h in lines
+               for d in _shares(plan.dense.spans[0].count, plan.hasty)]
     cuts = [_best_rows(replace(plan, image_blocks=images, plane_blocks=planes, line_blocks=down),
                        most) for images, planes, down in dict.fromkeys(blocks)]
-    for groups in _shares(plan.panel_count):
+    for groups in _shares(plan.panel_count, plan.hasty):
         for cut in cuts:
             yield replace(cut, panel_groups=groups)
 
@@ -408,9 +414,9 @@ def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
     return plan if best == plan.rows else replace(plan, rows=best)
 
 
-def _shares(most: int) -> list[int]:
-    """1, 2, 3, 4, 6, 9 ... and ``most``."""
+def _shares(most: int, hasty: bool) -> list[int]:
+    """1, 2, 3, 4, 6, 9 ... and ``most``; in haste, 1, 2, 4, 8 ... and that."""
     found = [1]
     while found[-1] < most:
-        found.append(min(most, found[-1] + max(1, found[-1] // 2)))
+        found.append(min(most, found[-1] + max(1, found[-1] // (1 if hasty else 2))))
     return found

@@ -13,10 +13,11 @@ from typing import Any
 from agnesi.codegen.apart import apart
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.basis import FILTERS, RESULT, Squares, carry, turned
+from agnesi.codegen.conv.products import add_tile
 from agnesi.codegen.conv.source import pack_source, reached
 from agnesi.codegen.conv.squares import ALPHA, TAPS
 from agnesi.codegen.conv.tiles import Column, Tile, Turn, given_turns, number
-from agnesi.codegen.conv.winograd import Block, Both, add_tile
+from agnesi.codegen.conv.winograd import Block, Both
 from agnesi.codegen.conv.winogradplan import TOGETHER
 from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.operands import element_bytes
@@ -114,14 +115,18 @@ class WinogradWeight(Both):
         first = (block.read_first(block.n, b.add(at, d.origin)), block.result_first(block.n, z))
         read, made = (b.mul(sheet, pitch) for sheet, pitch in (
             (block.read_sheet, plan.channel_pitch), (block.sheet, plan.pitch)))
-        nest = [
-            Turn(images, b.mul(block.planes, read), b.mul(b.sub(block.z_end, block.z), made)),
-            Turn(b.sub(z_end, z), b.mul(read, d.stride), made, maybe=True),
-        ]
-        lines, each = block.lines, plan.wide.squares
+        deep_count, lines, each = b.sub(z_end, z), block.lines, plan.wide.squares
         if self.shape.hasty:  # where squares of all lines lie side by side, they are one run
             alone = b.icmp("eq", plan.wide.parts, i64(1))
-            lines, each = b.select(alone, i64(1), lines), b.select(alone, block.sheet, each)
+            single = b.icmp("ne", plan.single, i64(0))
+            images, deep_count, lines = (
+                b.select(one, i64(1), n)
+                for one, n in ((single, images), (single, deep_count), (alone, lines)))
+            each = b.select(alone, block.run(single), each)
+        nest = [
+            Turn(images, b.mul(block.planes, read), b.mul(b.sub(block.z_end, block.z), made)),
+            Turn(deep_count, b.mul(read, d.stride), made, maybe=True),
+        ]
         if plan.wide.parts.ref != "1":
             nest.append(Turn(lines, b.mul(block.read_across, plan.channel_pitch),
                              b.mul(plan.wide.squares, plan.pitch)))
