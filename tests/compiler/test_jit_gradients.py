@@ -100,3 +100,66 @@ def test_tensors_that_require_gradients_are_changed_under_no_grad_only(change):
     assert w.tolist() == [1.0] * 3 and w.requires_grad
     run = ag.jit(allowed)
     assert run(ag.ones(3)).item() == w.sum().item() != 3.0 and w.requires_grad
+
+
+def of_gradient(x):
+    g = ag.grad((x**3).sum(), x)
+    return (g * x).sum()
+
+
+def of_backward(x):
+    (x**3).sum().backward()
+    g, x.grad = x.grad, None
+    return (g * x).sum()
+
+
+@pytest.mark.parametrize("function", [of_gradient, of_backward])
+def test_gradients_without_a_graph_are_constants(function):
+    """Compiled as eagerly: what is computed of them has no derivative through them."""
+    for run in (function, ag.jit(function)):
+        x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        loss = run(x)
+        loss.backward()
+        assert (loss.item(), x.grad.tolist()) == (108.0, [3.0, 12.0, 27.0])
+
+
+def test_gradients_with_a_graph_are_differentiated_again():
+    def twice(x):
+        g = ag.grad((x**3).sum(), x, create_graph=True)
+        return ag.grad((g * x).sum(), x)
+
+    for run in (twice, ag.jit(twice)):
+        assert run(ag.tensor([1.0, 2.0], requires_grad=True)).tolist() == [9.0, 36.0]
+    both = ag.grad(lambda v: (ag.grad(lambda u: (u**3).sum())(v) * v).sum())
+    assert ag.jit(both)(ag.tensor([1.0, 2.0])).tolist() == [9.0, 36.0]
+
+
+def test_backward_leaves_gradients_at_arguments():
+    def add(x):
+        loss = (x * x).sum()
+        loss.backward()
+        return loss
+
+    run, x = ag.jit(add), ag.tensor([1.0, 2.0], requires_grad=True)
+    for i in range(1, 4):
+        assert run(x).item() == 5.0 and x.grad.tolist() == [2.0 * i, 4.0 * i]
+    assert "it runs eagerly, for backward() leaves gradients at its arguments" in run.explain()
+
+
+def test_changes_in_loops_are_refused_and_allowed_like_others():
+    w = ag.ones(2, requires_grad=True)
+
+    def changing(x):
+        def body(c, r):
+            w.sub_(r)
+            return c + w.sum(), None
+
+        return ag.scan(body, 0.0, x)[0]
+
+    for run in (changing, ag.jit(changing)):
+        with pytest.raises(ag.GradientError, match="wrap the change in"):
+            run(ag.ones((3, 2)))
+    with ag.no_grad():
+        results = [(run(ag.ones((3, 2))).item(), w.tolist())
+                   for run in (changing, ag.jit(changing))]
+    assert results == [(-6.0, [-2.0] * 2), (-24.0, [-5.0] * 2)] and w.requires_grad

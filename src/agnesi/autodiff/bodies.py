@@ -52,7 +52,7 @@ class Capture:
     def store(self, value: Tensor) -> None:
         """Write back what it is behind the loop."""
         if self.owner is None:
-            assign(self.outer, value)
+            assign(self.outer, value, checked=True)
             return
         self.owner.grad = None
         self.owner.grad = value
@@ -187,6 +187,9 @@ class BodyTrace:
             return record.now
         return t._grad if self.around is None else self.around.read_grad(t)
 
+    def target_of(self, leaf: Node) -> None:
+        """Variables of a body have no gradients that remain."""
+
     def write_grad(self, t: Tensor, grad: Any) -> None:
         """``t.grad = grad`` inside the body."""
         if t.data is None:
@@ -196,6 +199,11 @@ class BodyTrace:
         if record is None:
             record = self.grads[id(t)] = _Gradient(t, grad is None)
         record.now, record.used = grad, False
+
+    @property
+    def of_values(self) -> bool:
+        """Whether it stands for a run on values, which leaves no graph of its gradients."""
+        return self.around is not None and bool(self.around.of_values)
 
     # -- results ------------------------------------------------------------------------------
     def states(self) -> list[Capture]:

@@ -101,9 +101,9 @@ def backprop(
         g = grads.pop(node, None)
         if g is None:
             continue
-        if (node.handle is not None) if goals is None else (node in goals):
-            results[node] = g
         op = node.op
+        if (node.handle is not None or op is None) if goals is None else (node in goals):
+            results[node] = g
         if op is None or node in constants:
             continue
         if type(op) is Item:
@@ -215,7 +215,7 @@ def _has_seed(y: Tensor) -> bool:
 
 
 def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
-    handled = [(n.handle(), g) for n, g in found.items() if n.handle is not None]
+    handled = [(_owner(n), g) for n, g in found.items()]
     arrived = [(target, g) for target, g in handled if target is not None]
     there = [target.grad for target, _ in arrived]
     present = [before for before in there if before is not None]
@@ -227,6 +227,14 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
             before += detach(g)
         else:
             target.grad = before + g
+
+
+def _owner(node: Node) -> Tensor | None:
+    """Whose gradient arrives at a node: a tensor's, or that of a traced function's argument."""
+    if node.handle is not None:
+        owner: Tensor | None = node.handle()
+        return owner
+    return None if STATE.trace is None else STATE.trace.target_of(node)
 
 
 def _memory(t: Tensor) -> int:

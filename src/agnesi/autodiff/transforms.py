@@ -84,7 +84,8 @@ def grad(
     _check_operands(cost, targets)
     root, nodes = current(cost), [current(x) for x in targets]
     constants = {current(x) for x in consider_constant}
-    record = STATE.recording and (create_graph or cost.data is None)
+    symbolic = cost.data is None and not (STATE.trace is not None and STATE.trace.of_values)
+    record = STATE.recording and (create_graph or symbolic)
     with recording(record):
         g = seed(cost, grad_outputs)
         found, apart = backprop({root: g}, nodes, constants), Apart(g)

@@ -162,6 +162,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             refused = family.learn(shapes)
             cause += f"; no version for all sizes: {refused}" if refused else ""
             self._made[key] = [*known[1 - _KEPT :], made]
+        if made.reached:
+            cause += ("; it runs eagerly, for backward() leaves gradients at its arguments: give "
+                      "them with ag.value_and_grad, which is compiled")
         self._newest = key
         self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
         return made

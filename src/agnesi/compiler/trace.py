@@ -7,7 +7,7 @@ makes and uses up a gradient does not owe it to anybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,7 +37,13 @@ class GradRecord:
 class Trace:
     """The state of a trace: live tensors met, their present nodes, their gradients."""
 
-    def __init__(self) -> None:
+    #: It stands for a run on values, which leaves no graph of its gradients.
+    of_values = True
+
+    def __init__(self, arguments: Iterable[Tensor] = ()) -> None:
+        #: Symbols that stand for arguments, by their nodes, and whether ``backward`` got there.
+        self.arguments = {x.node: x for x in arguments}
+        self.reached = False
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
@@ -143,6 +149,12 @@ class Trace:
         elif record.now is not None:
             record.used = True
         return record.now
+
+    def target_of(self, leaf: Node) -> Tensor | None:
+        """The argument whose gradient arrives at a leaf that is no live tensor."""
+        found = self.arguments.get(leaf)
+        self.reached = self.reached or found is not None
+        return found
 
     def write_grad(self, t: Tensor, grad: Any) -> None:
         """``t.grad = grad`` inside the trace."""

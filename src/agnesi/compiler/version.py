@@ -54,7 +54,7 @@ class Version:
         self.statics = [None if isinstance(s, Tensor) else v
                         for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
-        trace = Trace()
+        trace = Trace(s for s in symbols if isinstance(s, Tensor))
         with tracing(trace):
             args, keywords = tree.build(symbols)
             self.outputs, self.tree = flatten(owner.function(*args, **keywords))
@@ -113,7 +113,10 @@ class Version:
         results = nodes[: len(self.tensors)]
         flowing = _flowing(results)
         self.flows = [n in flowing for n in results]
-        self.pure = not updates and not any(r.written for r in trace.grads.values())
+        #: Whether gradients arrive at arguments: then only the function itself leaves them there.
+        self.reached = trace.reached
+        written = trace.reached or any(r.written for r in trace.grads.values())
+        self.pure = not updates and not written
         self.records = self.pure and any(self.flows)
         self.parameters = [x for x, leaf in trace.leaves.values() if leaf.requires_grad]
         self.unrecorded = not STATE.recording and bool(self.parameters)

@@ -361,8 +361,11 @@ def item_of(parent: Node, index: int) -> Node:
 
 
 # -- in place -------------------------------------------------------------------------------
-def assign(target: Tensor, value: Tensor) -> Tensor:
-    """``target[...] = value`` in place; ``value`` has target's shape and dtype already."""
+def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
+    """``target[...] = value`` in place; ``value`` has target's shape and dtype already.
+
+    ``checked`` says that the change was found to be allowed where it was traced.
+    """
     if value.shape != target.shape:
         raise ShapeError(
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
@@ -376,7 +379,7 @@ def assign(target: Tensor, value: Tensor) -> Tensor:
             "ag.shared and give updates= to ag.function"
         )
     if traced or target.data is None:
-        if traced and STATE.recording:
+        if traced and STATE.recording and not checked:
             _refuse_leaf(target)
         _assign_node(target, graph_node(value))
         return target
