@@ -10,6 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi import nn, optim
 from agnesi.core.elsewhere import KEYWORDS
+from tests.errors.lambdas import check
 
 W = ag.ones((2, 3), requires_grad=True)
 X = ag.ones((2, 4))
@@ -79,11 +80,7 @@ CASES = [
 
 @pytest.mark.parametrize(("wrong", "kind", "text"), CASES)
 def test_texts(wrong: Any, kind: Any, text: str) -> None:
-    with pytest.raises(kind) as caught:
-        wrong()
-    told, _, place = str(caught.value).partition("\n  at ")
-    assert told == text
-    assert place == f"{__file__}:{wrong.__code__.co_firstlineno}"
+    check(wrong, kind, text)
 
 
 def test_other_keywords_are_as_unknown_as_ever() -> None:
