@@ -12,6 +12,7 @@ from agnesi.core import foreign
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import Op
 from agnesi.core.record import record
+from agnesi.runtime import machine
 
 CALLS = []
 
@@ -373,3 +374,19 @@ def test_blocks_past_the_caches():
     take = ag.jit(lambda x, i: ag.take(x, i, axis=0))
     np.testing.assert_array_equal(take(ag.tensor(x), ag.tensor(i)), x[i])
     assert "C function" in str(take.plan())
+
+
+def test_planning_does_not_wait_for_functions_that_are_generated(monkeypatch):
+    waited = []
+    load = machine.load
+
+    def noting(text, **settings):
+        waited.append("define void @run" in text and "body" not in text)
+        return load(text, **settings)
+
+    monkeypatch.setattr(machine, "load", noting)
+    assert foreign.there("running:multiply int64 reverse")
+    assert not waited
+    assert foreign.address("running:multiply int64 reverse")
+    assert waited == [True]
+    assert not foreign.there("no library:f")

@@ -61,6 +61,18 @@ def test_llvm_loader_agrees_where_ours_does_not_serve(monkeypatch):
     check(machine.load(IR))
 
 
+def test_a_module_that_was_begun_is_like_one_that_was_loaded(fresh_cache, monkeypatch):
+    begun = machine.Begun(IR)
+    check(begun.code)
+    assert begun.code is begun.code
+
+    def refuse(*_):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(llvm.Team, "add", refuse)
+    check(machine.Begun(IR).code)
+
+
 def test_every_load_has_its_own_data():
     first, second = machine.load(IR), machine.load(IR)
     assert first.address("table") != second.address("table")

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.compiler import sorting
 from agnesi.core.config import LENT, config
 from agnesi.core.dispatch import apply
-from agnesi.core.foreign import RESOLVERS
+from agnesi.core.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
 from agnesi.core.tensor import wrap
 
@@ -79,6 +79,14 @@ def _generated(name: str) -> int | None:
     return address(name)
 
 
+def _begun(name: str) -> bool:
+    if not compiles():
+        return False
+    from agnesi.compiler.generated import begin
+
+    return begin(name)
+
+
 def _lend_library() -> None:
     """Let compiled programs find our functions, whose files are read when they are wanted."""
     def address(library: str, name: str) -> int:
@@ -86,8 +94,14 @@ def _lend_library() -> None:
 
         return address(library, name)
 
+    def begin(library: str, name: str) -> bool:
+        from agnesi.compiler.library import begin
+
+        return begin(library, name)
+
     for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks"):
         RESOLVERS[library] = functools.partial(address, library)
+        BEGINNERS[library] = functools.partial(begin, library)
 
 
 def lend() -> None:
@@ -95,4 +109,4 @@ def lend() -> None:
     LENT.run, LENT.native, LENT.compiles, LENT.memory = run, native, compiles, _memory
     LENT.sort = sorting.sort
     _lend_library()
-    RESOLVERS["generated"] = _generated
+    RESOLVERS["generated"], BEGINNERS["generated"] = _generated, _begun

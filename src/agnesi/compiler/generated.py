@@ -13,32 +13,46 @@ from agnesi.codegen.lanes.systems import factored_module, systems_module
 from agnesi.codegen.triangles import triangles_module
 from agnesi.runtime import machine
 
-#: Tables that code reads.
-_tables: list[np.ndarray] = []
+#: Tables that code reads, by the function's name.
+_tables: dict[str, np.ndarray] = {}
 
 
 @functools.cache
-def _code(name: str) -> machine.Code:
+def _begun(name: str) -> machine.Begun:
     kind, dtype, n, columns, options, units, room = name.split(" ")
     sizes, bits = (int(n), int(columns)), machine.target().vector_bits
     if kind in ("fft", "rfft", "columns"):
         text, table = fourier_module(
             kind, dtype, *sizes, options == "i", int(units), int(room), bits)
-        code = machine.load(text)
-        ctypes.c_void_p.from_address(code.address("table")).value = table.ctypes.data
-        _tables.append(table)
-        return code
+        _tables[name] = table
+        return machine.Begun(text)
     if kind in ("rootm", "logm"):
-        return machine.load(triangles_module(kind))
+        return machine.Begun(triangles_module(kind))
     if kind == "halves":
-        return machine.load(halves_module(options == "t", int(room)))
+        return machine.Begun(halves_module(options == "t", int(room)))
     if kind == "factored":
-        return machine.load(factored_module(dtype, int(n), options, bits))
-    return machine.load(systems_module(kind, dtype, *sizes, options, int(units), bits))
+        return machine.Begun(factored_module(dtype, int(n), options, bits))
+    return machine.Begun(systems_module(kind, dtype, *sizes, options, int(units), bits))
+
+
+@functools.cache
+def _code(name: str) -> machine.Code:
+    code = _begun(name).code
+    if name in _tables:
+        ctypes.c_void_p.from_address(code.address("table")).value = _tables[name].ctypes.data
+    return code
+
+
+def begin(name: str) -> bool:
+    """Begin to compile a function that will be wanted; False where it cannot run."""
+    if name.startswith("halves") and "avx512bf16" not in machine.target().names:
+        return False
+    _begun(name)
+    return True
 
 
 def address(name: str) -> int | None:
     """Where a function is, which is compiled when it is wanted first; None where it cannot run."""
-    if name.startswith("halves") and "avx512bf16" not in machine.target().names:
+    if not begin(name):
         return None
     return _code(name).address("main" if name.split(" ")[-2] == "0" else "shared")

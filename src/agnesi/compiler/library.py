@@ -24,12 +24,18 @@ _MAKERS = {
 
 
 @functools.cache
-def _code(library: str, name: str) -> machine.Code:
+def _begun(library: str, name: str) -> machine.Begun:
     file, function = _MAKERS[library]
     make: Callable[[str], str] = getattr(import_module(f"agnesi.codegen.{file}"), function)
-    return machine.load(make(name))
+    return machine.Begun(make(name))
+
+
+def begin(library: str, name: str) -> bool:
+    """Begin to compile a function that will be wanted; True, since all can be had."""
+    _begun(library, name)
+    return True
 
 
 def address(library: str, name: str) -> int:
     """Where a function is, which is compiled when it is wanted first."""
-    return _code(library, name).address("run")
+    return _begun(library, name).code.address("run")

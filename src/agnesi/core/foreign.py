@@ -179,6 +179,9 @@ SIZES = Argument("sizes")
 
 #: Libraries by name: a function from a symbol to its address, or None where there is none.
 RESOLVERS: dict[str, Callable[[str], int | None]] = {}
+#: What begins to compile a function of those libraries whose functions are generated, and says
+#: whether it can be had here.
+BEGINNERS: dict[str, Callable[[str], bool]] = {}
 
 
 _PREFIX = "foreign."
@@ -203,3 +206,10 @@ def address(symbol: str) -> int | None:
     library, _, name = symbol.partition(":")
     resolve = RESOLVERS.get(library)
     return None if resolve is None else resolve(name)
+
+
+def there(symbol: str) -> bool:
+    """Whether there is the function ``library:function``; nobody waits for it to be compiled."""
+    library, _, name = symbol.partition(":")
+    begin = BEGINNERS.get(library)
+    return address(symbol) is not None if begin is None else begin(name)

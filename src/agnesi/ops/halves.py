@@ -62,7 +62,7 @@ def half_product(node: Node) -> Tensor | None:
     if (type(b.op) is Permute and not turned) or m < _FEW or k < 2 or many * m * n * k < _WORTH:
         return None
     op = HalfProduct(turned, min(_UNITS, many * -(-n // _STRIP)))
-    if foreign.address(op.symbol) is None:
+    if not foreign.there(op.symbol):
         return None
     if len(b.shape) == 2 and len(a.shape) > 2:
         return reshape(apply(op, reshape(symbol(a), (m, k)), symbol(given)), node.shape)

@@ -137,6 +137,24 @@ class Ahead:
         return self._units
 
 
+class Begun:
+    """A module whose code other threads begin to generate at once, if there are any."""
+
+    def __init__(self, text: str, optimize: int = 1) -> None:
+        self._text, self._optimize = text, optimize
+        self._ahead: Ahead | None = None
+        if diskcache.get(_key("program", text, optimize)) is None:
+            self._ahead = Ahead(optimize)
+            for unit in self._ahead.units(text):
+                self._ahead.team.add(unit.text)
+
+    @functools.cached_property
+    def code(self) -> Code:
+        """Its machine code, as :func:`load` gives it."""
+        ahead, self._ahead = self._ahead, None
+        return load(self._text, optimize=self._optimize, ahead=ahead)
+
+
 def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
     """Machine code of a module, from the disk cache where it was compiled before.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from agnesi.core.dims import is_static
-from agnesi.core.foreign import Call, address
+from agnesi.core.foreign import Call, there
 from agnesi.core.kernels import Buffer, Foreign
 from agnesi.core.node import Node
 
@@ -19,7 +19,7 @@ def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
     ``copied`` gives the memory of an operand's copy in one piece.
     """
     call = root.op.foreign(*root.inputs) if root.op.foreign is not None else None
-    if call is None or None in map(address, call.symbols):
+    if call is None or not all(map(there, call.symbols)):
         return None
     if any(is_static(b.shape) and not b.size for b in (*inputs, *results)):
         return None
