@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.runtime import machine, pool
 
 MEGABYTE = 1 << 20
 
@@ -52,6 +53,29 @@ def test_the_second_call_allocates_nothing():
     assert after["misses"] == before["misses"] and after["hits"] > before["hits"]
     assert after["kept"] >= f.plan().arena_bytes and len(set(results)) == 1
     assert after["peak"] - before["live"] >= f.plan().arena_bytes
+
+
+def test_memory_is_prepared_while_code_is_generated(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda bound=0: 2)
+    monkeypatch.setattr(pool, "_uniform", lambda: True)
+    kept, begun, prepare = [], [], pool.prepare
+    for way in (prepare, lambda size: None):
+        def noting(size: int, way: Any = way) -> Any:
+            begun.append(way(size))
+            return begun[-1]
+
+        monkeypatch.setattr(pool, "prepare", noting)
+        gc.collect()
+        ag.keep_memory(0)
+        ag.keep_memory("1GB")
+        f, x = chain(4, 1100)
+        with ag.config(cache=False):
+            f(x)
+        assert f.plan().arena_bytes > 8 * MEGABYTE
+        gc.collect()
+        kept.append(ag.memory_stats()["kept"])
+    assert [thread is not None for thread in begun] == [True, False]
+    assert kept[0] == kept[1]
 
 
 def test_memory_can_be_given_back_after_every_call():

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from agnesi.runtime import pool
+from agnesi.runtime import machine, pool
 
 LARGE = (300, 200)
 
@@ -139,3 +139,32 @@ def test_threads_share_it_safely():
         worker.join()
     assert not wrong
     assert pool.stats()["live"] == before
+
+
+def test_prepared_memory_is_handed_out_next(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda bound=0: 2)
+    monkeypatch.setattr(pool, "_uniform", lambda: True)
+    thread = pool.prepare(10 << 20)
+    thread.join()
+    before = pool.stats()
+    array = pool.empty((10 << 20,), "uint8")
+    assert pool.stats()["hits"] == before["hits"] + 1
+    assert not array[::4096].any()
+
+
+def test_nothing_is_prepared_where_that_gains_nothing(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda bound=0: 2)
+    monkeypatch.setattr(pool, "_uniform", lambda: True)
+    before = pool.stats()
+    assert pool.prepare(1 << 20) is None
+    pool.set_limit(1 << 20)
+    assert pool.prepare(10 << 20) is None
+    pool.set_limit(before["limit"])
+    pool.set_bound(1 << 30)
+    try:
+        assert pool.prepare(10 << 20) is None
+    finally:
+        pool.set_bound(0)
+    monkeypatch.setattr(machine, "cores", lambda bound=0: 1)
+    assert pool.prepare(10 << 20) is None
+    assert pool.stats()["misses"] == before["misses"]

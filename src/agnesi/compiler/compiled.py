@@ -237,13 +237,16 @@ class Compiled:
             (n.dtype.name, tuple(n.shape), w)
             for n, w in zip(self.graph.outputs[: self.returned], self.wrap, strict=True)
         ]
+        made: Scheduled | None = self.__dict__.get("scheduled")
         self.bound = Bound(
             self.recipe, self.graph, self.live, self.arguments, outputs, result=self.result,
             slow=self.slow,
             guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
             clock=self.clock, own_scratch=self.settings.own_scratch,
-            ahead=self.scheduled.ahead if "scheduled" in self.__dict__ else None,
+            ahead=None if made is None else made.ahead,
         )
+        if made is not None and made.memory is not None:
+            made.memory.join()
         self.strides = self._strides()
 
     def adopt(self, swap: Mapping[int, Tensor]) -> None:

@@ -78,6 +78,9 @@ class Scheduled:
             program, [(t, program.outputs[i]) for t, i in targets],
             [buffers[id(graph.inputs[i])] for i in donated], limit=limit, saved=saved,
         )
+        from agnesi.runtime import pool
+
+        self.memory = pool.prepare(guess(self.layout.arena_bytes))
         clock.mark("schedule")
         reused = _reused(program.outputs[:returned], self.layout.shared, graph)
         made = [i for i in range(returned) if i not in reused]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import math
+import os
+import threading
 from typing import Any
 
 import numpy as np
 
-from agnesi.runtime import support
+from agnesi.runtime import machine, support
 
 _KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK, _BOUND = range(1, 8)
+#: Bytes of a block that is worth a thread, and of the smallest page.
+_LARGE, _PAGE = 8 << 20, 4096
 
 
 class _Empty(ctypes.Structure):
@@ -51,6 +56,34 @@ def stats() -> dict[str, int]:
     places = {"kept": _KEPT, "limit": _LIMIT, "hits": _HITS, "misses": _MISSES, "live": _LIVE,
               "peak": _PEAK}
     return {name: support.variable("pool", at).value for name, at in places.items()}
+
+
+def prepare(size: int) -> threading.Thread | None:
+    """A thread that lets the system find the pages of a block, which will be wanted soon.
+
+    That takes a tenth of a millisecond per MiB.  None where nothing is gained: for small blocks,
+    with one core, where memory is bounded, where it matters which processor writes first, and
+    while the native module is not there yet.
+    """
+    if size < _LARGE or machine.cores() < 2 or not support.loaded() or not _uniform():
+        return None
+    bound, kept = (support.variable("pool", at).value for at in (_BOUND, _LIMIT))
+    if bound or size > kept:
+        return None
+    thread = threading.Thread(target=_touch, args=(size,), name="agnesi-memory")
+    thread.start()
+    return thread
+
+
+def _touch(size: int) -> None:
+    # Where there is no memory, whoever wants it will say so.
+    with contextlib.suppress(MemoryError):
+        empty((size,), "uint8")[::_PAGE] = 0  # gives Python's lock away
+
+
+def _uniform() -> bool:
+    """Whether all memory is equally far from all processors, as far as the system tells."""
+    return not os.path.exists("/sys/devices/system/node/node1")
 
 
 def give_back(address: int) -> None:

@@ -109,6 +109,11 @@ def native() -> machine.Code:
     return code
 
 
+def loaded() -> bool:
+    """Whether the module is there, so that nobody would wait for it."""
+    return native.cache_info().currsize > 0
+
+
 def ahead(optimize: int = 1) -> None:
     """Begin to compile the module in another thread, while this one has other things to do.
 
