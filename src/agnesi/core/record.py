@@ -12,8 +12,9 @@ from typing import Any, TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
 #: Objects of a class before it gets a constructor of its own.
-_FEW = 32
+_FEW = 200
 _NOTHING = object()
+_NONE: tuple[list[str], list[tuple[str, Any]], int] = [], [], 0
 _NO_FIELDS: Callable[[Any], Any] = lambda self: ()  # noqa: E731 - stands beside attrgetter
 
 
@@ -51,16 +52,18 @@ def field(*, default_factory: Callable[[], Any], kw_only: bool = False) -> Any:
 
 def _constructor(cls: Any) -> Any:
     """``__init__`` for the fields of a class, with the class attributes as defaults."""
-    known = {f"_{n}": getattr(cls, n) for n in cls._fields if hasattr(cls, n)}
-    made = {n for n in cls._fields if isinstance(known.get(f"_{n}"), _Made)}
-    last = [n for n in cls._fields if n in made and known[f"_{n}"].kw_only]
-    order = [*(n for n in cls._fields if n not in last), *(["*"] if last else []), *last]
-    parameters = ", ".join(f"{n}=_{n}" if f"_{n}" in known else n for n in order)
-    values = {n: f"_{n}.make() if {n} is _{n} else {n}" if n in made else n for n in cls._fields}
-    body = "".join(f"\n    values[{n!r}] = {value}" for n, value in values.items())
+    fields = _in_order(cls)
+    known = {f"_{n}": default for n, default in fields if default is not _NOTHING}
+    parameters, body = [], ""
+    for name, default in fields:
+        if _is_last(default) and "*" not in parameters:
+            parameters.append("*")
+        parameters.append(name if default is _NOTHING else f"{name}=_{name}")
+        made = f"_{name}.make() if {name} is _{name} else {name}"
+        body += f"\n    values[{name!r}] = {made if type(default) is _Made else name}"
     if hasattr(cls, "__post_init__"):
         body += "\n    self.__post_init__()"
-    source = f"def __init__(self, {parameters}):\n    values = self.__dict__{body}\n"
+    source = f"def __init__(self, {', '.join(parameters)}):\n    values = self.__dict__{body}\n"
     exec(compile(source, __file__, "exec"), known)  # errors tell lines that are not ours
     return known["__init__"]
 
@@ -68,38 +71,61 @@ def _constructor(cls: Any) -> Any:
 def _first_init(cls: Any) -> Any:
     """A constructor for the first objects, which are all that most classes ever have.
 
-    To write one for a class takes 0.15 ms.
+    To write one for a class takes as long as some hundred objects gain by it.
     """
-    made = 0
+    made, layout = 0, _NONE
 
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
-        nonlocal made
+        nonlocal made, layout
         made += 1
-        if made > _FEW or not _filled(cls, self.__dict__, args, keywords):
+        if layout is _NONE:
+            layout = _layout(cls)
+        names, fields, most = layout
+        values, given = self.__dict__, len(args)
+        values.update(zip(names, args, strict=False))
+        fits = made <= _FEW and given <= most
+        if fits and (keywords or given != len(names)):
+            fits = _completed(values, fields[given:], keywords)
+        if not fits:  # or these are not what a constructor takes, and it will say so
+            values.clear()
             cls.__init__ = _constructor(cls)
             cls.__init__(self, *args, **keywords)
-        elif hasattr(cls, "__post_init__"):
+        elif checked:
             self.__post_init__()
 
+    checked = hasattr(cls, "__post_init__")
     return __init__
 
 
-def _filled(cls: Any, values: dict[str, Any], args: Sequence[Any],
-            keywords: Mapping[str, Any]) -> bool:
-    """Give all fields their values; False if these are not what a constructor takes."""
-    left = dict(keywords)
-    for name in cls._fields:
-        default: Any = getattr(cls, name, _NOTHING)
-        fresh = isinstance(default, _Made)
-        if args and not (fresh and default.kw_only):
-            values[name], args = args[0], args[1:]
-            continue
-        if default is _NOTHING and name not in left:
+def _layout(cls: Any) -> tuple[list[str], list[tuple[str, Any]], int]:
+    """The names of the fields, those with their defaults, and how many arguments there may be."""
+    fields = _in_order(cls)
+    return [n for n, _ in fields], fields, sum(not _is_last(default) for _, default in fields)
+
+
+def _in_order(cls: Any) -> list[tuple[str, Any]]:
+    """The fields and their defaults as a constructor takes them, those by keyword only last."""
+    fields = [(name, getattr(cls, name, _NOTHING)) for name in cls._fields]
+    return sorted(fields, key=lambda field: _is_last(field[1]))
+
+
+def _is_last(default: Any) -> bool:
+    return isinstance(default, _Made) and default.kw_only
+
+
+def _completed(values: dict[str, Any], fields: Sequence[tuple[str, Any]],
+               keywords: Mapping[str, Any]) -> bool:
+    """Give fields that no argument is for their values; False if a constructor would refuse."""
+    used = 0
+    for name, default in fields:
+        if name in keywords:
+            values[name] = keywords[name]
+            used += 1
+        elif default is _NOTHING:
             return False
-        values[name] = left.pop(name, default)
-        if values[name] is default and fresh:
-            values[name] = default.make()
-    return not args and not left
+        else:
+            values[name] = default.make() if type(default) is _Made else default
+    return used == len(keywords)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
