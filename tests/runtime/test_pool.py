@@ -32,9 +32,10 @@ def test_large_arrays_are_pooled_and_aligned():
     array[:] = 3
     place = array.ctypes.data
     live = pool.stats()["live"] - before["live"]
-    assert array.nbytes <= live <= 1.3 * array.nbytes
+    assert live == array.nbytes
     del array, flags
-    assert pool.stats()["live"] == before["live"] and pool.stats()["kept"] == live
+    kept = pool.stats()["kept"]  # the block is larger
+    assert pool.stats()["live"] == before["live"] and live < kept <= 1.3 * live
     assert pool.empty(LARGE, np.float32).ctypes.data == place
     assert pool.stats()["hits"] == before["hits"] + 1
 

@@ -1,11 +1,13 @@
 ; Buffers of data that are kept when they are freed, so that no call page-faults twice.
 ;
 ; A block is a 64-byte header and, right after it, 64-byte aligned data.  Sizes come in four steps
-; per power of two, each with its own list of free blocks.  The header says all that freeing needs.
+; per power of two, each with its own list of free blocks.  The header says all that freeing needs;
+; what is live is counted in the bytes that were asked for.
 ; Large blocks begin at different distances from a page: a loop over a dozen arrays that all lie
 ; alike finds too few places in the first-level cache and runs 1.4 times as long.
 
-%Header = type {i64, i64, ptr, ptr}           ; class, bytes of the block, next free, start of memory
+; Class, bytes of the block, next free or (in use) bytes that were asked for, start of memory.
+%Header = type {i64, i64, ptr, ptr}
 ; Lock, kept, limit, hits, misses, live, most that was live (bytes), most that may be live (0: any).
 %Pool = type {i64, i64, i64, i64, i64, i64, i64, i64}
 
@@ -70,7 +72,7 @@ fits:
   %head = getelementptr ptr, ptr @free_blocks, i64 %class
   call void @pool_lock()
   %used = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 5)
-  %live = add i64 %used, %bytes
+  %live = add i64 %used, %size
   %bound = load i64, ptr getelementptr (%Pool, ptr @pool, i64 0, i32 7)
   %free = icmp eq i64 %bound, 0
   %inside = icmp ule i64 %live, %bound
@@ -95,6 +97,7 @@ hit:
   call void @pool_add(i64 1, i64 %gone)
   call void @pool_add(i64 3, i64 1)
   call void @pool_unlock()
+  store i64 %size, ptr %next.at
   %data = getelementptr i8, ptr %found, i64 64
   ret ptr %data
 miss:
@@ -130,13 +133,15 @@ fresh:
   store i64 %class, ptr %block
   %bytes.at = getelementptr %Header, ptr %block, i64 0, i32 1
   store i64 %bytes, ptr %bytes.at
+  %size.at = getelementptr %Header, ptr %block, i64 0, i32 2
+  store i64 %size, ptr %size.at
   %start.at = getelementptr %Header, ptr %block, i64 0, i32 3
   store ptr %memory, ptr %start.at
   %new = getelementptr i8, ptr %block, i64 64
   ret ptr %new
 undo:
   call void @pool_lock()
-  %minus = sub i64 0, %bytes
+  %minus = sub i64 0, %size
   call void @pool_add(i64 5, i64 %minus)
   call void @pool_unlock()
   br label %nothing
@@ -154,8 +159,9 @@ entry:
   %next.at = getelementptr %Header, ptr %block, i64 0, i32 2
   %start.at = getelementptr %Header, ptr %block, i64 0, i32 3
   %head = getelementptr ptr, ptr @free_blocks, i64 %class
+  %size = load i64, ptr %next.at
   call void @pool_lock()
-  %minus = sub i64 0, %bytes
+  %minus = sub i64 0, %size
   call void @pool_add(i64 5, i64 %minus)
   br label %weigh
 weigh:
