@@ -26,7 +26,7 @@ CASES = [
      "result of multiply and gets no gradient of its own; optimise what it was computed from, or "
      "let it begin anew: w = w.detach().requires_grad_()"),
     (lambda: nn.BatchNorm2d(4)(IMAGES), ag.ShapeError,
-     "BatchNorm2d: the input must be (batch, 4, ...), not float32(2, 3, 6, 6)"),
+     "BatchNorm2d: the input must be (batch, 4, size, size), not float32(2, 3, 6, 6)"),
     (lambda: nn.InstanceNorm2d(4)(IMAGES), ag.ShapeError, "InstanceNorm2d: the input must be "
      "(batch, 4, size, size), or one image without the batch, not float32(2, 3, 6, 6)"),
     (lambda: nn.InstanceNorm1d(3)(IMAGES), ag.ShapeError, "InstanceNorm1d: the input must be "
@@ -49,8 +49,32 @@ CASES = [
      "GRUCell: the state of float32(2, 4) must be (2, 5), not float32(5)"),
     (lambda: nn.Sequential([nn.ReLU()]), TypeError, "Sequential: layer 0 is no module and no "
      "function: [ReLU()]; give the layers one by one: Sequential(*layers)"),
-    (lambda: nn.MaxPool2d(2, ceil_mode=True)(IMAGES), TypeError, "max_pool2d(float32(2, 3, 6, 6), "
-     "2): max_pool() got an unexpected keyword argument 'ceil_mode'; use `cover_all`"),
+    (lambda: nn.MaxPool2d(2, ceil_mode=True), TypeError,
+     "MaxPool2d() got an unexpected keyword argument 'ceil_mode'; use `cover_all`"),
+    (lambda: nn.AvgPool1d(2, dilation=2), TypeError,
+     "AvgPool1d() got an unexpected keyword argument 'dilation'"),
+    (lambda: nn.BatchNorm1d(3)(IMAGES), ag.ShapeError, "BatchNorm1d: the input must be "
+     "(batch, 3) or (batch, 3, size), not float32(2, 3, 6, 6)"),
+    (lambda: nn.MaxPool2d(2)(X), ag.ShapeError, "max_pool2d(float32(2, 4), 2): the operand must be "
+     "(batch, channels, size, size), or one image without the batch, not float32(2, 4)"),
+    (lambda: nn.ZeroPad2d(1)(X), ag.ShapeError, "ZeroPad2d: the input must be (batch, channels, "
+     "size, size), or one image without the batch, not float32(2, 4)"),
+    (lambda: nn.AdaptiveAvgPool2d((1, 2, 3))(IMAGES), ValueError, "adaptive_avg_pool2d(float32(2, "
+     "3, 6, 6), (1, 2, 3)): size (1, 2, 3) must be one number, or one for each of 2 axes"),
+    (lambda: nn.AdaptiveMaxPool2d((None, 0))(IMAGES), ValueError, "adaptive_max_pool2d(float32(2, "
+     "3, 6, 6), (None, 0)): size (6, 0) must be at least 1"),
+    (lambda: nn.Conv2d(4, 4, 3)(IMAGES), ag.ShapeError, "conv2d(float32(2, 3, 6, 6), float32(4, 4, "
+     "3, 3), float32(4)): the image has 3 channels, the filters take 4"),
+    (lambda: nn.Conv2d(4, 4, 3, groups=2)(IMAGES), ag.ShapeError, "conv2d(float32(2, 3, 6, 6), "
+     "float32(4, 2, 3, 3), float32(4)): the image has 3 channels, the filters take 2 in each of 2 "
+     "groups"),
+    (lambda: nn.Conv2d(4, 4, 3, groups=0), ValueError, "Conv2d: groups 0 must be at least 1"),
+    (lambda: nn.GroupNorm(0, 4), ValueError,
+     "GroupNorm: 4 channels do not fall into 0 equal groups"),
+    (lambda: nn.Conv2d(4, 4, 3, padding="SAME"), ValueError,
+     "Conv2d: padding 'SAME' is none of 'valid', 'same', 'full', or numbers"),
+    (lambda: nn.Conv2d(4, 4, 3, 2, padding="same"), ValueError,
+     "Conv2d: padding 'same' goes with stride 1, not (2, 2)"),
     (lambda: nn.Conv2d(3, 4, 3, padding_mode="same"), ValueError, "Conv2d: padding_mode 'same' is "
      "none of 'zeros', 'reflect', 'replicate', 'circular'"),
     (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15, 12)), ValueError, "ConvTranspose2d: of "

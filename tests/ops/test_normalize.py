@@ -98,7 +98,7 @@ def test_running_statistics_without_momentum_are_means_over_batches(jitted):
 
 
 def test_without_running_statistics_evaluation_uses_the_batch():
-    norm = nn.BatchNorm1d(4, track_running_stats=False, dtype="float64")
+    norm = nn.BatchNorm2d(4, track_running_stats=False, dtype="float64")
     assert norm.running_mean is None and [*norm.state_dict()] == ["weight", "bias"]
     before = norm(ag.tensor(X)).numpy()
     np.testing.assert_array_equal(norm.eval()(ag.tensor(X)).numpy(), before)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from agnesi.core.errors import ShapeError, at
-from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.convs import sizes_for
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.images import as_images
 from agnesi.ops.join import pad
 
 
@@ -24,12 +22,7 @@ class _Pad(Module):
         self.padding = sizes_for(self, padding, 2 * self.rank, "padding", 0)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = as_tensor(x)
-        if x.ndim not in (self.rank + 1, self.rank + 2):
-            raise ShapeError(at(
-                f"{type(self).__name__}: the input must be (batch, channels{', size' * self.rank}),"
-                f" or one image without the batch, not {typed(x)}"
-            ))
+        x = as_images(x, self.rank, type(self).__name__)
         ends = zip(self.padding[-2::-2], self.padding[::-2], strict=True)
         return pad(x, [*[(0, 0)] * (x.ndim - self.rank), *ends], self.mode, self.value)
 

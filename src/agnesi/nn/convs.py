@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from agnesi.core.errors import at
 from agnesi.core.op import typed
@@ -16,6 +16,8 @@ from agnesi.ops.convert import as_tensor
 from agnesi.ops.join import pad
 from agnesi.ops.transposed import conv_transpose
 
+R = TypeVar("R")
+
 #: Modes of borders, and what ``ag.pad`` calls them.
 _BORDERS = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
@@ -25,8 +27,13 @@ _MANY = 1 << 12
 
 def sizes_for(layer: Module, value: Any, rank: int, what: str, least: int = 1) -> tuple[int, ...]:
     """One integer for each axis; errors name the layer."""
+    return _named(layer, per_axis, value, rank, what, least)
+
+
+def _named(layer: Module, read: Callable[..., R], *arguments: Any) -> R:
+    """What reads a parameter, with errors that name the layer."""
     try:
-        return per_axis(value, rank, what, least)
+        return read(*arguments)
     except (TypeError, ValueError) as error:
         raise type(error)(at(f"{type(layer).__name__}: {error}")) from None
 
@@ -43,14 +50,16 @@ class _Conv(Module):
         if padding_mode not in _BORDERS:
             raise ValueError(at(f"{type(self).__name__}: padding_mode {padding_mode!r} is none of "
                                 f"{', '.join(map(repr, _BORDERS))}"))
+        (groups,) = sizes_for(self, groups, 1, "groups")
         if in_channels % groups or out_channels % groups:
             raise ValueError(
                 at(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
                    f"multiples of groups={groups}")
             )
         self.kernel_size = sizes_for(self, kernel_size, self.rank, "kernel_size")
-        for value, what in ((stride, "stride"), (dilation, "dilation")):
-            sizes_for(self, value, self.rank, what)
+        steps, inside = (sizes_for(self, value, self.rank, what)
+                         for value, what in ((stride, "stride"), (dilation, "dilation")))
+        _named(self, borders, padding, self.kernel_size, inside, steps)
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.groups, self.padding_mode, self.algorithm = groups, padding_mode, algorithm
         channels = self._channels(in_channels, out_channels)

@@ -13,6 +13,7 @@ from agnesi.nn import functional
 from agnesi.nn.module import Module
 from agnesi.ops.convert import cast
 from agnesi.ops.creation import ones, zeros
+from agnesi.ops.images import as_images
 from agnesi.ops.movement import expand_dims, reshape, squeeze
 from agnesi.ops.normalize import moments
 
@@ -98,6 +99,9 @@ class BatchNorm1d(Module):
     tensor([0.2])
     """
 
+    #: How many axes there may be behind the channels.
+    ranks: ClassVar[tuple[int, ...]] = (0, 1)
+
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
                  affine: bool = True, track_running_stats: bool = True, *,
                  dtype: Any = None) -> None:
@@ -110,16 +114,20 @@ class BatchNorm1d(Module):
             self.num_batches_tracked = zeros((), dtype="int64")
 
     def forward(self, x: Tensor) -> Tensor:
-        channels = self.num_features
-        if x.ndim < 2 or (isinstance(x.shape[1], int) and x.shape[1] != channels):
-            raise ShapeError(at(
-                f"{type(self).__name__}: the input must be (batch, {channels}, ...), not {typed(x)}"
-            ))
+        self._check(x)
         if self.training and self.running_mean is not None:
             self._take_down(x)
         return functional.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.eps
         )
+
+    def _check(self, x: Tensor) -> None:
+        found = x.shape[1] if x.ndim - 2 in self.ranks else None
+        if found is None or (isinstance(found, int) and found != self.num_features):
+            forms = (f"(batch, {self.num_features}{', size' * n})" for n in self.ranks)
+            raise ShapeError(at(
+                f"{type(self).__name__}: the input must be {' or '.join(forms)}, not {typed(x)}"
+            ))
 
     def _take_down(self, x: Tensor) -> None:
         """Move the running mean and variance towards those of a batch."""
@@ -153,6 +161,8 @@ class BatchNorm2d(BatchNorm1d):
     (2, 3, 4, 4)
     """
 
+    ranks = (2,)
+
 
 class BatchNorm3d(BatchNorm1d):
     """Mean 0 and variance 1 of every channel over the volumes of a batch.
@@ -165,6 +175,8 @@ class BatchNorm3d(BatchNorm1d):
     >>> ag.nn.BatchNorm3d(3)(ag.ones((2, 3, 4, 4, 4))).shape
     (2, 3, 4, 4, 4)
     """
+
+    ranks = (3,)
 
 
 class GroupNorm(Module):
@@ -190,7 +202,7 @@ class GroupNorm(Module):
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5,
                  affine: bool = True, *, dtype: Any = None) -> None:
-        if num_channels % num_groups:
+        if num_groups < 1 or num_channels % num_groups:
             raise ValueError(
                 at(f"GroupNorm: {num_channels} channels do not fall into {num_groups} equal groups")
             )
@@ -215,13 +227,8 @@ class _InstanceNorm(Module):
         self.weight, self.bias = _affine((num_features,), affine, True, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
+        x = as_images(x, self.rank, type(self).__name__, self.num_features)
         single = x.ndim == self.rank + 1
-        channels = x.shape[x.ndim - self.rank - 1] if single or x.ndim == self.rank + 2 else None
-        if channels is None or (isinstance(channels, int) and channels != self.num_features):
-            raise ShapeError(at(
-                f"{type(self).__name__}: the input must be (batch, {self.num_features}"
-                f"{', size' * self.rank}), or one image without the batch, not {typed(x)}"
-            ))
         x = expand_dims(x, 0) if single else x
         y = functional.instance_norm(x, self.weight, self.bias, self.eps)
         return squeeze(y, 0) if single else y

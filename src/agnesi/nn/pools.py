@@ -11,28 +11,50 @@ from agnesi.nn.module import Module
 
 
 class _Pool(Module):
-    """Base: a function of windows."""
+    """Base: a function of windows, with options of its own."""
 
     function: ClassVar[Callable[..., Tensor]]
+    usual: ClassVar[dict[str, Any]]
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 **options: Any) -> None:
+    def _keep(self, kernel_size: Any, stride: Any, padding: Any) -> None:
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        self.options = options
 
     def forward(self, x: Tensor) -> Tensor:
+        options = {name: getattr(self, name) for name in self.usual}
         return type(self).function(
-            x, self.kernel_size, stride=self.stride, padding=self.padding, **self.options
+            x, self.kernel_size, stride=self.stride, padding=self.padding, **options
         )
 
     def extra_repr(self) -> str:
-        text = str(self.kernel_size)
-        text += f", stride={self.stride}" * (self.stride is not None)
-        text += f", padding={self.padding}" * bool(self.padding)
-        return text + "".join(f", {name}={value}" for name, value in self.options.items())
+        usual: ClassVar = {"stride": None, "padding": 0, **self.usual}
+        return str(self.kernel_size) + "".join(
+            f", {n}={getattr(self, n)!r}" for n, v in usual.items() if getattr(self, n) != v
+        )
 
 
-class MaxPool1d(_Pool):
+class _MaxPool(_Pool):
+    """Base: the greatest."""
+
+    usual: ClassVar = {"dilation": 1, "cover_all": False, "return_indices": False}
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, *,
+                 dilation: Any = 1, cover_all: bool = False, return_indices: bool = False) -> None:
+        self._keep(kernel_size, stride, padding)
+        self.dilation, self.cover_all, self.return_indices = dilation, cover_all, return_indices
+
+
+class _AvgPool(_Pool):
+    """Base: the mean."""
+
+    usual: ClassVar = {"cover_all": False, "count_include_pad": True}
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, *,
+                 cover_all: bool = False, count_include_pad: bool = True) -> None:
+        self._keep(kernel_size, stride, padding)
+        self.cover_all, self.count_include_pad = cover_all, count_include_pad
+
+
+class MaxPool1d(_MaxPool):
     """The greatest element of each window of a row; parameters as for :class:`MaxPool2d`.
 
     Examples
@@ -45,7 +67,7 @@ class MaxPool1d(_Pool):
     function = staticmethod(functional.max_pool1d)
 
 
-class MaxPool2d(_Pool):
+class MaxPool2d(_MaxPool):
     """The greatest element of each window of an image.
 
     Parameters
@@ -66,7 +88,7 @@ class MaxPool2d(_Pool):
     function = staticmethod(functional.max_pool2d)
 
 
-class MaxPool3d(_Pool):
+class MaxPool3d(_MaxPool):
     """The greatest element of each window of a volume; parameters as for :class:`MaxPool2d`.
 
     Examples
@@ -79,7 +101,7 @@ class MaxPool3d(_Pool):
     function = staticmethod(functional.max_pool3d)
 
 
-class AvgPool1d(_Pool):
+class AvgPool1d(_AvgPool):
     """The mean of each window of a row; parameters as for :class:`AvgPool2d`.
 
     Examples
@@ -92,7 +114,7 @@ class AvgPool1d(_Pool):
     function = staticmethod(functional.avg_pool1d)
 
 
-class AvgPool2d(_Pool):
+class AvgPool2d(_AvgPool):
     """The mean of each window of an image.
 
     Parameters
@@ -112,7 +134,7 @@ class AvgPool2d(_Pool):
     function = staticmethod(functional.avg_pool2d)
 
 
-class AvgPool3d(_Pool):
+class AvgPool3d(_AvgPool):
     """The mean of each window of a volume; parameters as for :class:`AvgPool2d`.
 
     Examples

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.errors import ShapeError
-from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
 from agnesi.ops.demands import chance
+from agnesi.ops.images import as_images
 from agnesi.ops.random import Generator, growth, survivors
 from agnesi.ops.select import where
 
@@ -19,13 +17,8 @@ def _ranked(rank: int) -> Any:
 
     def dropout(x: Any, p: float = 0.5, training: bool = True, *,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-        x = as_tensor(x)
+        x = as_images(x, rank)
         (p,) = chance(name, p=p)
-        if x.ndim not in (rank + 1, rank + 2):
-            raise ShapeError(
-                f"the operand must be (batch, channels{', size' * rank}), or one image without "
-                f"the batch, not {typed(x)}"
-            )
         if not training or (not isinstance(p, Tensor) and p == 0):
             return x
         shape = (*x.shape[: x.ndim - rank], *(1,) * rank)

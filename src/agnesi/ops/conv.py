@@ -125,9 +125,9 @@ class Conv(_Bilinear):
     def infer(self, x: Any, w: Any) -> Any:
         channels = w.shape[1] * self.groups
         if isinstance(x.shape[1], int) and isinstance(channels, int) and x.shape[1] != channels:
+            each = f" in each of {self.groups} groups" if self.groups > 1 else ""
             raise ShapeError(
-                f"the image has {x.shape[1]} channels, the filters want {w.shape[1]} for each of "
-                f"{self.groups} groups"
+                f"the image has {x.shape[1]} channels, the filters take {w.shape[1]}{each}"
             )
         if isinstance(w.shape[0], int) and w.shape[0] % self.groups:
             raise ShapeError(f"{w.shape[0]} filters do not divide into {self.groups} groups")

@@ -16,6 +16,7 @@ from agnesi.ops import arith, select
 from agnesi.ops.conv import borders, per_axis
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled
+from agnesi.ops.images import as_images
 from agnesi.ops.index import take
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import moveaxis
@@ -234,9 +235,10 @@ def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[lis
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
     if not is_static(x.shape[2:]):
         raise ShapeError(f"windows that fit need to know the sizes {x.shape[2:]}")
-    given = size if isinstance(size, (tuple, list)) else (size,) * rank
-    wanted = per_axis([n if o is None else o for o, n in zip(given, x.shape[2:], strict=False)],
-                      rank, "size")
+    given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * rank
+    if len(given) == rank:
+        given = tuple(n if o is None else o for o, n in zip(given, x.shape[2:], strict=True))
+    wanted = per_axis(given, rank, "size")
     return x, wanted, [
         [(i * n // o, -(-(i + 1) * n // o)) for i in range(o)]
         for n, o in zip(x.shape[2:], wanted, strict=True)
@@ -328,16 +330,11 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
     """
 
     def pool(x: Any, *args: Any, out: Tensor | None = None, **keywords: Any) -> Any:
-        x = as_tensor(x)
+        x = as_images(x, rank)
         if x.ndim == rank + 1:
             beside = [as_tensor(a)[None] for a in args[:others]]
             found = function(x[None], *beside, *args[others:], **keywords)
             return tuple(y[0] for y in found) if isinstance(found, tuple) else found[0]
-        if x.ndim != rank + 2:
-            raise ShapeError(
-                f"{pool.__name__}: the operand {x.shape} must be (batch, channels"
-                f"{', size' * rank}), or one image without the batch"
-            )
         return function(x, *args, **keywords)
 
     name = f"{function.__name__}{rank}d"
