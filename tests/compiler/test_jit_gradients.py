@@ -163,3 +163,121 @@ def test_changes_in_loops_are_refused_and_allowed_like_others():
         results = [(run(ag.ones((3, 2))).item(), w.tolist())
                    for run in (changing, ag.jit(changing))]
     assert results == [(-6.0, [-2.0] * 2), (-24.0, [-5.0] * 2)] and w.requires_grad
+
+
+# -- parameters that the function itself makes ------------------------------------------------
+X = np.random.default_rng(0).normal(size=(5, 3))
+W = ag.tensor(np.ones(3), requires_grad=True)
+
+
+def fresh(x):
+    return x[0].detach().clone().requires_grad_()
+
+
+def made(x):
+    w, v = ag.ones(3, dtype=x.dtype, requires_grad=True), ag.tensor(x[0], requires_grad=True)
+    (w * v * x).sum().backward()
+    return w.grad, v.grad
+
+
+def trained(x):
+    w = fresh(x)
+    for _ in range(3):
+        w.grad = None
+        ((x @ w - 1) ** 2).mean().backward()
+        with ag.no_grad():
+            w -= 0.1 * w.grad
+    return w, w.grad
+
+
+def trained_in_part(x):
+    w = fresh(x)
+    for _ in range(3):
+        (x @ w).exp().sum().backward()
+        with ag.no_grad():
+            w[:2] -= 0.1 * w.grad[:2]
+        w.grad.zero_()
+    return w, w.grad
+
+
+def trained_by_a_record(x):
+    z = fresh(x) * 2 + W
+    with ag.no_grad():
+        W.copy_(z)
+    (W * W).sum().backward()
+    return W.grad
+
+
+def used_in_a_loop(x):
+    w = fresh(x)
+    total, _ = ag.scan(lambda c, r: (c + (w * r).exp().sum(), None), 0.0, x)
+    ag.cond(x.sum() > -100, lambda: total * w.sum(), lambda: total).backward()
+    return w.grad
+
+
+def trained_in_a_loop(x, make=fresh):
+    w = make(x)
+
+    def step(c, r):
+        w.grad = None
+        loss = ((w * r).sum() - 1) ** 2
+        loss.backward()
+        with ag.no_grad():
+            w.sub_(0.1 * w.grad)
+        g, w.grad = w.grad, None
+        return c + loss, g
+
+    total, gradients = ag.scan(step, 0.0, x)
+    (w * w).sum().backward()
+    return total, gradients, w, w.grad
+
+
+def trained_in_a_loop_from_outside(x):
+    return trained_in_a_loop(x, lambda _: W)
+
+
+def trained_as_a_view(x):
+    return trained_in_a_loop(x, lambda x: (x[0] * 2).detach().requires_grad_())
+
+
+def behind_the_record(x):
+    h = x * W
+    first = h[0]
+    with ag.no_grad():
+        h.mul_(2)
+        first.add_(5)
+    (h * h + first).sum().backward()
+    return h, first, W.grad
+
+
+@pytest.mark.parametrize("function", [
+    made, trained, trained_in_part, trained_by_a_record, used_in_a_loop, trained_in_a_loop,
+    trained_in_a_loop_from_outside, trained_as_a_view, behind_the_record,
+])
+def test_parameters_that_a_function_makes_and_changes(function):
+    results = []
+    for run in (function, ag.jit(function), ag.jit(function, optimizer="fast_compile")):
+        W.data[...] = 1
+        W.grad = None
+        found = run(ag.tensor(X))
+        found = found if isinstance(found, tuple) else (found,)
+        results.append([f.detach().numpy().copy() for f in found])
+    for compiled in results[1:]:
+        for a, b in zip(results[0], compiled, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+def test_gradients_that_a_loop_leaves_are_refused_whoever_made_the_parameter():
+    def leaving(x):
+        w = fresh(x)
+
+        def step(c, r):
+            (w * r).sum().backward()
+            return c, None
+
+        ag.scan(step, 0.0, x)
+        return w.grad
+
+    np.testing.assert_allclose(leaving(ag.tensor(X)), X.sum(0))
+    with pytest.raises(ag.TraceError, match="a loop or branch leaves a gradient with float64"):
+        ag.jit(leaving)(ag.tensor(X))

@@ -484,6 +484,49 @@ def test_views_of_what_a_body_carries():
             np.testing.assert_allclose(a, b, 1e-12)
 
 
+def view_changed(x):
+    b = x * 2
+    v = b[0]
+
+    def step(c, r):
+        v.add_(r)
+        return c + b.sum(), v * 1
+
+    return *ag.scan(step, 0.0, x), b, v
+
+
+def seen_through_views(x):
+    b = x * 2
+    v, t = b[0], b.T
+    u = v[1:]
+
+    def step(c, r):
+        c = c + u.sum()
+        t[1] += r[0]
+        return c, t[:, 0] * 1
+
+    return *ag.scan(step, 0.0, x), b, v, u, t
+
+
+def counted_by_a_view(x):
+    b = x * 2
+    v = b[0]
+
+    def grow(c):
+        b.add_(1)
+        return c + v.sum()
+
+    return ag.while_loop(lambda c: v[0] < 10, grow, 0.0), b, v
+
+
+@pytest.mark.parametrize("program", [view_changed, seen_through_views, counted_by_a_view])
+def test_views_of_values_that_a_body_changes(program):
+    """What looks into an intermediate result looks again in every step."""
+    x = ag.tensor(np.random.default_rng(0).normal(size=(5, 3)))
+    for a, b in zip(program(x), ag.jit(program)(x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
 # -- while and for ----------------------------------------------------------------------------
 def test_newton():
     def root(x):

@@ -216,7 +216,8 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
     tests, asked, test, trace, begin, nodes = again(attempt, carry)
     states = trace.states()
     trace.clear()
-    beside = [tests.captures[s.key].inner if s.key in tests.captures else s.inner for s in states]
+    tests.meet(trace, states)
+    beside = [tests.captures[s.key].inner for s in states]
     (first, second), captured = close_all([
         (tests, [*asked, *beside], test),
         (trace, [*begin, *(s.inner for s in states)], [*nodes, *(s.now for s in states)]),

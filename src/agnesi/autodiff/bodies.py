@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, STOP, begun
+from agnesi.autodiff.recording import ALIAS, STOP, begun, behind
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, node_of_type
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
@@ -35,7 +35,7 @@ _LEFT = (
 class Capture:
     """Something from outside that a body uses: the tensor there, and its stand-in inside."""
 
-    __slots__ = ("inner", "key", "now", "outer", "owner")
+    __slots__ = ("inner", "key", "now", "outer", "owner", "view")
 
     def __init__(self, key: Any, outer: Tensor, inner: Node, owner: Tensor | None = None) -> None:
         self.key = key
@@ -43,6 +43,7 @@ class Capture:
         self.inner = inner
         self.now = inner
         self.owner = owner  # whose gradient it is, if it is one
+        self.view: Tensor | None = None  # itself, if it looks into something else
 
     @property
     def changed(self) -> bool:
@@ -91,7 +92,8 @@ class BodyTrace:
         self.since = next_serial()
         self.captures: dict[Any, Capture] = {}
         self.inner: dict[int, tuple[Tensor, Node]] = {}
-        self.restored: dict[int, tuple[Tensor, Node]] = {}
+        #: Symbols from outside that were changed, what they were there, and by what key.
+        self.restored: dict[int, tuple[Tensor, Any, bool, Node]] = {}
         self.grads: dict[int, _Gradient] = {}
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
@@ -111,13 +113,30 @@ class BodyTrace:
             return self._lifted(x) if kept is None else kept[1]
         if x.node is None:
             raise TraceError(at("this tensor has neither a value nor a node"))
-        node = x.node
-        if not self._is_own(node):
-            return self._captured(node, symbol(node), node)
-        return node if node.requires_grad or not x.requires_grad else begun(self.begun, x)
+        node, told = x.node, x.requires_grad and not x.node.requires_grad
+        if self._is_own(node):
+            return begun(self.begun, x) if told else node
+        around = self._outside(x)
+        inner = self._captured(around, symbol(around), around)
+        if x._view is not None:
+            self.captures[around].view = x
+        if told:
+            inner.handle = lambda: x
+        return inner
+
+    def _outside(self, x: Tensor) -> Node:
+        """A symbol's node around the body; its gradient begins there if it was told to."""
+        node: Any = x.node
+        if self.around is None or not x.requires_grad or node.requires_grad:
+            return node
+        return self.around.node_of(x)
 
     def _is_own(self, node: Node) -> bool:
         return node.serial >= self.since
+
+    def _is_born(self, x: Tensor) -> bool:
+        """Whether a tensor is one of the body's own."""
+        return x.data is None and id(x) not in self.restored and self._is_own(x.node)  # type: ignore
 
     def _captured(self, key: Any, outer: Tensor, like: Node) -> Node:
         found = self.captures.get(key)
@@ -144,25 +163,26 @@ class BodyTrace:
         self.inner[id(x)] = x, node
         return node
 
-    def rebind(self, x: Tensor, node: Node) -> None:
+    def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
         """Let a tensor stand for another value from now on."""
         if x.data is not None:
-            self._rebind_concrete(x, node)
+            self._rebind_concrete(x, node, recorded)
             return
-        before: Any = x.node
-        if id(x) in self.restored:
-            before = self.restored[id(x)][1]
-        elif not self._is_own(before):
-            self.restored[id(x)] = x, before
-            self._captured(before, symbol(before), before)
-        if before in self.captures and x._view is None:
-            self.captures[before].now = node
-            self.captures[before].outer = x
+        outside = id(x) in self.restored or not self._is_own(x.node)  # type: ignore[arg-type]
+        before = self.node_of(x) if outside or not recorded else None
+        if outside and id(x) not in self.restored:
+            self.restored[id(x)] = x, x.node, x.requires_grad, self._outside(x)
+        if before is not None and not recorded:
+            node = behind(before, node, before.handle is not None)
+        if outside and x._view is None:
+            capture = self.captures[self.restored[id(x)][3]]
+            capture.now, capture.outer = node, x
         x.node = node
-        x.requires_grad = node.requires_grad
+        x.requires_grad = node.requires_grad or (x.requires_grad and not recorded)
 
-    def _rebind_concrete(self, x: Tensor, node: Node) -> None:
-        self.node_of(x)
+    def _rebind_concrete(self, x: Tensor, node: Node, recorded: bool) -> None:
+        before = self.node_of(x)
+        node = node if recorded else behind(before, node, True)
         if x.requires_grad and not node.requires_grad:
             # A parameter that was assigned is a parameter again: its gradient starts here.
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
@@ -179,7 +199,7 @@ class BodyTrace:
 
     def read_grad(self, t: Tensor) -> Any:
         """``t.grad`` inside the body."""
-        if t.data is None:
+        if self._is_born(t):
             return t._grad
         record = self.grads.get(id(t))
         if record is not None:
@@ -187,12 +207,17 @@ class BodyTrace:
             return record.now
         return t._grad if self.around is None else self.around.read_grad(t)
 
-    def target_of(self, leaf: Node) -> None:
-        """Variables of a body have no gradients that remain."""
+    def target_of(self, leaf: Node) -> Tensor | None:
+        """Variables of a body have no gradients that remain; arguments of functions around do."""
+        for c in self.captures.values():
+            if c.inner is leaf and isinstance(c.key, Node) and self.around is not None:
+                found: Tensor | None = self.around.target_of(c.key)
+                return found
+        return None
 
     def write_grad(self, t: Tensor, grad: Any) -> None:
         """``t.grad = grad`` inside the body."""
-        if t.data is None:
+        if self._is_born(t):
             t._grad = grad
             return
         record = self.grads.get(id(t))
@@ -220,6 +245,29 @@ class BodyTrace:
             found.append(made)
         return found
 
+    def meet(self, other: BodyTrace, states: Sequence[Capture]) -> None:
+        """Take notice of what another body changes, which gets the same states."""
+        self.restored |= other.restored
+        for s in states:
+            self.captures.setdefault(s.key, s)
+
+    def views(self) -> dict[Node, Node]:
+        """What looks into symbols that the body changes, and so looks again in every step."""
+        seen = ((c.inner, c.view) for c in self.captures.values() if c.view is not None)
+        found = {inner: self._seen(x) for inner, x in seen}
+        return {inner: node for inner, node in found.items() if node is not None}
+
+    def _seen(self, x: Tensor) -> Node | None:
+        """What a symbol from outside is when a step begins, if the body changes its memory."""
+        if x._view is None:
+            before = self.restored.get(id(x))
+            return None if before is None else self.captures[before[3]].inner
+        base = self._seen(x._view.base)
+        if base is None:
+            return None
+        op: Any = x._view.op
+        return node_of_type(op, (base,), op.infer(base), user_where(2))
+
     def clear(self) -> None:
         """Forget the gradients outside that the body makes forgotten."""
         for record in self.grads.values():
@@ -228,9 +276,8 @@ class BodyTrace:
 
     def restore(self) -> None:
         """Let symbols from outside that were changed stand for what they did before."""
-        for x, node in self.restored.values():
-            x.node = node
-            x.requires_grad = node.requires_grad
+        for x, node, requires_grad, _ in self.restored.values():
+            x.node, x.requires_grad = node, requires_grad
 
 
 @contextmanager
@@ -269,6 +316,7 @@ def close_all(
         }
         constants = {c.inner: _constant(c) for c in own.values()}
         givens = {inner: value for inner, value in constants.items() if value is not None}
+        givens |= {inner: seen for inner, seen in trace.views().items() if inner in used}
         own = {key: c for key, c in own.items() if c.inner not in givens}
         for key, c in own.items():
             shared.setdefault(key, c)

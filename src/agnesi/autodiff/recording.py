@@ -206,6 +206,18 @@ def begun(known: dict[int, tuple[Tensor, Node]], x: Tensor) -> Node:
     return found[1]
 
 
+def behind(before: Node, node: Node, begins: bool) -> Node:
+    """The node of a value that comes into the place of another while nothing is recorded.
+
+    Gradients flow on to what the value before was computed from, unless they begin there.
+    """
+    if before.requires_grad and not begins:
+        return Node(STOP.put, (before, node), node.shape, node.dtype, False, True, node.where)
+    if not node.requires_grad:
+        return node
+    return Node(STOP, (node,), node.shape, node.dtype, node.weak, where=node.where)
+
+
 def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Switch whether operations on a leaf are recorded; returns the tensor.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, begun
+from agnesi.autodiff.recording import ALIAS, begun, behind
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import node_of_type
 from agnesi.core.errors import GradientError, TraceError, at, user_where
@@ -85,15 +85,19 @@ class Trace:
         self.nodes[id(x)] = node
         return node
 
-    def rebind(self, x: Tensor, node: Node) -> None:
+    def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
         """Let a tensor stand for another value from now on."""
         if x.data is None:
-            self.born.setdefault(id(x), (x, x.node))  # type: ignore[arg-type]
-            x.node = node
-            x.requires_grad = node.requires_grad
+            before: Any = x.node
+            self.born.setdefault(id(x), (x, before))
+            x.node = node if recorded else behind(before, node, _begins(before))
+            x.requires_grad = x.node.requires_grad or (x.requires_grad and not recorded)
             return
         if id(x) not in self.leaves:
             self._lifted(x)
+        if not recorded:
+            before = self.nodes[id(x)]
+            node = behind(before, node, _begins(before))
         if x.requires_grad and not node.requires_grad:
             # A parameter that was assigned is a parameter again: its gradient starts here.
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
@@ -160,9 +164,17 @@ class Trace:
         """``t.grad = grad`` inside the trace."""
         if t.data is None:
             t._grad = grad
+            self.reached = self.reached or (grad is not None and any(
+                x is t for x in self.arguments.values()
+            ))
             return
         record = self._record(t)
         record.now, record.written, record.used = grad, True, False
+
+
+def _begins(node: Node) -> bool:
+    """Whether gradients end at a node, and are its tensor's."""
+    return node.op is None or (node.op is ALIAS and node.handle is not None)
 
 
 def _lies_anyhow(node: Node) -> bool:

@@ -218,21 +218,22 @@ def _refresh(x: Tensor, view: View) -> None:
     """Look again: the base was changed since ``x`` was taken from it."""
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
+    told = x.requires_grad and _begins(x)
     if x.data is not None and STATE.trace is None and not base_node.requires_grad:
-        x.node, x.requires_grad = None, False
+        x.node, x.requires_grad = None, told
         return
     shape, dtype = view.op.infer(base_node)
     x_node = Node(
         view.op, (base_node,), shape, dtype, where=user_where(3),
         requires_grad=base_node.requires_grad and view.op.differentiable,
     )
-    rebind(x, x_node)
+    rebind(x, x_node, recorded=not told)
 
 
-def rebind(x: Tensor, node: Node) -> None:
+def rebind(x: Tensor, node: Node, recorded: bool = True) -> None:
     """Let a tensor stand for another node from now on."""
     if STATE.trace is not None:
-        STATE.trace.rebind(x, node)
+        STATE.trace.rebind(x, node, recorded)
         return
     x.node = node
     x.requires_grad = node.requires_grad
@@ -378,12 +379,13 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
             "a symbolic value cannot be written into a tensor that has a value; hold the state in "
             "ag.shared and give updates= to ag.function"
         )
+    recorded = STATE.recording and not (checked and target.requires_grad and _begins(target))
     if traced or target.data is None:
-        if traced and STATE.recording and not checked:
+        if traced and recorded and not checked:
             _refuse_leaf(target)
-        _assign_node(target, graph_node(value))
+        _assign_node(target, graph_node(value), recorded)
         return target
-    flows = STATE.recording and (value.requires_grad or target.requires_grad)
+    flows = recorded and (value.requires_grad or target.requires_grad)
     if flows:
         _refuse_leaf(target)
         source = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
@@ -452,7 +454,7 @@ def touch(target: Tensor) -> int:
     return counter[0]
 
 
-def _assign_node(target: Tensor, node: Node) -> None:
+def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
     """Let ``target`` and what it looks into stand for the new value."""
     from_view = target._view
     if from_view is not None:
@@ -466,8 +468,10 @@ def _assign_node(target: Tensor, node: Node) -> None:
             )
         op, inputs = (from_view.op.put, (old, node)) if undo is None else (undo(old.shape), (node,))
         changed = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))
-        _assign_node(base, changed)
+        _assign_node(base, changed, recorded)
+        if base.requires_grad and not recorded:
+            return  # it looks again when next used
         from_view.seen = target._version[0]  # type: ignore[index]
     else:
         touch(target)
-    rebind(target, node)
+    rebind(target, node, recorded)

@@ -72,7 +72,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
         if not dtypes.is_inexact(t.dtype):
             raise DTypeError(f"only float and complex tensors can require grad, not {t.dtype}")
         t.requires_grad = True
-        if t.node is not None:
+        if t.node is not None and STATE.trace is None:  # a trace lets its gradient begin there
             t.node.requires_grad = True
     if name is not None:
         t._name = name
