@@ -281,3 +281,24 @@ def test_gradients_that_a_loop_leaves_are_refused_whoever_made_the_parameter():
     np.testing.assert_allclose(leaving(ag.tensor(X)), X.sum(0))
     with pytest.raises(ag.TraceError, match="a loop or branch leaves a gradient with float64"):
         ag.jit(leaving)(ag.tensor(X))
+
+
+def test_steps_in_a_loop_read_the_arguments_of_the_function():
+    """Its body does not know whether they require gradients; nobody asked for any."""
+    def steps(x):
+        def step(c, k):
+            W.grad = None
+            loss = ((x * k) @ W).exp().sum()
+            loss.backward()
+            with ag.no_grad():
+                W.sub_(0.01 * W.grad)
+            W.grad = None
+            return c + loss.detach(), None
+
+        return ag.scan(step, 0.0, ag.tensor([1.0, 0.5], dtype="float64"))[0]
+
+    results = []
+    for run in (steps, ag.jit(steps)):
+        W.data[...] = 1
+        results.append([run(ag.tensor(X)).item(), *W.tolist()])
+    np.testing.assert_allclose(*results, rtol=1e-12)

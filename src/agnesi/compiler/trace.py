@@ -156,7 +156,7 @@ class Trace:
 
     def target_of(self, leaf: Node) -> Tensor | None:
         """The argument whose gradient arrives at a leaf that is no live tensor."""
-        found = self.arguments.get(leaf)
+        found = self.arguments.get(leaf) if leaf.requires_grad else None
         self.reached = self.reached or found is not None
         return found
 
