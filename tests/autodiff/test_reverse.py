@@ -295,3 +295,15 @@ def test_gradients_that_share_memory_add_up_apart(compile_):
     np.testing.assert_array_equal([a.grad, b.grad, c.grad, c], [[3, 3], [4, 4], [3, 3], [1, 1]])
     add()
     np.testing.assert_array_equal([a.grad, b.grad, c.grad, c], [[5, 5], [7, 7], [5, 5], [1, 1]])
+
+
+def test_values_that_an_earlier_record_kept_do_not_count_where_no_rule_reads_them():
+    w, x = ag.ones(3, requires_grad=True), ag.ones((4, 3))
+    (w * w).sum().backward()  # keeps w
+    for _ in range(2):
+        w.grad = None
+        w.reshape((3, 1)).sum().backward()
+        (x @ w).exp().sum().backward()  # w as a matrix: reshape reads no value
+        with ag.no_grad():
+            w -= 0.5
+    np.testing.assert_allclose(w.grad, 1 + 4 * np.exp(1.5), rtol=1e-6)

@@ -91,7 +91,8 @@ class Op:
 
     def needs(self, i: int, inputs: Any) -> bool:
         """Whether the rules for those inputs that want a gradient read the value of input ``i``."""
-        return not self.bilinear or inputs[1 - i].requires_grad
+        kept = self.keep_inputs is None or i in self.keep_inputs
+        return kept and (not self.bilinear or inputs[1 - i].requires_grad)
 
     def reduction(self, *xs: Any) -> tuple[int, ...]:
         """Axes of the first operand that ``lower`` reduces over."""
