@@ -6,8 +6,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from agnesi.core.dispatch import Item, graph_node
-from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc, substituted
-from agnesi.core.node import Node
+from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc
+from agnesi.core.node import Node, toposort
 from agnesi.core.op import explain
 from agnesi.core.record import replace
 from agnesi.core.tensor import symbol
@@ -85,7 +85,8 @@ class Simpler:
 
     def __init__(self, known: AbstractSet[Node]) -> None:
         self.known = known
-        self._by_types: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...]]] = {}
+        #: By operation and types: stand-ins for operands, what it is with them, and its nodes.
+        self._by_types: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...], list[Node]]] = {}
 
     def __call__(self, node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
         """The results of a node in simpler operations; none where there are no such."""
@@ -103,8 +104,15 @@ class Simpler:
         found = self._by_types.get(key)
         if found is None:
             stand_ins = tuple([Node(None, (), n.shape, n.dtype) for n in inputs])
-            found = self._by_types[key] = stand_ins, _decomposed(node, stand_ins)
-        return tuple(substituted(found[1], dict(zip(found[0], inputs, strict=True))))
+            made = _decomposed(node, stand_ins)
+            found = self._by_types[key] = stand_ins, made, toposort(made)
+        stand_ins, made, order = found
+        done = dict(zip(stand_ins, inputs, strict=True))
+        for part in order:
+            if part not in done:
+                operands = tuple([done[n] for n in part.inputs])
+                done[part] = part if operands == part.inputs else copied(part, operands)
+        return tuple([done[n] for n in made])
 
 
 def _decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:

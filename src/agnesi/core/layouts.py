@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -28,7 +29,7 @@ def laid_out(x: Tensor) -> np.ndarray | None:
         return None
     if view is None:
         known = _laid().get(id(x))
-        return _in_order(x.dtype, shape, range(len(shape))) if known is None else known[1]
+        return _in_order(x.dtype, shape, tuple(range(len(shape)))) if known is None else known[1]
     base = laid_out(view.base)
     if base is None:
         return None
@@ -43,7 +44,8 @@ def _laid() -> dict[int, Any]:
     return getattr(STATE.trace, "laid", {})
 
 
-def _in_order(dtype: np.dtype, shape: Sequence[int], axes: Sequence[int]) -> np.ndarray:
+@functools.lru_cache(maxsize=256)
+def _in_order(dtype: np.dtype, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
     """A stand-in whose axes lie in memory in this order, the last one densely."""
     steps, step = [0] * len(shape), dtype.itemsize
     for axis in reversed(axes):
@@ -60,7 +62,7 @@ def as_operands(op: Op, *arrays: np.ndarray) -> np.ndarray:
     if all(x.flags.c_contiguous for x in arrays):
         return arrays[0]
     small = op.perform(*map(_small, arrays))
-    axes = sorted(range(small.ndim), key=lambda axis: -small.strides[axis])
+    axes = tuple(sorted(range(small.ndim), key=lambda axis: -small.strides[axis]))
     return _in_order(small.dtype, np.broadcast_shapes(*(x.shape for x in arrays)), axes)
 
 

@@ -333,6 +333,8 @@ class Elementwise(Op):
 
 def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """Operands that the operation takes: of one dtype but for leading whole numbers."""
+    if not op.whole:
+        return _alike(op, xs)
     orders = tuple(cast(as_tensor(x), dtypes.int64) for x in xs[:op.whole])
     return orders + _alike(op, xs[op.whole:])
 

@@ -52,7 +52,7 @@ def permute_nothing(node: Node) -> Node | Tensor | None:
         merged = Permute(tuple(source.op.axes[a] for a in axes))
         return Node(merged, source.inputs, node.shape, node.dtype)
     moved = [a for a in axes if source.shape[a] != 1]
-    if is_settled(source.shape) and moved == sorted(moved):
+    if moved == sorted(moved) and is_settled(source.shape):
         return reshape(symbol(source), node.shape)
     return None
 

@@ -10,12 +10,12 @@ gradients of composed sigmoids and softmaxes have them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from agnesi.core.dispatch import graph_node
 from agnesi.core.node import Node
-from agnesi.core.record import field, struct
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.convert import number
@@ -37,25 +37,29 @@ _PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
 _NUMBERS = frozenset(("", "broadcast_to"))
 
 
-@struct
 class Side:
     """Factors above and below the line."""
 
-    above: list[Node] = field(default_factory=list)
-    below: list[Node] = field(default_factory=list)
+    __slots__ = ("above", "below")
+
+    def __init__(self, above: Iterable[Node] = (), below: Iterable[Node] = ()) -> None:
+        self.above = [*above]
+        self.below = [*below]
 
     def __bool__(self) -> bool:
         return bool(self.above or self.below)
 
 
-@struct
 class Product:
     """A number times factors; where ``first`` is zero, so is the product, whatever ``then`` is."""
 
-    first: Side = field(default_factory=Side)
-    then: Side = field(default_factory=Side)
-    number: float = 1.0
-    numbers: int = 0
+    __slots__ = ("first", "number", "numbers", "then")
+
+    def __init__(self, first: Side, then: Side, number: float = 1.0, numbers: int = 0) -> None:
+        self.first = first
+        self.then = then
+        self.number = number
+        self.numbers = numbers
 
     def above(self) -> list[Node]:
         """All factors above the line."""
@@ -85,7 +89,7 @@ class Product:
 
 def factors(node: Node, most: int = _MOST_FACTORS) -> Product:
     """The factors of a node; of large products only so far that the work stays bounded."""
-    found = Product()
+    found = Product(Side(), Side())
     stack = [(node, False, False)]
     count = 0
     while stack:
@@ -248,14 +252,18 @@ def _named(node: Node, *names: str) -> bool:
     return node.op is not None and node.op.name in names
 
 
+def _has_factors(node: Node) -> bool:
+    """Whether a node may have more factors than itself."""
+    return node.op is not None and (node.op.name in _PRODUCTS or node.op.name == "reshape")
+
+
 @rewriter("canonicalize", ops=_BINARY, tags=("cancel",))
 def cancel_factors(node: Node) -> Tensor | None:
     """Equal factors above and below the line cancel; numbers become one."""
     if node.dtype.kind != "f":
         return None
-    if node.inputs[0] is not node.inputs[1] and not any(
-        _named(n, *_PRODUCTS, "reshape") for n in node.inputs
-    ):
+    first, second = node.inputs
+    if first is not second and not (_has_factors(first) or _has_factors(second)):
         return None
     near = factors(node, _NEAR)  # the numbers of settled operands stand near the top
     if near.below():

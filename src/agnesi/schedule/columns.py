@@ -48,7 +48,9 @@ class _Sums:
         for kernel, buffers in zip(kernels, written, strict=True):
             if isinstance(kernel, Nest) and not kernel.ordered:
                 kernel = self._reading(kernel)
-                self._makers |= {b: kernel for b in buffers if writers[b] == 1 and _is_big(b)}
+                for b in buffers:
+                    if writers[b] == 1 and _is_big(b):
+                        self._makers[b] = kernel
             result.append(kernel)
         self.kernels = [new for kernel in result for new in self._cut.get(id(kernel), [kernel])]
 
@@ -57,24 +59,24 @@ class _Sums:
         values = [s.value for s in kernel.body if s.value.reduces]
         if not values:
             return kernel
-        sums: dict[Expr, Expr] = {}
-        taken: list[tuple[Buffer, Buffer]] = []
+        taken: dict[Expr, tuple[Buffer, Buffer]] = {}
         for total in filter(_is_sum, walk(values)):
             rows, place = total.args[0].param
             if rows not in self._makers or not _is_over_rows(rows, place, total):
                 continue
             part = self._part(rows)
             if part is not None:
-                taken.append((rows, part))
-                sums[total] = _sum_of(part, place)
-        if not sums:
+                taken[total] = rows, part
+        if not taken:
             return kernel
 
         def made() -> list[Any]:
-            change = Substitution({}, sums)
+            change = Substitution({}, {
+                total: _sum_of(part, total.args[0].param[1]) for total, (_, part) in taken.items()
+            })
             return [replace(kernel, body=[replace(s, value=change(s.value)) for s in kernel.body])]
 
-        rows, parts = zip(*taken, strict=True)
+        rows, parts = zip(*taken.values(), strict=True)
         return self._again(kernel, rows, parts, made)[0]
 
     def _part(self, rows: Buffer) -> Buffer | None:

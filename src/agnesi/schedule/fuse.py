@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -126,9 +125,10 @@ class _Fuser:
     def _continue_bases(self, order: Sequence[Node]) -> None:
         """Let what is written into a value that nobody else needs be written where it is."""
         self._continued: dict[int, Node] = {}
-        changing = [n for n in order if n.op is not None and n.op.changes]
-        uses = Counter(id(i) for node in order for i in node.inputs) if changing else {}
-        for node in changing:
+        uses = self.plan.uses
+        for node in order:
+            if node.op is None or not node.op.changes:
+                continue
             base = node.inputs[0]
             if uses[id(base)] == 1 and id(base) in self.plan.root and id(base) not in self.taken:
                 self._continued[id(base)] = node

@@ -113,13 +113,14 @@ def facts_of(order: Iterable[Node]) -> dict[int, Facts]:
         known, op = Facts(), node.op
         size = weights.get(node.shape)
         known.weight = weights.setdefault(node.shape, weight(node)) if size is None else size
-        known.lowers, known.product, known.movement, known.axes = False, False, False, ()
+        known.lowers = known.product = known.movement = False
+        known.axes, known.source = (), node
         if op is not None:
             known.lowers = lowers = lowerable(node)
             known.product = lowers and bool(op.template) and is_product(node)
-            known.movement = lowers and _moves(node)
             known.axes = op.reduction(*node.inputs)
-        known.source = found[id(node.inputs[0])].source if known.movement else node
+            if lowers and _moves(node):
+                known.movement, known.source = True, found[id(node.inputs[0])].source
         found[id(node)] = known
     return found
 

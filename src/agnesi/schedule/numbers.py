@@ -28,10 +28,10 @@ class Cut(NamedTuple):
 def _is_number(node: Node) -> bool:
     op = node.op
     return (
-        op is not None and (op.pointwise or op.name == "astype")
+        op is not None and node.shape == () and (op.pointwise or op.name == "astype")
         and op.lower is not None and op.outputs == 1 and op.condition is None
         and not op.template and not op.rereads
-        and node.shape == () and node.dtype.kind in "fiub"
+        and node.dtype.kind in "fiub"
         and all(i.shape == () and i.outputs is None and i.dtype.kind != "c" for i in node.inputs)
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Kernel
@@ -44,7 +45,7 @@ def _touching(touched: Sequence[Mapping[Buffer, int]]) -> dict[Buffer, list[int]
 
 def peak(order: Sequence[int], touched: Sequence[Mapping[Buffer, int]]) -> int:
     """The most bytes that are alive at a time."""
-    touching = Counter([b for buffers in touched for b in buffers])
+    touching = Counter(chain.from_iterable(touched))
     left = dict(touching)
     alive = most = 0
     for k in order:
@@ -56,7 +57,8 @@ def peak(order: Sequence[int], touched: Sequence[Mapping[Buffer, int]]) -> int:
                 alive += size
             if n == 1:
                 dying += size
-        most = max(most, alive)
+        if alive > most:
+            most = alive
         alive -= dying
     return most
 

@@ -114,7 +114,8 @@ class Plan:
         self._must = {id(flat_source(n)) for n in outputs}
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
-        self._uses = Counter([id(i) for node in order for i in node.inputs])
+        #: How often the nodes read a node, by its id.
+        self.uses = Counter([id(i) for node in order for i in node.inputs])
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
         self._inside: set[int] = set()
         #: What matrix products read.
@@ -137,33 +138,35 @@ class Plan:
         return self._facts[id(node)].source
 
     def _visit(self, node: Node) -> None:
-        users = present(self._users.pop(id(node), set()))
-        if not users and id(node) not in self._must:
+        key = id(node)
+        users = present(self._users.pop(key, set()))
+        if not users and key not in self._must:
             return
         if 0 in node.shape and is_empty(node):
             self._opened(node, users)
             if node.op.condition is not None:  # which is asked all the same
                 self._demand(node)
             return
-        if id(node) in self._stretch:
+        if key in self._stretch:
             self._visit_number(node, users)
             return
-        depth = self._depth.pop(id(node), 0) + (_HEAVY_STEP if is_heavy(node.op.name) else 1)
+        depth = self._depth.pop(key, 0) + (_HEAVY_STEP if is_heavy(node.op.name) else 1)
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
-            self._inside.discard(id(node))
+            self._inside.discard(key)
         users = present(users)
         self._note(node, users)
         self._demand(node)
-        reduces, inside = bool(self._facts[id(node)].axes), id(node) in self._inside
+        reduces, inside = bool(self._facts[key].axes), key in self._inside
         for operand in node.inputs:
             if operand.op is None:
                 continue
+            below = id(operand)
             if reduces or (inside and numel(operand) == numel(node)):
-                self._inside.add(id(operand))
+                self._inside.add(below)
             self._let_use(operand, users)
-            if self._depth.get(id(operand), 0) < depth:
-                self._depth[id(operand)] = depth
+            if self._depth.get(below, 0) < depth:
+                self._depth[below] = depth
 
     def _let_use(self, node: Node, users: set[Cluster]) -> None:
         """Let clusters compute what needs a node; sets of them are shared, and never change."""
@@ -194,11 +197,11 @@ class Plan:
             return
         sweep = node.op.sweep(*node.inputs) if node.inputs and (
             self._facts[id(node.inputs[0])].weight >= SWEPT) else None
-        cost, reduces = price(node.op.name), bool(facts.axes)
+        cost, reduces, rereads = price(node.op.name), bool(facts.axes), node.op.rereads
         for cluster in users:
             cluster.price += cost
             cluster.reduces += reduces
-            cluster.rereads |= node.op.rereads
+            cluster.rereads |= rereads
             if sweep is not None:
                 cluster.sweeps[sweep] = None
 
@@ -216,7 +219,7 @@ class Plan:
         if any([c.rereads for c in users]):
             return None
         same = {node.shape}
-        if len(users) > 1 and all(c.shapes == same and not c.reduces for c in users):
+        if len(users) > 1 and all([c.shapes == same and not c.reduces for c in users]):
             self._merge(users)
             users = present(users)
         for cluster in users:
@@ -224,7 +227,8 @@ class Plan:
                 cluster.foreign or cluster.product is not None or cluster.reduces
                 or depth > _DEPTH or cluster.price > _PRICE
                 or cluster.shapes != same
-                or any(reaches(other, cluster) for other in users if other is not cluster)
+                or (len(users) > 1
+                    and any(reaches(other, cluster) for other in users if other is not cluster))
             ):
                 continue
             cluster.fill([node], users)
@@ -238,7 +242,7 @@ class Plan:
         if op.condition is not None:
             self._must.add(id(flat_source(node.inputs[op.condition])))
         if facts.product:
-            self._must.update(id(self._source(operand)) for operand in node.inputs)
+            self._must.update([id(self._source(operand)) for operand in node.inputs])
         elif not facts.lowers:
             if op.changes and not self._facts[id(node.inputs[0])].movement:
                 self._must.add(id(node.inputs[0]))
@@ -250,9 +254,11 @@ class Plan:
         elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
         elif op.pointwise or op.name == "broadcast_to":
-            for base in map(self._source, node.inputs):
+            size = facts.weight
+            for operand in node.inputs:
+                base = self._source(operand)
                 many = self._facts[id(base)].weight
-                if 2 * many <= facts.weight and _is_dear(base, many, facts.weight):
+                if 2 * many <= size and _is_dear(base, many, size):
                     self._must.add(id(base))
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
@@ -274,9 +280,7 @@ class Plan:
             return True
         if facts.axes and not self._fits(node, users):
             return True
-        if self._finishes(node) and any(
-            c.reduces or c.foreign or c.regions for c in users
-        ):
+        if any([c.reduces or c.foreign or c.regions for c in users]) and self._finishes(node):
             return True
         if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False
@@ -289,7 +293,7 @@ class Plan:
         ):
             return False
         for i in node.inputs:
-            if self._uses[id(i)] == 1 and i.shape == node.shape and (
+            if i.shape == node.shape and self.uses[id(i)] == 1 and (
                 self._facts[id(i)].product or self._finishes(i, steps - 1)
             ):
                 return True
@@ -325,7 +329,7 @@ class Plan:
         facts = self._facts[id(node)]
         if not facts.lowers or id(node) in self._multiplied:
             return True
-        return self._uses[id(node)] > 1 and (
+        return self.uses[id(node)] > 1 and (
             facts.product or is_heavy(node.op.name) or id(node) in self._summed
         )
 
