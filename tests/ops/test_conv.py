@@ -247,6 +247,34 @@ def test_all_algorithms_agree(shape, filters, options, way):
             np.testing.assert_allclose(found.numpy(), right.numpy(), atol=1e-9)
 
 
+@pytest.mark.parametrize(("dtype", "way"), [
+    *itertools.product(("float16", "bfloat16"), ("direct", "unfold", "fft", "reference",
+                                                 "time_once")),
+    *itertools.product(["complex64"], ("fft", "reference", "time_once")),
+])
+def test_all_algorithms_keep_the_dtype(dtype, way):
+    wide = "complex128" if dtype == "complex64" else "float64"
+
+    def some(*shape):
+        value = RANDOM.normal(size=shape)
+        if dtype == "complex64":
+            value = value + 1j * RANDOM.normal(size=shape)
+        return ag.tensor(value).astype(dtype)
+
+    x, w, g = some(2, 4, 5, 6), some(2, 4, 3, 2), some(2, 2, 3, 7)
+
+    def all_three(x, w, g, way):
+        y, back = ag.vjp(lambda x, w: conv2d(x, w, stride=(2, 1), padding=1, algorithm=way), x, w)
+        return y, *back(g)
+
+    expected = all_three(*(a.astype(wide) for a in (x, w, g)), "reference")
+    for run in (all_three, ag.jit(all_three)):
+        for found, right in zip(run(x, w, g, way), expected, strict=True):
+            assert found.dtype == x.dtype
+            np.testing.assert_allclose(found.astype(wide).numpy(), right.numpy(), rtol=0.01,
+                                       atol=0.1 if dtype == "bfloat16" else 0.01)
+
+
 def test_algorithms_by_config_part_and_exclusion():
     x, w = map(ag.tensor, case((2, 3, 9, 9), (4, 3, 3, 3)))
 

@@ -75,6 +75,14 @@ def _summed_wide(lower: Any) -> Any:
     return wide
 
 
+def _in_float32(run: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What computes a result, given 16-bit numbers as float32: sums are float32."""
+    if a.dtype not in dtypes.HALVES:
+        found: np.ndarray = run(a, b)
+        return found
+    return silently(run(a.astype(np.float32), b.astype(np.float32)).astype, a.dtype)
+
+
 def _widened(read: loops.Read) -> loops.Read:
     return loops.Read(read.shape, "float32", lambda i: loops.cast(read(*i), "float32"))
 
@@ -87,14 +95,18 @@ class _Bilinear(Op):
     by: Requests | None
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if a.dtype in dtypes.HALVES:  # sums are float32
-            wide = self.perform(a.astype(np.float32), b.astype(np.float32))
-            return silently(wide.astype, a.dtype)
+        return _in_float32(self._lent, a, b)
+
+    def reference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The result by NumPy, whatever the dtype."""
+        return _in_float32(self.compute, a, b)
+
+    def _lent(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         found = LENT.run(self, (a, b), _multiply_adds(self, a, b))
         return self.compute(a, b) if found is None else found
 
     def compute(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The result by NumPy: the reference."""
+        """The result by NumPy, of dtypes that it can add up."""
         raise NotImplementedError
 
     def _apply(self, op: Any, *xs: Tensor) -> Tensor:

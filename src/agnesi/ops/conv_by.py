@@ -44,7 +44,7 @@ class _By(Op):
         return self.op.infer(a, b)
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return self.op.compute(a, b)
+        return self.op.reference(a, b)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return self.op.vjp(g, y, a, b)
@@ -235,6 +235,8 @@ class Fourier(_By):
         whole, back = (by.rfftn, by.irfftn) if real else (by.fftn, by.ifftn)
         first = _spread(a, windows.stride) if kind == "input" else windows.padded(a)
         second = _spread(b, windows.stride if kind == "weight" else windows.dilation)
+        if kind != "input":  # what is conjugated behind the transform turns around, and no more
+            second = np.conj(second)
         x, w = whole(first, sizes, axes), whole(second, sizes, axes)
         groups, wide = op.groups, x.shape[2:]
         x = x.reshape(len(x), groups, x.shape[1] // groups, *wide)
