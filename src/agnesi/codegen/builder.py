@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from agnesi.codegen.folding import compared, folded
 from agnesi.codegen.known import Known
 from agnesi.codegen.literals import literal
+from agnesi.codegen.scratch import DECLARED, GIVEN, Room, placed
 from agnesi.codegen.sizes import Sizes
 from agnesi.codegen.typenames import is_float as is_float
 from agnesi.codegen.typenames import scalar as scalar
@@ -166,7 +167,8 @@ class Builder:
         self.name = name
         self.result = result
         self._lines: list[str] = []
-        self._stack: list[str] = []
+        self._rooms: list[Room] = []
+        self._ends: set[str] = set()
         self._prologue: list[str] = []
         self._sizes = Sizes({})
         self._count = 0
@@ -225,7 +227,9 @@ class Builder:
     def ret(self, value: Value | None = None) -> None:
         if self.streamed:  # such stores are seen by other threads only behind a full fence
             self.emit("fence seq_cst")
-        self.emit("ret void" if value is None else f"ret {value}")
+        end = "  ret void" if value is None else f"  ret {value}"
+        self._ends.add(end)
+        self._lines.append(end)
 
     def phi(self, type_: str, incoming: Sequence[tuple[Value, str]]) -> Value:
         edges = ", ".join(f"[{v.ref}, %{b}]" for v, b in incoming)
@@ -234,8 +238,15 @@ class Builder:
     def text(self) -> str:
         """The function as it stands."""
         entry, *lines = self._lines
+        rooms = placed(self._rooms, self.result)
+        if rooms.taken:
+            for known in DECLARED:
+                self.module.declare(*known)
+            ends = self._ends
+            lines = [x for line in lines for x in ((GIVEN, line) if line in ends else (line,))]
         header = f"{self._header} {self.attributes} {{"
-        return "\n".join([header, entry, *self._stack, *self._prologue, *lines, "}"])
+        return "\n".join(
+            [header, *rooms.first, entry, *rooms.then, *self._prologue, *lines, "}"])
 
     def finish(self) -> Value:
         """Close the function, add it to the module and return its address."""
@@ -476,9 +487,11 @@ class Builder:
         name = f"llvm.masked.scatter.{suffix(value.type)}.v{width(value.type)}p0"
         self.call("void", name, value, pointers, Value(str(align), "i32"), mask)
 
-    def alloca(self, type_: str, count: int, align: int = 64) -> Value:
-        """Stack memory of this call, taken once at its start wherever the request stands."""
+    def alloca(self, type_: str, count: int) -> Value:
+        """Memory of this call, a line of the cache aligned, wherever the request stands.
+
+        It is on the stack if it is small, but never more than ``scratch.STACK`` bytes of all.
+        """
         self._count += 1
-        ref = f"%m{self._count}"
-        self._stack.append(f"  {ref} = alloca {type_}, i64 {count}, align {align}")
-        return Value(ref, "ptr")
+        self._rooms.append(Room(f"%m{self._count}", type_, count))
+        return Value(f"%m{self._count}", "ptr")

@@ -87,7 +87,7 @@ class _Emitter:
                         Value("false", "i1"))
 
     def room(self, size: int) -> Value:
-        """Memory on the stack."""
+        """Memory of this call; of one piece, so that LLVM may put it into registers."""
         return self.b.alloca(f"[{max(size, 1)} x i8]", 1)
 
     def arena(self, block: Block, place: Value) -> Value:

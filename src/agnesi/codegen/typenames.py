@@ -6,7 +6,9 @@ import functools
 import re
 
 _VECTOR = re.compile(r"<(\d+) x (.+)>")
+_MANY = re.compile(r"[<\[](\d+) x (.+)[>\]]")
 _FLOATS = ("half", "bfloat", "float", "double")
+_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8}
 _SHORT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 
 
@@ -41,3 +43,12 @@ def suffix(type_: str) -> str:
     lanes = width(type_)
     short = _SHORT.get(element, element)
     return short if lanes == 1 else f"v{lanes}{short}"
+
+
+@functools.cache
+def nbytes(type_: str) -> int:
+    """Bytes of a value in memory."""
+    many = _MANY.fullmatch(type_)
+    if many:
+        return int(many[1]) * nbytes(many[2])
+    return _BYTES.get(type_) or -(-int(type_[1:]) // 8)

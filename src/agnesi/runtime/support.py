@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import LENT, config
+from agnesi.core.foreign import RESOLVERS
 from agnesi.runtime import machine
 
 SUPPORTED = (
@@ -96,6 +97,7 @@ def native() -> machine.Code:
     for index, address in enumerate(_api(code)):
         ctypes.c_void_p.from_address(code.address("api") + 8 * index).value = address
     _call(code, "platform_reset")
+    _call(code, "own_begin")
     LENT.threads = functools.partial(_use_threads, code)
     LENT.threads(config.threads)
     ctypes.c_int64.from_address(code.address("pool") + 16).value = machine.memory() // _KEPT_SHARE
@@ -154,7 +156,7 @@ def source(waiting: str = "") -> str:
         "items": str(tuple.__basicsize__),
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
-    text = "\n".join(_file(name) for name in (waiting, "pool", "threads", "entry"))
+    text = "\n".join(_file(name) for name in (waiting, "pool", "scratch", "threads", "entry"))
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text + _relax(kind)
@@ -188,6 +190,10 @@ def _layouts_agree() -> bool:
 def _file(name: str) -> str:
     with open(os.path.join(os.path.dirname(__file__), "native", f"{name}.ll")) as file:
         return file.read()
+
+
+#: Generated code calls functions of the module as ``runtime:name``.
+RESOLVERS["runtime"] = lambda name: native().address(name)
 
 
 def builtin(name: str, function: int, context: ctypes.Structure) -> Any:

@@ -16,7 +16,7 @@ from agnesi.core.record import record
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
 _PAGE = 4096
-ROOM = 2 << 20  # bytes of a thread's scratch that are no trouble: it lies on the stack
+ROOM = 2 << 20  # bytes of scratch that a thread keeps without trouble
 _UNEVEN = 0.15  # weight of the time that threads wait for each other
 _BLOCK = 4  # a block of the source takes at most this part of the second cache
 _CLIP = 0.02  # share of taps outside from which it pays to leave them out

@@ -738,6 +738,7 @@ outputs:
   %all = icmp eq i64 %got, %count
   br i1 %all, label %scratch, label %undo
 scratch:
+  %lacks = load atomic i64, ptr @scratch_lacks seq_cst, align 8
   %arena.at = getelementptr ptr, ptr %outs, i64 %count
   %none = icmp eq i64 %size, 0
   br i1 %none, label %bare, label %get
@@ -757,6 +758,11 @@ bare:
   br label %judge
 judge:
   %code = phi i32 [%code1, %work], [%code2, %bare]
+  ; Kernels without memory to work in have done nothing; perhaps those of another thread.
+  %lacks.now = load atomic i64, ptr @scratch_lacks seq_cst, align 8
+  %enough = icmp eq i64 %lacks, %lacks.now
+  br i1 %enough, label %believe, label %undo
+believe:
   %good = icmp eq i32 %code, 0
   br i1 %good, label %finish, label %failed
 finish:
@@ -851,6 +857,18 @@ no:
   ret i1 false
 }
 
+; Where the table of a call was too long for the stack.
+define internal void @put_table(ptr %table) nounwind alwaysinline {
+entry:
+  %none = icmp eq ptr %table, null
+  br i1 %none, label %done, label %give
+give:
+  call void @scratch_give(ptr %table)
+  br label %done
+done:
+  ret void
+}
+
 define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %context = call ptr @field(ptr %self, i64 16)
@@ -873,7 +891,19 @@ prepare:
   %measured.at = getelementptr %Context, ptr %context, i64 0, i32 28
   %measured = load i64, ptr %measured.at
   %room = add i64 %room3, %measured
-  %bufs = alloca ptr, i64 %room
+  %much = icmp ugt i64 %room, 2048
+  br i1 %much, label %far, label %near
+far:
+  %bytes.all = shl i64 %room, 3
+  %taken = call ptr @scratch_take(i64 %bytes.all)
+  %lack = icmp eq ptr %taken, null
+  br i1 %lack, label %near, label %lay
+near:
+  %kept = alloca ptr, i64 %room
+  br label %lay
+lay:
+  %block = phi ptr [%taken, %far], [null, %near]
+  %bufs = phi ptr [%taken, %far], [%kept, %near]
   %made = getelementptr ptr, ptr %bufs, i64 %nbufs
   %scalars = getelementptr ptr, ptr %made, i64 %nouts
   %held = getelementptr ptr, ptr %scalars, i64 %nargs
@@ -884,7 +914,7 @@ prepare:
   call void @llvm.memcpy.p0.p0.i64(ptr %bufs, ptr %template, i64 %bytes, i1 false)
   br label %test
 test:
-  %i = phi i64 [0, %prepare], [%i1, %look]
+  %i = phi i64 [0, %lay], [%i1, %look]
   %more = icmp ult i64 %i, %nargs
   br i1 %more, label %look, label %guards
 look:
@@ -895,13 +925,13 @@ look:
   %held.at = getelementptr ptr, ptr %held, i64 %i
   %good = call i1 @take(ptr %context, ptr %argument, ptr %object, ptr %bufs, ptr %scalar, ptr %held.at)
   %i1 = add i64 %i, 1
-  br i1 %good, label %test, label %slow
+  br i1 %good, label %test, label %unfit
 guards:
   %same = call i1 @guarded(ptr %context)
-  br i1 %same, label %memory, label %slow
+  br i1 %same, label %memory, label %unfit
 memory:
   %clear = call i1 @apart(ptr %context, ptr %bufs, ptr %held)
-  br i1 %clear, label %go, label %slow
+  br i1 %clear, label %go, label %unfit
 go:
   %python.at = getelementptr %Context, ptr %context, i64 0, i32 13
   %python = load i64, ptr %python.at
@@ -909,13 +939,18 @@ go:
   br i1 %alone, label %simply, label %carefully
 simply:
   %fast = call ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %area)
+  call void @put_table(ptr %block)
   ret ptr %fast
 carefully:
   ; Other code runs meanwhile and may drop the arrays out of their wrappers.
   call void @hold(ptr %held, i64 %nargs)
   %safe = call ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %area)
   call void @release(ptr %held, i64 %nargs)
+  call void @put_table(ptr %block)
   ret ptr %safe
+unfit:
+  call void @put_table(ptr %block)
+  br label %slow
 slow:
   %handler.at = getelementptr %Context, ptr %context, i64 0, i32 21
   %handler = load ptr, ptr %handler.at

@@ -11,6 +11,9 @@ declare i32 @pthread_join(i64, ptr)
 declare i32 @pthread_attr_init(ptr)
 declare i32 @pthread_attr_setstacksize(ptr, i64)
 declare i32 @pthread_attr_destroy(ptr)
+declare i32 @pthread_key_create(ptr, ptr)
+declare ptr @pthread_getspecific(i64)
+declare i32 @pthread_setspecific(i64, ptr)
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
@@ -30,6 +33,34 @@ define internal ptr @system_alloc(i64 %size) nounwind {
 define internal void @system_free(ptr %memory) nounwind {
   call void @free(ptr %memory)
   ret void
+}
+
+@own_key = internal global i64 -1             ; where each thread's own pointer is
+
+define void @own_begin() nounwind {
+  %key = load i64, ptr @own_key
+  %new = icmp eq i64 %key, -1
+  br i1 %new, label %make, label %done
+make:
+  %failed = call i32 @pthread_key_create(ptr @own_key, ptr @scratch_end)
+  br label %done
+done:
+  ret void
+}
+
+; A thread's own pointer: null at first, and where there are no keys left.
+define internal ptr @own() nounwind alwaysinline {
+  %key = load i64, ptr @own_key
+  %found = call ptr @pthread_getspecific(i64 %key)
+  ret ptr %found
+}
+
+; Set it; returns whether that is possible.
+define internal i1 @keep_own(ptr %pointer) nounwind alwaysinline {
+  %key = load i64, ptr @own_key
+  %failed = call i32 @pthread_setspecific(i64 %key, ptr %pointer)
+  %good = icmp eq i32 %failed, 0
+  ret i1 %good
 }
 
 define internal void @give_core() nounwind {
@@ -57,7 +88,6 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
   ret void
 }
 
-; Kernels keep their scratch on the stack; the smallest default of any system is half a megabyte.
 define internal void @enlist(i64 %id, i1 %here) nounwind {
   ret void
 }
@@ -66,6 +96,7 @@ define internal void @keep_off(i64 %n) nounwind {
   ret void
 }
 
+; Functions of users run there, too, and the smallest default of any system is half a megabyte.
 define internal i32 @spawn(ptr %handle, ptr %start, ptr %argument) nounwind {
   %attributes = alloca [128 x i8], align 16
   %a = call i32 @pthread_attr_init(ptr %attributes)
