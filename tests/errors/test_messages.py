@@ -148,6 +148,9 @@ CASES = [
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 2)), ag.ShapeError,
      "cross_entropy(float32(3, 4), int64(2)): labels need one entry per row of (3, 4): "
      "shape (3,), not (2,)"),
+    (lambda m: ag.cross_entropy(m("float32", 3, 4, 5), m("int64", 3, 5)), ag.ShapeError,
+     "cross_entropy(float32(3, 4, 5), int64(3, 5)): labels need one entry per row of (3, 4, 5): "
+     "shape (3, 4), not (3, 5); classes are the last axis: ag.moveaxis(x, 1, -1)"),
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("float64", 3)), ag.DTypeError,
      "cross_entropy(float32(3, 4), float64(3)): labels must be integers, not float64(3): convert "
      "them with .astype('int64'); probabilities have the shape of the logits"),

@@ -238,8 +238,10 @@ class Pick(Op):
         if len(rows) != len(labels.shape) or any(
             m != n and type(m) is type(n) is int for m, n in zip(rows, labels.shape, strict=True)
         ):
+            second = (*x.shape[:1], *x.shape[2:]) == labels.shape and len(x.shape) > 2
             raise ShapeError(
                 f"labels need one entry per row of {x.shape}: shape {rows}, not {labels.shape}"
+                + ("; classes are the last axis: ag.moveaxis(x, 1, -1)" if second else "")
             )
         return rows, x.dtype
 
@@ -312,7 +314,7 @@ class SoftmaxLessLabel(Op):
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        p = Softmax((x.ndim - 1,)).perform(x)
+        p = np.ascontiguousarray(Softmax((x.ndim - 1,)).perform(x))
         flat = p.reshape(labels.size, x.shape[-1])
         flat[np.arange(labels.size), labels.reshape(-1)] -= 1
         return p

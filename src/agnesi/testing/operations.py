@@ -25,10 +25,11 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
              grads: bool = True, compiled: bool = True) -> None:
     """Check that what an operation says about itself is consistent, on sample operands.
 
-    For each sample: the types that a symbolic call infers are those of the eager result; the
-    graph evaluates to the eager result, for known and for unknown sizes, and after its
-    operations are replaced by simpler ones where they say how; so does the compiled function;
-    derivatives agree with finite differences in both modes up to ``order``.
+    For each sample: wherever elements lie in memory, the eager result is the same; the types that
+    a symbolic call infers are those of the eager result; the graph evaluates to the eager
+    result, for known and for unknown sizes, and after its operations are replaced by simpler
+    ones where they say how; so does the compiled function; derivatives agree with finite
+    differences in both modes up to ``order``.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         arrays = [np.asarray(a) for a in sample]
         with no_grad():
             eager = function(*[wrap(a) for a in arrays])
+            turned = [np.array(a, order="F") for a in arrays]
+            close(function(*map(wrap, turned)).data, eager.data, "memory in another order")
         check_graph(function, arrays, eager)
         if compiled:
             value = jit(function)(*[wrap(a) for a in arrays])
@@ -57,6 +60,7 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         doubles = all(not dtypes.is_inexact(a.dtype) or a.dtype.itemsize >= 8 for a in arrays)
         if grads and doubles and dtypes.is_inexact(eager.dtype):
             check_grads(function, arrays, order=order)
+            check_grads(function, turned, order=1)
 
 
 def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor) -> None:

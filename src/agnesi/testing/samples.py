@@ -261,6 +261,9 @@ def _softmaxes() -> Iterator[tuple[str, Case]]:
         yield name, Case(function, ((x,), (_X,), (x.T,), (x * 300,)))
         yield f"{name} over axes", Case(lambda x, f=function: f(x, axis=(0, 1)), ((_X,),))
     yield "cross_entropy", Case(softmax.cross_entropy, ((x, labels), (x, p)))
+    yield "cross_entropy of images", Case(
+        softmax.cross_entropy, ((np.stack([x, -x, x * 2]), np.array([labels, 2 - labels, labels])),)
+    )
     yield "cross_entropy, weighted", Case(
         lambda x, y: softmax.cross_entropy(x, y, weight=np.arange(4.0) + 1), ((x, labels), (x, p))
     )
