@@ -269,3 +269,15 @@ def test_control_is_loaded_where_there_is_some():
             [sys.executable, "-c", code.format(body)], capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == expected
+
+
+def test_rules_start_at_operations_that_there_are(own_rule):
+    for function, others in (
+        (ag.conv2d, r"agnesi\.ops\.conv has 'conv', 'conv_grad_w', 'conv_grad_x'"),
+        (ag.mean, r"agnesi\.ops\.reduce has 'all', .*'sum'"),
+        (ag.random.uniform, "print"),
+    ):
+        with pytest.raises(TypeError, match=f"is called {function.__name__}, .*{others}"):
+            rewrite_rule(name="never", ops=[function])(lambda node: None)
+    for function in (ag.sum, ag.argmax, ag.real, ag.exp, ag.softmax):
+        own_rule(name=function.__name__, ops=[function])(lambda node: None)

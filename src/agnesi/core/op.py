@@ -27,6 +27,8 @@ class Op:
     """
 
     name: ClassVar[str] = ""
+    #: The names that there are, where a parameter decides.
+    names: ClassVar[tuple[str, ...]] = ()
     #: Inputs whose values the gradient rules read; None means all of them.
     keep_inputs: ClassVar[tuple[int, ...] | None] = None
     #: Whether the gradient rules read the output's value.

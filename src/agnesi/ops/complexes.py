@@ -71,6 +71,7 @@ class Part(Op):
     imaginary: bool
     view = True
     keep_inputs = ()
+    names = ("real", "imag")
 
     @property
     def name(self) -> str:  # type: ignore[override]

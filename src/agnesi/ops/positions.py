@@ -40,6 +40,7 @@ class ArgReduce(Op):
     axis: int
     keepdims: bool = False
     differentiable = False
+    names = ("argmax", "argmin")
 
     @property
     def name(self) -> str:  # type: ignore[override]

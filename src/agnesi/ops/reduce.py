@@ -40,6 +40,7 @@ class Reduce(Op):
     axes: tuple[int, ...]
     keepdims: bool = False
     function: ClassVar[Any]
+    names = tuple(_NAMES.values())
 
     def __post_init__(self) -> None:
         extreme = self.kind in ("maximum", "minimum")

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph
 from agnesi.rewrite import library
-from agnesi.rewrite.checked import graph_checked, node_checked
+from agnesi.rewrite.checked import graph_checked, node_checked, starts
 from agnesi.rewrite.engine import PRESETS, Report, StageReport, chosen, run
 from agnesi.rewrite.pattern import variables
 from agnesi.rewrite.rules import (
@@ -17,7 +17,6 @@ from agnesi.rewrite.rules import (
     NodeRule,
     PatternRule,
     Rule,
-    op_names,
     pattern_rule,
 )
 
@@ -104,6 +103,8 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     ValueError
         If there is such a rule already, it has no name or no replacement, or replaces by what the
         pattern lacks.
+    TypeError
+        If one of ``ops`` is a function that makes operations of other names.
     DTypeError, ShapeError, TypeError
         Where a function is compiled: if a replacement is none, or of another type.
 
@@ -123,9 +124,10 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
 
     def register(function: Any) -> Any:
         title = name or function.__name__
+        made = starts(ops)
         kind: Any = GraphRule if whole_graph else NodeRule
         run: Any = (graph_checked if whole_graph else node_checked)(title, function)
-        library.register(kind(title, stage, tuple(tags), op_names(ops), run), position)
+        library.register(kind(title, stage, tuple(tags), made, run), position)
         return function
 
     return register

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Number
 from typing import Any
 
@@ -13,10 +13,40 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph, constant
 from agnesi.core.node import Node
-from agnesi.core.op import typed
+from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor
+from agnesi.ops.elementwise import TABLE
 from agnesi.rewrite.pattern import scalar
-from agnesi.rewrite.rules import changed, may_agree
+from agnesi.rewrite.rules import changed, may_agree, op_names
+
+
+def starts(ops: Iterable[Any]) -> tuple[str, ...]:
+    """The names of the operations at which a rule starts, if there are any."""
+    ops = tuple(ops)
+    for op in ops:
+        module = getattr(op, "__module__", "")
+        if isinstance(op, (str, type, Op)) or not module.startswith("agnesi.ops."):
+            continue
+        classes = list(_classes(Op))
+        if op.__name__ not in TABLE and op.__name__ not in {n for c in classes for n in _names(c)}:
+            near = sorted({n for c in classes if c.__module__ == module for n in _names(c)})
+            raise TypeError(at(
+                f"rewrite_rule: no operation is called {op.__name__}, which is a function that "
+                "makes others: give their names, as print(f.graph) shows them"
+                + (f"; {module} has {', '.join(map(repr, near))}" if near else "")
+            ))
+    return op_names(ops)
+
+
+def _classes(base: type) -> Iterator[Any]:
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _classes(cls)
+
+
+def _names(cls: Any) -> tuple[str, ...]:
+    """What operations of a class are called, as far as the class knows."""
+    return cls.names or ((cls.name,) if isinstance(cls.name, str) and cls.name else ())
 
 
 def node_checked(name: str, function: Callable[[Node], Any]) -> Callable[[Node], Node | None]:
