@@ -266,3 +266,15 @@ def test_language_models_train_alike(kind):
     np.testing.assert_allclose(
         _training.with_agnesi(task).answer(), _training.with_torch(task).answer(), rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1}, {"dilation": (2, 1)},
+                                     {"kernel_size": 1}], ids=str)
+def test_columns_of_windows(options):
+    options = {"kernel_size": (2, 3), **options}
+    rest = dict(options)
+    kernel = rest.pop("kernel_size")
+    agree(lambda x: NF.unfold(x, kernel, **rest), lambda x: F.unfold(x, **options), [(2, 3, 7, 6)])
+    columns = F.unfold(torch.ones((2, 3, 7, 6)), **options).shape
+    agree(lambda x: NF.fold(x, (7, 6), kernel, **rest), lambda x: F.fold(x, (7, 6), **options),
+          [tuple(columns)])

@@ -25,6 +25,8 @@ from agnesi.nn.borders import ZeroPad3d as ZeroPad3d
 from agnesi.nn.cells import GRUCell as GRUCell
 from agnesi.nn.cells import LSTMCell as LSTMCell
 from agnesi.nn.cells import RNNCell as RNNCell
+from agnesi.nn.columns import Fold as Fold
+from agnesi.nn.columns import Unfold as Unfold
 from agnesi.nn.convs import Conv1d as Conv1d
 from agnesi.nn.convs import Conv2d as Conv2d
 from agnesi.nn.convs import Conv3d as Conv3d

@@ -11,10 +11,11 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module
-from agnesi.ops.conv import borders, conv1d, conv2d, conv3d, per_axis
+from agnesi.ops.conv import conv1d, conv2d, conv3d
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.join import pad
 from agnesi.ops.transposed import conv_transpose
+from agnesi.ops.windows import borders, per_axis
 
 R = TypeVar("R")
 

@@ -15,6 +15,8 @@ from agnesi.ops.bags import embedding_bag as embedding_bag
 from agnesi.ops.channels import dropout1d as dropout1d
 from agnesi.ops.channels import dropout2d as dropout2d
 from agnesi.ops.channels import dropout3d as dropout3d
+from agnesi.ops.columns import fold as fold
+from agnesi.ops.columns import unfold as unfold
 from agnesi.ops.conv import conv1d as conv1d
 from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d

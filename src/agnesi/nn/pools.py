@@ -26,7 +26,7 @@ class _Pool(Module):
         )
 
     def extra_repr(self) -> str:
-        usual: ClassVar = {"stride": None, "padding": 0, **self.usual}
+        usual = {"stride": None, "padding": 0, **self.usual}
         return str(self.kernel_size) + "".join(
             f", {n}={getattr(self, n)!r}" for n, v in usual.items() if getattr(self, n) != v
         )

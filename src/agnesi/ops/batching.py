@@ -21,6 +21,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor
+from agnesi.ops.columns import Columns, Folded
 from agnesi.ops.complexes import AsComplex, AsReal, Complex, Part
 from agnesi.ops.conv import Conv, ConvGradW, ConvGradX
 from agnesi.ops.convert import Cast
@@ -282,7 +283,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _matmul: (MatMul,), _linear: (Linear,), _over_rows: (OverRows,),
     _index: (Index,), _index_sum: (IndexSum,), _index_put: (IndexPut,),
     _first_alike: (Lookup, SearchSorted),
-    _images: (PoolTaps, MaxPool, TapPick, TapSpread, WindowSum, WindowSpread),
+    _images: (PoolTaps, MaxPool, TapPick, TapSpread, WindowSum, WindowSpread, Columns, Folded),
     _conv: (Conv, ConvGradX, ConvGradW), _loss: (LabelLoss,),
 }
 for _rule, _kinds in _RULES.items():

@@ -7,14 +7,13 @@ three are each other's derivatives, to any order.
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from agnesi.core import dtypes, loops
 from agnesi.core.config import LENT
-from agnesi.core.dims import Dim, Shape, is_static
+from agnesi.core.dims import Shape, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.loops import Affine
@@ -27,7 +26,18 @@ from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.elementwise import silently
 from agnesi.ops.movement import reshape
 from agnesi.ops.slices import flip as flipped
-from agnesi.ops.windows import UNROLLED, Ints, Pads, Place, Run, Windows, all_of, count, fold
+from agnesi.ops.windows import (
+    UNROLLED,
+    Ints,
+    Place,
+    Run,
+    Windows,
+    all_of,
+    borders,
+    count,
+    fold,
+    per_axis,
+)
 
 
 def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:
@@ -309,43 +319,6 @@ def _within_kernel(tap: Affine, size: int) -> Affine:
 
 
 # -- parameters -------------------------------------------------------------------------------
-def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
-    """One integer for each spatial axis, from one for all or one each."""
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
-    if len(values) != rank:
-        raise ValueError(f"{what} {value} must be one number, or one for each of {rank} axes")
-    if not all(hasattr(v, "__index__") for v in values):
-        raise TypeError(f"{what} {value} must be an integer, or one for each of {rank} axes")
-    numbers = tuple(operator.index(v) for v in values)
-    if any(v < least for v in numbers):
-        raise ValueError(f"{what} {value} must be at least {least}")
-    return numbers
-
-
-def borders(padding: Any, kernel: Ints, dilation: Ints, stride: Ints) -> Pads:
-    """Border before and behind each axis: a number, one or a pair for each axis, or a word."""
-    rank = len(kernel)
-    if padding == "valid":
-        return ((0, 0),) * rank
-    if padding in ("full", "same") and any(isinstance(k, Dim) for k in kernel):
-        raise ShapeError(f"padding {padding!r} needs to know the sizes {kernel} of the filters")
-    spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    if padding == "full":
-        return tuple((n, n) for n in spans)
-    if padding == "same":
-        if any(s != 1 for s in stride):
-            raise ValueError(f"padding 'same' goes with stride 1, not {stride}")
-        return tuple((n // 2, n - n // 2) for n in spans)
-    if isinstance(padding, str):
-        raise ValueError(f"padding {padding!r} is none of 'valid', 'same', 'full', or numbers")
-    if isinstance(padding, (tuple, list)) and any(isinstance(p, (tuple, list)) for p in padding):
-        pairs = tuple(per_axis(p, 2, "padding", 0) for p in padding)
-        if len(pairs) != rank:
-            raise ValueError(f"padding {padding} must have a pair for each of {rank} axes")
-        return tuple((a, b) for a, b in pairs)
-    return tuple((p, p) for p in per_axis(padding, rank, "padding", 0))
-
-
 def operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
     """Images and filters of one dtype, and how many axes the images have."""
     x, w = pair(as_tensor(x), as_tensor(w))

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.ops.columns import Columns, Folded
 from agnesi.ops.fourier import library
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.reduce import sum as sum_of
-from agnesi.ops.windows import Ints, Windows, all_of, count, fold
+from agnesi.ops.windows import Ints
 
 _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
 
@@ -125,96 +125,6 @@ class Unfolded(_By):
 
 def _places(columns: Tensor, kernel: Ints) -> int:
     return math.prod(columns.shape[2 + len(kernel):])
-
-
-@record
-class Columns(Op):
-    """All windows of images: (batch, channels, *kernel, *places)."""
-
-    windows: Windows
-    kernel: Ints
-    name = "columns"
-    keep_inputs = ()
-
-    def infer(self, x: Any) -> Any:
-        places = self.windows.sizes(x.shape[2:], self.kernel)
-        return (*x.shape[:2], *self.kernel, *places), x.dtype
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        view = self.windows.view(self.windows.padded(x), self.kernel)
-        rank = len(self.kernel)
-        return view.transpose((0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank)))
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (apply(Folded(self.windows, self.kernel, x.shape[2:]), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
-    def lower(self, at: Any, x: Any) -> Any:
-        rank = len(self.kernel)
-        runs = self.windows.reads(at[2 + rank:], self.kernel, x.shape[2:])
-        places = [run.place(t) for run, t in zip(runs, at[2: 2 + rank], strict=True)]
-        value = x(*at[:2], *(p.at for p in places))
-        inside = all_of([p.inside for p in places])
-        return value if inside is None else loops.where(inside, value, loops.const(0, x.dtype))
-
-
-@record
-class Folded(Op):
-    """Each column added to the places of its window: the adjoint of Columns."""
-
-    windows: Windows
-    kernel: Ints
-    sizes: tuple[Any, ...]
-    name = "folded"
-    keep_inputs = ()
-
-    @property
-    def template(self) -> str:  # type: ignore[override]
-        return "windows" if math.prod(self.kernel) > 1 else ""
-
-    def infer(self, x: Any) -> Any:
-        return (*x.shape[:2], *self.sizes), x.dtype
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        rank = len(self.kernel)
-        wide = [n + low + high for n, (low, high) in zip(self.sizes, self.windows.padding,
-                                                         strict=True)]
-        padded = np.zeros((*x.shape[:2], *wide), x.dtype)
-        for tap, where in self.windows.taps(self.kernel, x.shape[2 + rank:]):
-            here: Any = (slice(None), slice(None), *tap)
-            padded[where] += x[here]
-        return np.ascontiguousarray(self.windows.inner(padded))
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (apply(Columns(self.windows, self.kernel), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
-    def resolve(self, known: Any) -> Op:
-        return Folded(self.windows, self.kernel, tuple(map(known, self.sizes)))
-
-    def lower(self, at: Any, x: Any) -> Any:
-        places = x.shape[2 + len(self.kernel):]
-        runs = self.windows.covers(at[2:], self.kernel, self.sizes, places)
-        zero = loops.const(0, x.dtype)
-
-        def term(found: Any) -> Any:
-            taps = [_least(p.tap, k) for p, k in zip(found, self.kernel, strict=True)]
-            value = x(*at[:2], *taps, *(p.at for p in found))
-            inside = all_of([p.inside for p in found])
-            return value if inside is None else loops.where(inside, value, zero)
-
-        return fold("add", runs, at, term) if count(runs) else zero
-
-
-def _least(tap: Any, size: int) -> Any:
-    """A tap that may lie outside of the kernel, moved to where it can be read."""
-    if not tap.terms:
-        return loops.Affine(min(tap.const, size - 1))
-    return loops.atom_of(loops.call("minimum", loops.index(tap), loops.const(size - 1, "int64")))
 
 
 @record

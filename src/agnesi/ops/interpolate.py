@@ -15,12 +15,12 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.conv import per_axis
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
 from agnesi.ops.pool import adaptive_avg_pool
 from agnesi.ops.replicate import repeat
+from agnesi.ops.windows import per_axis
 
 #: Modes, and how many axes images have then; None for any number.
 _MODES = {

@@ -8,9 +8,9 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.conv import per_axis
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.movement import reshape, transpose
+from agnesi.ops.windows import per_axis
 
 
 def _image(x: Any) -> Tensor:

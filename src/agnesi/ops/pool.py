@@ -13,7 +13,6 @@ from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, select
-from agnesi.ops.conv import borders, per_axis
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled
 from agnesi.ops.images import as_images
@@ -23,7 +22,7 @@ from agnesi.ops.movement import moveaxis
 from agnesi.ops.pooled import MaxPool, WindowSum
 from agnesi.ops.reduce import mean
 from agnesi.ops.unpool import max_unpool, positions, raveled
-from agnesi.ops.windows import Ints, Windows
+from agnesi.ops.windows import Ints, Windows, borders, per_axis
 
 
 def _covering(n: Size, k: int, s: int, low: int, high: int) -> int:

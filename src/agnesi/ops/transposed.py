@@ -9,11 +9,11 @@ from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.conv import ConvGradX, borders, operands, per_axis, with_bias
+from agnesi.ops.conv import ConvGradX, operands, with_bias
 from agnesi.ops.conv_choice import bound, requests
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.join import pad
-from agnesi.ops.windows import Ints, Windows
+from agnesi.ops.windows import Ints, Windows, borders, per_axis
 
 
 def _reach(windows: Windows, extra: Ints) -> tuple[Windows, Ints, Ints]:

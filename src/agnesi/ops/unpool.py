@@ -14,7 +14,6 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import floor_divide, negative, remainder
-from agnesi.ops.conv import borders, per_axis
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import zeros
 from agnesi.ops.index import as_index
@@ -23,7 +22,7 @@ from agnesi.ops.pooled import PoolTaps
 from agnesi.ops.ranges import arange
 from agnesi.ops.scatter import put_along_axis
 from agnesi.ops.select import maximum
-from agnesi.ops.windows import Ints, Windows
+from agnesi.ops.windows import Ints, Windows, borders, per_axis
 
 
 def positions(x: Tensor, windows: Windows, kernel: Ints) -> list[Tensor]:

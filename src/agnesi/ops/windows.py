@@ -1,8 +1,9 @@
-"""Windows over the spatial axes of images: as NumPy views, and in the loop language."""
+"""Windows over the spatial axes of images: parameters, NumPy views, and the loop language."""
 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core import loops
-from agnesi.core.dims import Shape
+from agnesi.core.dims import Dim, Shape
 from agnesi.core.errors import ShapeError
 from agnesi.core.loops import Affine, At, Expr
 from agnesi.core.record import record
@@ -228,3 +229,41 @@ def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Place, ...]],
 
     return loops.reduce_(kind, [r.length for r in runs], body, avoid,
                          [32 + i for i in range(len(runs))])
+
+
+# -- parameters -------------------------------------------------------------------------------
+def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
+    """One integer for each spatial axis, from one for all or one each."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
+    if len(values) != rank:
+        raise ValueError(f"{what} {value} must be one number, or one for each of {rank} axes")
+    if not all(hasattr(v, "__index__") for v in values):
+        raise TypeError(f"{what} {value} must be an integer, or one for each of {rank} axes")
+    numbers = tuple(operator.index(v) for v in values)
+    if any(v < least for v in numbers):
+        raise ValueError(f"{what} {value} must be at least {least}")
+    return numbers
+
+
+def borders(padding: Any, kernel: Ints, dilation: Ints, stride: Ints) -> Pads:
+    """Border before and behind each axis: a number, one or a pair for each axis, or a word."""
+    rank = len(kernel)
+    if padding == "valid":
+        return ((0, 0),) * rank
+    if padding in ("full", "same") and any(isinstance(k, Dim) for k in kernel):
+        raise ShapeError(f"padding {padding!r} needs to know the sizes {kernel} of the filters")
+    spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    if padding == "full":
+        return tuple((n, n) for n in spans)
+    if padding == "same":
+        if any(s != 1 for s in stride):
+            raise ValueError(f"padding 'same' goes with stride 1, not {stride}")
+        return tuple((n // 2, n - n // 2) for n in spans)
+    if isinstance(padding, str):
+        raise ValueError(f"padding {padding!r} is none of 'valid', 'same', 'full', or numbers")
+    if isinstance(padding, (tuple, list)) and any(isinstance(p, (tuple, list)) for p in padding):
+        pairs = tuple(per_axis(p, 2, "padding", 0) for p in padding)
+        if len(pairs) != rank:
+            raise ValueError(f"padding {padding} must have a pair for each of {rank} axes")
+        return tuple((a, b) for a, b in pairs)
+    return tuple((p, p) for p in per_axis(padding, rank, "padding", 0))

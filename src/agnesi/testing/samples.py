@@ -13,6 +13,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import (
+    columns,
     composite,
     conv,
     convolve,
@@ -291,6 +292,9 @@ def _windows() -> Iterator[tuple[str, Case]]:
     yield "max_unpool", Case(
         lambda x: unpool.max_unpool(x, np.arange(80).reshape(image.shape)[:, :, ::-1] % 20, 1),
         ((image,),))
+    yield "unfold", Case(lambda x: columns.unfold(x, (2, 3), stride=(2, 1), padding=1), ((image,),))
+    yield "fold", Case(lambda x: columns.fold(x, (3, 4), 2, padding=(0, 1)),
+                       ((image.reshape(2, 4, 10),),))
     yield "lp_pool", Case(lambda x: pool.lp_pool(x, 2, 2), ((image + 1,),))
     around = np.array([[0, 1, 4, 4, 2, 0], [1, 2, 4, 3, 2, 0]])
     between = interpolate.tables(around, around / 5 + 0.1, 5, np.float64)
