@@ -6,6 +6,8 @@ import ctypes
 
 import pytest
 
+import agnesi as ag
+
 pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.builder import Builder, Module, Value, i64
@@ -72,3 +74,32 @@ def test_no_instruction_is_written_for_what_is_known():
     assert b.text() == before
     assert b.add(n, i64(1)) != n and b.sub(i64(0), n) != n
     assert b.icmp("ult", i64(1), i64(2)) != Value("true", "i1")
+
+
+def test_places_know_how_far_they_are_from_others():
+    b = Builder(Module(), "f", (("i64", "x"),), "i64")
+    (x,) = b.parameters
+    far = b.add(b.add(b.add(x, i64(0)), i64(3)), i64(-10))
+    assert b.distances.parted(far) == (x, -7)
+    assert b.distances.parted(b.mul(far, i64(2)))[1] == 0
+    assert b.distances.parted(i64(5)) == (i64(0), 5)
+
+
+def test_what_surely_runs_once_is_written_without_branches():
+    b = Builder(Module(), "f", (("ptr", "p"),), "i64")
+    with b.when(b.icmp("slt", i64(1), i64(2))):
+        b.store(i64(7), b.parameters[0])
+    with b.loop(i64(8), i64(16), 8, [i64(1)]) as once:
+        once.carry(b.add(once.carried[0], once.index))
+    b.ret(once.results[0])
+    assert "br " not in b.text() and "ret i64 9" in b.text()
+
+
+@pytest.mark.parametrize("spilled", [False, True])
+def test_rows_of_a_tile_have_one_address(spilled):
+    k, bias = 300 if spilled else 200, ag.ones(800)
+    x, w = ag.ones((800, k)), ag.ones((k, 800))
+    product = ag.jit(lambda x, w: x @ w + bias)
+    assert float(product(x, w)[799, 799].data) == k + 1
+    kernel = max(product.ir().split("\ndefine "), key=len)
+    assert kernel.count(", 800\n") < 6

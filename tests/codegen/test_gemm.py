@@ -107,7 +107,7 @@ def _build(spec: GemmSpec, kind: str = "store", vector_bits: int = 512, **caches
         make_a(a, spec.type, spec.a_strides, "mk", spec.m * spec.k),
         make_b(bb, spec.type, spec.b_strides, "kn", spec.k * spec.n),
         _epilogue(c, bias, spec.type, spec, kind),
-        lambda b, *at: prefetch(b, result.address(b, *at), near=True),
+        lambda b, *at: prefetch(b, result.address(b, *at[:3]), near=True),
     )
     emit_gemm(b, chosen, operands, begin, end, scratch)
     b.ret()

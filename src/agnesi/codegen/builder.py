@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-from agnesi.codegen.folding import compared, folded
+from agnesi.codegen.distances import Distances
+from agnesi.codegen.folding import compared, folded, one_turn
 from agnesi.codegen.known import Known
 from agnesi.codegen.literals import literal
 from agnesi.codegen.scratch import DECLARED, GIVEN, Room, placed
@@ -21,6 +22,10 @@ from agnesi.codegen.typenames import scalar as scalar
 from agnesi.codegen.typenames import suffix as suffix
 from agnesi.codegen.typenames import vector as vector
 from agnesi.codegen.typenames import width as width
+from agnesi.codegen.values import Value as Value
+from agnesi.codegen.values import const as const
+from agnesi.codegen.values import i64 as i64
+from agnesi.codegen.values import lanes as lanes
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 
@@ -30,37 +35,9 @@ HOT = 'nounwind noinline "hot"'
 LIGHT = 'nounwind "light"'
 
 
-class Value(NamedTuple):
-    """An operand: its text (``%3``, ``7``, ``splat (float 0x...)``) and its LLVM type."""
-
-    ref: str
-    type: str
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.ref}"
-
-
-def const(type_: str, value: float | int | bool) -> Value:
-    """A constant; for a vector type every lane holds ``value``."""
-    one = literal(scalar(type_), value)
-    text = one if width(type_) == 1 else f"splat ({scalar(type_)} {one})"
-    return Value(text, type_)
-
-
-def lanes(type_: str, values: Sequence[float | int | bool]) -> Value:
-    """A vector constant with one value per lane."""
-    element = scalar(type_)
-    return Value("<" + ", ".join(f"{element} {literal(element, v)}" for v in values) + ">", type_)
-
-
 def _plain(type_: str) -> str:
     """A parameter's type without its attributes."""
     return type_[: type_.index(">") + 1] if type_[0] == "<" else type_.split()[0]
-
-
-def i64(value: int) -> Value:
-    """A constant index or size."""
-    return Value(str(value), "i64")
 
 
 class Module:
@@ -174,6 +151,7 @@ class Builder:
         self._count = 0
         self._known: Known[Value] = Known()
         self._known_first: Known[Value] = Known()
+        self.distances = Distances()
         given = ", ".join([f"{type_} %{label}" for type_, label in parameters])
         internally = "internal " if internal else ""
         self._header = f"define {internally}{result} @{name}({given})"
@@ -256,6 +234,9 @@ class Builder:
     @contextmanager
     def when(self, condition: Value, *, rare: bool = False) -> Iterator[None]:
         """Run the body only where the scalar ``condition`` holds."""
+        if condition.ref == "true":
+            yield
+            return
         yes, after = self.label("then"), self.label("after")
         self.cbr(condition, yes, after, rare=rare)
         before = self._known.here()
@@ -282,6 +263,11 @@ class Builder:
         ``nonempty=True`` promises at least one turn and saves the first test.  After the block,
         ``loop.results`` holds the carried values' last state.
         """
+        if one_turn(start.ref, stop.ref, step):
+            handle = Loop(start, list(carried))
+            yield handle
+            handle.results = handle.next
+            return
         head, after, before = self.label("loop"), self.label("done"), self.block
         first = Value("true", "i1") if nonempty else self.icmp("slt", start, stop)
         if nonempty := first.ref == "true":
@@ -347,7 +333,9 @@ class Builder:
         return self.intrinsic("fma", a, b, c)
 
     def add(self, a: Value, b: Value) -> Value:
-        return self.op("add", a, b)
+        total = self.op("add", a, b)
+        self.distances.note(total, a, b)
+        return total
 
     def sub(self, a: Value, b: Value) -> Value:
         return self.op("sub", a, b)

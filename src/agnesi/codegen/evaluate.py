@@ -12,6 +12,7 @@ from typing import Any
 
 from agnesi.codegen import pairs, scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
+from agnesi.codegen.divisor import RANGE, Divisor
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.periodic import (
     LONGEST_STEP,
@@ -68,39 +69,6 @@ def streams(buffer: Buffer) -> bool:
 
 
 Addresses = Callable[[Buffer], Value]
-_RANGE = {"float32": (2.0**-100, 2.0**64), "float64": (2.0**-900, 2.0**500)}
-
-
-class Divisor:
-    """Division by one number for all lanes, without a division in the loop.
-
-    The quotient is the product with the reciprocal and one correction by its remainder (Markstein
-    1990): correctly rounded, but for dividends next to the subnormal numbers, where the remainder
-    underflows and the last bit may be off.  Divisors near the ends of the exponent range are
-    scaled first; where the correction is not a number (zero, infinity) the plain product stands.
-    """
-
-    def __init__(self, b: Builder, divisor: Value, dtype: str, lanes_: int) -> None:
-        small, scale = _RANGE[dtype]
-        one = const(divisor.type, 1.0)
-        size = b.intrinsic("fabs", divisor)
-        factor = b.select(
-            b.fcmp("olt", size, const(divisor.type, small)), const(divisor.type, scale),
-            b.select(b.fcmp("ogt", size, const(divisor.type, 1 / small)),
-                     const(divisor.type, 1 / scale), one),
-        )
-        scaled = b.op("fmul", divisor, factor)
-        self.factor = b.splat(factor, lanes_)
-        self.minus = b.splat(b.fneg(scaled), lanes_)
-        self.reciprocal = b.splat(b.fdiv(one, scaled), lanes_)
-
-    def into(self, b: Builder, x: Value) -> Value:
-        """``x`` divided by it."""
-        x = b.op("fmul", x, self.factor)
-        quotient = b.op("fmul", x, self.reciprocal)
-        rest = b.fma(quotient, self.minus, x)
-        better = b.fma(rest, self.reciprocal, quotient)
-        return b.select(b.fcmp("uno", better, better), quotient, better)
 
 
 class Scope:
@@ -230,15 +198,23 @@ class Scope:
 
     # -- indices --------------------------------------------------------------------------
     def place(self, at: Affine) -> Value:
-        """An index as a scalar, for lane 0; outer axes first, so that sums of them are shared."""
-        total: Value | None = i64(at.const) if at.const else None
+        """An index as a scalar, for lane 0."""
+        first, distance = self._parted(at)
+        return self.b.op("add nsw", first, i64(distance))
+
+    def _parted(self, at: Affine) -> tuple[Value, int]:
+        """The same as what neighbours share, outer axes first, and a constant distance."""
+        first, distance = i64(0), at.const
         depth = {axis: i for i, axis in enumerate(self.axes)}
         for atom, c in sorted(at.terms.items(), key=lambda t: depth.get(t[0], len(depth))):
             term = self.axes[atom] if isinstance(atom, Axis) else self.value(atom)
+            if isinstance(c, int):
+                term, by = self.b.distances.parted(term)
+                distance += c * by
             if c != 1:
                 term = self.b.op("mul nsw", term, self.b.size(c))
-            total = term if total is None else self.b.op("add nsw", total, term)
-        return total if total is not None else i64(0)
+            first = self.b.op("add nsw", first, term)
+        return first, distance
 
     def _index(self, at: Affine) -> Value:
         if not self.varies(at):
@@ -277,8 +253,13 @@ class Scope:
         return self.b.splat(self.b.size(n), self.lanes)
 
     # -- memory ---------------------------------------------------------------------------
-    def _address(self, dtype: str, buffer: Buffer, at: Affine) -> Value:
-        return self.b.gep(memory_type(dtype), self.pointer(buffer), self.place(at))
+    def address(self, dtype: str, buffer: Buffer, at: Affine) -> Value:
+        """Where an element is, that of lane 0."""
+        type_, memory = memory_type(dtype), self.pointer(buffer)
+        first, distance = self._parted(at)
+        if distance < 0 or any(isinstance(c, int) and c < 0 for c in at.terms.values()):
+            return self.b.gep(type_, memory, self.b.op("add nsw", first, i64(distance)))
+        return self.b.gep(type_, self.b.gep(type_, memory, first), i64(distance))
 
     def step(self, at: Affine) -> int | None:
         """Elements from one lane to the next; None where it is not constant."""
@@ -291,10 +272,10 @@ class Scope:
         type_, dtype = memory_type(value.dtype), value.dtype
         align = _ITEM[dtype]
         if not self.varies(value):
-            raw = self.b.load(type_, self._address(dtype, buffer, at), align)
+            raw = self.b.load(type_, self.address(dtype, buffer, at), align)
         elif self.step(at) == 1:
             wide = vector(type_, self.lanes)
-            address = self._address(dtype, buffer, at)
+            address = self.address(dtype, buffer, at)
             if self.mask is None:
                 raw = self.b.load(wide, address, align)
             else:
@@ -313,7 +294,7 @@ class Scope:
         if step is not None:
             if not isinstance(step, int) or not 1 < step <= LONGEST_STEP:
                 return None
-            address = self._address(dtype, buffer, at)
+            address = self.address(dtype, buffer, at)
             return load_steps(self.b, type_, address, self.lanes, step, active, _ITEM[dtype])
         moving = [a for a in at.atoms if self.varies(a)]
         if len(moving) != 1 or moving[0].op != "floor_divide" or at.terms[moving[0]] != 1:
@@ -323,7 +304,7 @@ class Scope:
             return None
         rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not moving[0]})
         first = self.b.op("sdiv", self.place(period.start), i64(period.length))
-        address = self.b.gep(type_, self._address(dtype, buffer, rest), first)
+        address = self.b.gep(type_, self.address(dtype, buffer, rest), first)
         return load_repeated(self.b, type_, address, self.lanes, period.length, active,
                              _ITEM[dtype])
 
@@ -355,7 +336,7 @@ class Scope:
             mask = self.mask or const(vector("i1", self.lanes), True)
             self.b.scatter(result, self.pointers(type_, buffer, at), mask, _ITEM[dtype])
             return
-        address = self._address(dtype, buffer, at)
+        address = self.address(dtype, buffer, at)
         if varies and self.mask is not None:
             self.b.masked_store(result, address, self.mask, _ITEM[dtype])
         elif varies and self.streams(buffer, at):
@@ -431,7 +412,7 @@ class Scope:
                 continue
             if guess(buffer.nbytes) < _FAR_BYTES:
                 continue
-            first = self._address(value.dtype, buffer, at)
+            first = self.address(value.dtype, buffer, at)
             for line in range(0, self.lanes * size, 64):
                 distance = i64(step * _TURNS_AHEAD + line // size)
                 prefetch(self.b, self.b.gep(memory_type(value.dtype), first, distance), near=True)
@@ -487,7 +468,7 @@ class Scope:
 
     def _ready(self, divisor: Expr, lanes_: int) -> None:
         """Prepare division by a value that the loop about to be opened does not change."""
-        if divisor.dtype not in _RANGE or (divisor, lanes_) in self.divisors:
+        if divisor.dtype not in RANGE or (divisor, lanes_) in self.divisors:
             return
         found = self.value(divisor) if divisor.op == "const" else self._found(divisor)
         if found is not None and width(found.type) == 1:

@@ -56,3 +56,9 @@ def compared(predicate: str, a: str, b: str) -> str:
     if left is None or right is None:
         return ""
     return "true" if _COMPARED[predicate](left, right) else "false"
+
+
+def one_turn(start: str, stop: str, step: int) -> bool:
+    """Whether a loop surely has a single turn."""
+    first, last = _number(start), _number(stop)
+    return first is not None and last is not None and first < last <= first + step

@@ -17,6 +17,7 @@ from agnesi.core.kernels import Buffer, Matrix, Product, walk
 from agnesi.core.loops import Affine, Axis, load
 
 _LONG = 40
+_LINE = 64
 
 
 def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int,
@@ -72,10 +73,17 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
 
     swept = _swept(product, at_i if cut.swapped else at_j)
 
-    def call(b: Builder, batch: Value, i: Value, j: Value) -> None:
+    def call(b: Builder, batch: Value, i: Value, j: Value, rows: int, columns: int) -> None:
         scope = root.inside({**_places(b, batches, batch), at_i: i, at_j: j})
+        lines: dict[Value, None] = {}
         for buffer, place in swept:
-            at = b.gep(memory_type(buffer.dtype.name), pointer(buffer), scope.place(place))
+            first, line = scope.address(buffer.dtype.name, buffer, place), _in_line(buffer)
+            for r in range(0, rows, line if cut.swapped else 1):
+                for c in range(0, columns, 1 if cut.swapped else line):
+                    down, right = (b.mul(i64(n), b.size(place.terms[axis]))
+                                   for n, axis in ((r, at_i), (c, at_j)))
+                    lines[b.gep(memory_type(buffer.dtype.name), first, b.add(down, right))] = None
+        for at in lines:
             prefetch(b, at, near=True)
 
     operands = Operands(
@@ -97,6 +105,11 @@ def _swept(product: Product, along: Axis) -> list[tuple[Buffer, Affine]]:
         if buffer is not product.total and buffer.dtype.kind != "c" and not place.atoms
         and place.terms.get(along) == 1 and at <= place.terms.keys()
     ]
+
+
+def _in_line(buffer: Buffer) -> int:
+    """Elements in a line of the cache."""
+    return max(1, _LINE // buffer.dtype.itemsize)
 
 
 def _at(product: Product) -> tuple[Affine, ...]:

@@ -56,15 +56,17 @@ def sum_products(
     sums: list[Value],
     chains: int = 1,
     beside: At | None = None,
+    *,
+    nonempty: bool = False,
 ) -> list[Value]:
     """Add the products for k in [start, stop) to ``sums``; returns rows-major accumulators.
 
     ``chains > 1`` keeps that many independent sums, so that a small tile does not wait for the
     latency of its own additions; they are added in a fixed order.  On every turn the line
-    at ``beside(k)`` is called into the second cache.
+    at ``beside(k)`` is called into the second cache.  ``nonempty`` promises a turn.
     """
     if chains == 1:
-        return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1, beside)
+        return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1, beside, nonempty)
     span = b.sub(stop, start)
     whole = b.sub(span, b.op("urem", span, i64(chains)))
     split = b.add(start, whole)
@@ -98,10 +100,11 @@ def _run(
     sums: list[Value],
     chains: int,
     beside: At | None = None,
+    nonempty: bool = False,
 ) -> list[Value]:
     """The loop over k; pointers are carried so that every load is base + constant."""
     pointers = [a.pointer] + ([source.pointer] if isinstance(source, Source) else [])
-    with b.loop(start, stop, chains, [*pointers, *sums]) as loop:
+    with b.loop(start, stop, chains, [*pointers, *sums], nonempty=nonempty) as loop:
         pa, totals = loop.carried[0], loop.carried[len(pointers) :]
         new: list[Value] = []
         if beside is not None:

@@ -18,8 +18,9 @@ Load = Callable[[Builder, Value, Value, Value, int, Value | None, str], Value]
 # (builder, accumulator, batch, i, j, lanes, mask, along): finish the sum and store it; lanes
 # run along "n", or along "m" where the plan computes the transpose (``plan.swapped``).
 Epilogue = Callable[[Builder, Value, Value, Value, Value, int, Value | None, str], None]
-# (builder, batch, i, j): call the cache lines from (i, j) on that the epilogue reads or writes
-Call = Callable[[Builder, Value, Value, Value], None]
+# (builder, batch, i, j, rows, columns): call the cache lines near that the epilogue of the tile
+# from (i, j) on reads or writes
+Call = Callable[[Builder, Value, Value, Value, int, int], None]
 # (builder, batch, row, column) -> address
 Address = Callable[[Builder, Value, Value, Value], Value]
 
@@ -117,9 +118,9 @@ def transposed(operands: Operands) -> Operands:
 
     inner = operands.call
 
-    def call(b: Builder, batch: Value, i: Value, j: Value) -> None:
+    def call(b: Builder, batch: Value, i: Value, j: Value, rows: int, columns: int) -> None:
         assert inner is not None
-        inner(b, batch, j, i)
+        inner(b, batch, j, i, columns, rows)
 
     ends = (epilogue, call if inner is not None else None)
     return Operands(turned(operands.b), turned(operands.a), *ends)

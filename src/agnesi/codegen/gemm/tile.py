@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.gemm.microkernel import At, ReadRow, Source, sum_products, zeros
-from agnesi.codegen.gemm.operands import Call, element_bytes
+from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.pack import copy_lines, copy_pieces, copy_turned, neighbours
 from agnesi.codegen.gemm.tiling import Panel
 from agnesi.codegen.gemm.unit import Unit
-
-_LINE = 64
+from agnesi.core.dims import is_static
 
 
 class TileUnit(Unit):
@@ -122,7 +121,7 @@ class TileUnit(Unit):
         if plan.calls and self.operands.call is not None and self.rest is None:
             with b.when(self.last):
                 then = b.add(j, i64(panel.columns)) if plan.early else j
-                self._call(self.operands.call, panel, size, i, then)
+                self.operands.call(b, self.batch, i, then, size, panel.columns)
         if plan.blocked:
             place = self._partial(index, b.sub(i, self.row), panel)
             start = b.select(self.first, self.zeros, place)
@@ -140,6 +139,7 @@ class TileUnit(Unit):
             sums,
             plan.chains(panel, size),
             self._beside(index, k, count),
+            nonempty=is_static(plan.spec.sizes[3:]),
         )
         if not (plan.blocked or plan.spill):
             for r in range(size):
@@ -217,14 +217,6 @@ class TileUnit(Unit):
         zero = const(vector(self.type, plan.lanes), 0)
         with b.loop(i64(0), i64(plan.tile_bytes // plan.spec.itemsize), plan.lanes) as loop:
             b.store(zero, b.gep(self.type, self.zeros, loop.index), self._align)
-
-    def _call(self, call: Call, panel: Panel, size: int, i: Value, j: Value) -> None:
-        """Let the memory that the epilogue of a tile will touch come near in the meantime."""
-        b = self.b
-        step = max(1, _LINE // element_bytes(self.type))
-        for r in range(size):
-            for at in range(0, panel.columns, step):
-                call(b, self.batch, b.add(i, i64(r)), b.add(j, i64(at)))
 
     def _finish(self, panel: Panel, i: Value, j: Value, rows: Value, place: Value) -> None:
         """Hand finished sums from scratch to the epilogue, row after row."""
