@@ -237,3 +237,16 @@ def test_nothing_is_updated_twice():
     assert f.copy(swap={a: b}, updates=False)(3.0) == 8.0
     assert f.copy(swap={a: b, b: a})(3.0) == 7.0
     assert (a.get_value(), b.get_value()) == (2.0, 3.0)
+
+
+def test_copies_refuse_what_is_no_swap_and_no_switch():
+    x, s = T.scalar("x"), ag.shared(0.0)
+    f = ag.function([x], s + x, updates={s: s + x})
+    for options, text in (
+        ({"swap": [(s, s)]}, "swap maps variables to others"),
+        ({"updates": {s: s + 2}}, "updates tells whether the copy changes state, True or False"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            f.copy(**options)
+    with pytest.raises(ag.TraceError, match=r"float\(\) is for .* whose value is x.get_value\(\)"):
+        float(s)

@@ -257,7 +257,7 @@ def test_an_argument_that_is_the_state_itself():
 def test_wrong_updates_are_refused():
     a, b = vectors()
     s = ag.shared(np.zeros(3), name="s")
-    with pytest.raises(TypeError, match="only shared variables and tensors with a value can be"):
+    with pytest.raises(TypeError, match="only shared variables and tensors with a value hold"):
         ag.function([a, b], updates={a: b})
     with pytest.raises(ag.ShapeError, match="the number of axes must agree"):
         ag.function([a], updates={s: a.sum()})

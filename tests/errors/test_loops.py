@@ -12,6 +12,14 @@ from agnesi import symbolic as T
 W = ag.tensor(np.eye(3, dtype="float32"))
 
 
+def single(c):
+    return c
+
+
+def pair(c, r):
+    return c, r
+
+
 def nothing(*args):
     return args[0], None
 
@@ -53,6 +61,34 @@ CASES = [
     (lambda x: ag.scan(lambda c, r: (c + r @ W, None), x[0], x, strict=True), ag.TraceError,
      "scan: with strict=True the body may only use what it is given, but it also uses W, "
      "float32(3, 3); pass it with non_sequences"),
+    (lambda x: ag.scan(nothing, x, x, truncate_gradient=-1), ValueError,
+     "scan: truncate_gradient must be at least 0, not -1; leave it out for none"),
+    (lambda x: ag.scan(nothing, x, x, checkpoint=-2), ValueError,
+     "scan: checkpoint must be at least 1, not -2; leave it out for none"),
+    (lambda x: ag.scan(nothing, x, x, length=3.0), TypeError,
+     "scan: length must be an integer, not 3.0"),
+    (lambda x: ag.scan(nothing, x, x, non_sequences=W), TypeError,
+     "scan: non_sequences must be a tuple, as (w,) is one, not float32(3, 3)"),
+    (lambda x: ag.scan(nothing, x, x, unroll=2), TypeError,
+     "scan() got an unexpected keyword argument 'unroll'; use nothing: the compiler sees to it"),
+    (lambda x: ag.scan(single, x, x), TypeError,
+     "scan: single() takes 1 positional argument but 2 were given; it is called as f(carry, x, "
+     "*non_sequences)"),
+    (lambda x: ag.map(pair, x), TypeError,
+     "map: pair() missing 1 required positional argument: 'r'; it is called as f(x)"),
+    (lambda x: ag.while_loop(pair, single, (x, x)), TypeError,
+     "while_loop: pair() missing 1 required positional argument: 'r'; it is called as "
+     "condition(carry): a nest is one argument"),
+    (lambda x: ag.cond(x.sum() > 0, x, x), TypeError,
+     "cond: 'Tensor' object is not callable; it is called as then(*operands): lambda: x gives a "
+     "value, ag.where chooses between two"),
+    (lambda x: ag.fori_loop(0, x.sum(), nothing, x), TypeError,
+     "fori_loop: upper must be an integer scalar, not float32()"),
+    (lambda x: ag.fori_loop(0, 2.5, nothing, x), TypeError,
+     "fori_loop: upper must be an integer, not 2.5"),
+    (lambda x: ag.fori_loop(0, 3, lambda i, c: c[0], x), ag.ShapeError,
+     "fori_loop: init begins as float32(4, 3), but the body returns float32(3) for it; the shape "
+     "must stay: begin with shape (3,), or change the body"),
     (lambda x: ag.while_loop(lambda c: c > 2, lambda c: c, x), TypeError,
      "while_loop: the condition must be a bool scalar, not bool(4, 3); compare numbers (x > 0) "
      "and reduce with .any() or .all()"),

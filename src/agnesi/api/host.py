@@ -33,6 +33,9 @@ def value(x: Tensor, use: str) -> np.ndarray:
     if STATE.trace is None and x.data is not None:
         return x.data
     node = x.node
+    if STATE.trace is None and hasattr(x, "get_value"):
+        raise TraceError(at(f"{use} is for tensors with a value; {show.symbolic(x)} is a shared "
+                            "variable, whose value is x.get_value()"))
     made = f" (made by {node.op.name} at {location(node.where)})" if node and node.op else ""
     raise TraceError(
         at(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from agnesi.core import tree
 from agnesi.core.config import STATE
-from agnesi.core.dims import Size
+from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import current
 from agnesi.core.dtypes import bool_, fits, promote
 from agnesi.core.errors import DTypeError, ShapeError, at
@@ -177,6 +178,31 @@ def widened(carry: Nest, dtypes: Sequence[Any]) -> None:
     for i, dtype in enumerate(dtypes):
         if dtype is not None:
             carry.tensors[i] = as_tensor(carry.leaves[i], dtype)
+
+
+def asked(owner: str, form: str, f: Any, *args: Any) -> Any:
+    """What a user's function gives; where it cannot be called, the error tells how it is."""
+    try:
+        return f(*args)
+    except TypeError as error:
+        trace = error.__traceback__
+        if trace is None or trace.tb_next is not None:
+            raise  # its own
+        raise TypeError(at(f"{owner}: {error}; it is called as {form}")) from None
+
+
+def whole(owner: str, name: str, number: Any) -> Any:
+    """A number of steps, or a tensor of one."""
+    if isinstance(number, Tensor):
+        if number.shape != () or number.dtype.kind not in "iu":
+            raise TypeError(at(f"{owner}: {name} must be an integer scalar, not {typed(number)}"))
+        return number if is_symbolic(number) else int(number)
+    if isinstance(number, Dim):
+        return number
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(at(f"{owner}: {name} must be an integer, not {typed(number)}")) from None
 
 
 def decision(owner: str, what: str, value: Any) -> Tensor:

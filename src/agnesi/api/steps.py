@@ -1,15 +1,292 @@
-"""Rows of loops that do fewer steps than there are rows, as a tensor tells."""
+"""How a scan does its steps: in Python, as one operation, in parts, as many as a tensor tells."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from agnesi.api.nests import (
+    Nest,
+    asked,
+    decision,
+    is_symbolic,
+    next_carries,
+    rows_of,
+    snapshot,
+    whole,
+)
+from agnesi.api.traced import TracedScan, again, pair_of, stores, traced_while
+from agnesi.autodiff.recording import detach
+from agnesi.core import tree
+from agnesi.core.dims import Dim, combine
+from agnesi.core.dtypes import int64
+from agnesi.core.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import zeros
 from agnesi.ops.demands import demanded
 from agnesi.ops.index import take
-from agnesi.ops.join import concat
+from agnesi.ops.join import concat, stack
 from agnesi.ops.ranges import arange
+
+Function = Callable[..., Any]
+
+
+class Loop:
+    """What a scan is asked to do.
+
+    Attributes
+    ----------
+    owner, form : str
+        The public function, and how it calls ``f``, for errors.
+    updates : dict or None
+        Takes the new values of tensors that a graph changes in place; None assigns them.
+    symbolic : bool
+        Whether to make a graph even of values.
+    cropped : bool
+        Whether results of values have the rows of steps that were done, and no others.
+    """
+
+    owner, form = "scan", "f(carry, x, *non_sequences)"
+    reverse = strict = symbolic = cropped = False
+    updates: dict[Any, Any] | None = None
+    until: Function | None = None
+    cut: int | None = None
+    checkpoint: bool | int = False
+    length: Any = 0
+    count: Tensor | None = None
+
+    def __init__(self, f: Function, carry: Nest, xs: Nest, given: tuple[Any, ...]) -> None:
+        self.f, self.carry, self.xs = f, carry, xs
+        self.given = Nest("scan", "non_sequences", given)
+        carry.suit((*xs.tensors, *self.given.tensors))
+
+    def count_steps(self, length: Any) -> None:
+        """Find out how many steps there are; rows behind them are cut off."""
+        rows = rows_of(self.owner, self.xs)
+        if length is None:
+            if rows is None:
+                raise TypeError(at("scan needs xs to run over, or length, the number of steps"))
+            self.length = rows
+            return
+        if isinstance(length, Tensor) and is_symbolic(length):
+            self._count(length, rows)
+            return
+        self.length = whole("scan", "length", length)
+        if isinstance(self.length, int) and (
+            self.length < 0 or (isinstance(rows, int) and rows < self.length)
+        ):
+            raise ShapeError(
+                at(f"scan: length is {self.length}, but the sequences have {rows} rows")
+                if self.length > 0 else at(f"scan: length must not be negative: {self.length}")
+            )
+        if rows is not None and rows != self.length:
+            self.xs.tensors = [x[: self.length] for x in self.xs.tensors]
+
+    def _count(self, length: Tensor, rows: Any) -> None:
+        self.length, self.count = rows, counted(cast(whole("scan", "length", length), int64), rows)
+        if self.cut is not None or self.checkpoint:
+            raise ValueError(
+                at("scan: truncate_gradient and checkpoint need a length that is known")
+            )
+
+    def called(self, *args: Any) -> Any:
+        """What the body gives."""
+        return asked(self.owner, self.form, self.f, *args)
+
+    def stops(self, carry: Any) -> Tensor:
+        """Whether the loop ends with a carry."""
+        found = asked(self.owner, "until(carry)", self.until, carry)
+        return decision(self.owner, "what until() returns", found)
+
+    # -- ways to run ----------------------------------------------------------------------
+    def run(self) -> tuple[Any, Any, Any]:
+        """The last carry, stacked results, number of steps."""
+        if self.until is not None and (self.cut is not None or self.checkpoint):
+            raise ValueError(
+                at("scan: until does not go with truncate_gradient and checkpoint, which must "
+                   "know where the last step is")
+            )
+        if self.cut is not None:
+            return self._truncated()
+        if self.checkpoint:
+            return self._in_segments()
+        if self.count is not None and self.length is None:
+            return self._open()
+        tensors = (*self.carry.tensors, *self.xs.tensors, *self.given.tensors, self.count)
+        graph = self.symbolic or isinstance(self.length, Dim) or self.length == 0
+        if graph or is_symbolic(*tensors):
+            return self.traced()
+        if self.strict:
+            self._traced()
+        return self._eager()
+
+    def part(self, carry: Any, xs: Any, length: Any) -> Loop:
+        """The same loop over some of the rows."""
+        loop = Loop(self.f, Nest("scan", "init", carry), Nest("scan", "xs", xs),
+                     self.given.build(self.given.tensors))
+        loop.reverse, loop.strict, loop.length = self.reverse, self.strict, length
+        return loop
+
+    def _traced(self) -> TracedScan:
+        flipped = self.reverse and self.until is not None
+        xs = self.xs
+        if flipped:
+            xs = Nest("scan", "xs", xs.build([turned(x, self.count) for x in xs.tensors]))
+        return TracedScan(
+            self.f, self.called, self.carry, xs, self.given, self.length, count=self.count,
+            reverse=self.reverse and not flipped, stops=self.stops if self.until else None,
+            strict=self.strict, owner=self.owner,
+        )
+
+    def traced(self) -> tuple[Any, Any, Any]:
+        """One operation."""
+        made = self._traced()
+        carry, ys, steps = made.apply()
+        if self.updates is None:
+            stores(self.owner, made.states, made.values)
+        else:
+            outer = [s.outer for s in made.states]
+            self.updates.update(zip(outer, made.values, strict=True))
+        if self.reverse and self.until is not None:
+            ys = tree.map_leaves(lambda y: turned(y, self.count), ys)
+        return carry, ys, steps
+
+    def _eager(self) -> tuple[Any, Any, Any]:
+        """A Python loop."""
+        found = again(self._steps, self.carry)
+        return self.traced() if found is None else found
+
+    def _steps(self) -> Any:
+        carries = [snapshot(c) for c in self.carry.tensors]
+        given = self.given.build(self.given.tensors)
+        rows: list[list[Any]] = []
+        shape: Any = None
+        for t in self._order():
+            xs = self.xs.build([x[t] for x in self.xs.tensors])
+            found = self.called(self.carry.build(carries), xs, *given)
+            following, result = pair_of(self.owner, found)
+            leaves, its_shape = tree.flatten(result)
+            if is_symbolic(*tree.flatten(following)[0], *leaves):
+                return None  # it uses symbolic tensors, so it is written into a graph
+            carries = next_carries(self.owner, self.carry, following, ran=not rows)
+            if shape is not None and its_shape != shape:
+                raise TypeError(
+                    at(
+                        f"{self.owner}: the results of two steps are different nests: "
+                        f"{shape.paths('y')}, then {its_shape.paths('y')}"
+                    )
+                )
+            shape = its_shape
+            rows.append([snapshot(y) for y in leaves])
+            if self.until is not None and bool(self.stops(self.carry.build(carries))):
+                break
+        steps = len(rows)
+        if not self.cropped:
+            rows += rows[-1:] * (self.length - steps)
+        if self.reverse:
+            rows.reverse()
+        ys = shape.build([stack(column) for column in zip(*rows, strict=True)])
+        return self.carry.build(carries), ys, as_tensor(steps)
+
+    def _order(self) -> Iterator[int]:
+        return iter(reversed(range(self.length)) if self.reverse else range(self.length))
+
+    # -- kinds of gradients ---------------------------------------------------------------
+    def _split(self, at_row: Any) -> tuple[Any, Any]:
+        xs = self.xs
+        return tuple(
+            xs.build([x[rows] for x in xs.tensors])
+            for rows in (slice(None, at_row), slice(at_row, None))
+        )
+
+    def _parts(self, first: Any) -> tuple[Loop, Any]:
+        """The part of the first so many steps, and what makes the part of the others."""
+        rest = self.length - first
+        low, high = self._split(rest if self.reverse else first)
+        if self.reverse:
+            low, high = high, low
+        before = self.part(self.carry.build(self.carry.tensors), low, first)
+        return before, lambda carry: self.part(carry, high, rest)
+
+    def _joined(self, first: Any, second: Any) -> Any:
+        if self.reverse:
+            first, second = second, first
+        return tree.map_leaves(lambda a, b: concat([a, b]), first, second)
+
+    def _truncated(self) -> tuple[Any, Any, Any]:
+        """Two loops; gradients stop between them."""
+        n: Any = self.cut
+        if isinstance(self.length, int) and n >= self.length:
+            self.cut = None
+            return self.run()
+        before, after = self._parts(combine("max", self.length - n, 0))
+        before.checkpoint = False
+        carry, ys, _ = tree.map_leaves(
+            lambda x: detach(x) if isinstance(x, Tensor) else x, before.run()
+        )
+        last = after(carry)
+        last.checkpoint = self.checkpoint
+        carry, more, steps = last.run()
+        return carry, self._joined(ys, more), steps
+
+    def _in_segments(self) -> tuple[Any, Any, Any]:
+        """A loop over loops; gradients begin at the first carry of each inner one."""
+        known = isinstance(self.length, int)
+        size = self.checkpoint
+        if size is True:
+            size = max(1, math.isqrt(self.length)) if known else 64
+        number = self.length // size
+        whole = number * size
+        before, after = self._parts(whole)
+
+        def segment(carry: Any, rows: Any, *given: Any) -> Any:
+            inner = before.part(carry, rows, size)
+            inner.given = Nest("scan", "non_sequences", given)
+            return inner.traced()[:2]
+
+        rows = [x.reshape((number, size, *x.shape[1:])) for x in before.xs.tensors]
+        outer = Loop(segment, before.carry, Nest("scan", "xs", self.xs.build(rows)),
+                      self.given.build(self.given.tensors))
+        outer.reverse, outer.strict, outer.length = self.reverse, self.strict, number
+        carry, ys, steps = outer.traced()
+        ys = tree.map_leaves(lambda y: y.reshape((whole, *y.shape[2:])), ys)
+        if known and whole == self.length:
+            return carry, ys, steps
+        carry, more, steps = after(carry).traced()
+        return carry, self._joined(ys, more), steps
+
+    # -- as many steps as a value says ----------------------------------------------------
+    def _open(self) -> tuple[Any, Any, Any]:
+        """A while loop that counts."""
+        given = self.given.build(self.given.tensors)
+        shape: list[Any] = []
+
+        def proceed(state: Any) -> Any:
+            number, stop, _ = state
+            return (number < self.count) & ~stop
+
+        def body(state: Any) -> Any:
+            number, stop, carry = state
+            following, result = pair_of("scan", self.called(carry, self.xs.build([]), *given))
+            leaves, its_shape = tree.flatten(result)
+            if leaves:
+                raise TypeError(
+                    at(
+                        "scan: how many steps there are is only known when it runs, so their "
+                        "results cannot be stacked; give a bound, with xs=ag.arange(bound), or "
+                        "return None and use the last carry"
+                    )
+                )
+            shape.append(its_shape)
+            if self.until is not None:
+                stop = self.stops(following)
+            return number + 1, stop, following
+
+        init = as_tensor(0, int64), as_tensor(False), self.carry.build(self.carry.leaves)
+        steps, _, carry = traced_while("scan", proceed, body, Nest("scan", "init", init))
+        return carry, shape[-1].build([]), steps
 
 
 def counted(count: Tensor, rows: Any) -> Tensor:

@@ -6,8 +6,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agnesi.api.loops import Loop
 from agnesi.api.nests import Nest, decision, is_symbolic
+from agnesi.api.steps import Loop
 from agnesi.api.traced import Row, chosen_graphs, tracing
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.compiler.valued import ValueDim

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.api.nests import Nest, Wider, decision, next_carries, widened
+from agnesi.api.nests import Nest, Wider, asked, decision, next_carries, widened
 from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
@@ -28,6 +28,9 @@ from agnesi.ops.convert import SCALARS, as_tensor
 from agnesi.ops.loop import Scan, While, applied
 
 Function = Callable[..., Any]
+
+#: How branches are called.
+CALLED = "then(*operands): lambda: x gives a value, ag.where chooses between two"
 
 
 @contextmanager
@@ -131,11 +134,12 @@ class TracedScan:
         Tensors that the body changes in place; ``values`` are those behind the last step.
     """
 
-    def __init__(self, f: Function, carry: Nest, xs: Nest, given: Nest, length: Size, *,
-                 count: Tensor | None = None, reverse: bool = False,
-                 until: Function | None = None, strict: bool = False) -> None:
-        self.f, self.carry, self.xs, self.given = f, carry, xs, given
-        self.until, self.strict = until, strict
+    def __init__(self, f: Function, called: Function, carry: Nest, xs: Nest, given: Nest,
+                 length: Size, *, count: Tensor | None = None, reverse: bool = False,
+                 stops: Function | None = None, strict: bool = False,
+                 owner: str = "scan") -> None:
+        self.f, self.called, self.carry, self.xs, self.given = f, called, carry, xs, given
+        self.stops, self.strict, self.owner = stops, strict, owner
         self.length, self.count, self.reverse = length, count, reverse
         again(self._trace, carry)
 
@@ -145,19 +149,17 @@ class TracedScan:
             carries, given = variables(trace, self.carry), variables(trace, self.given)
             begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
             arguments = [self.carry.build(carries), self.xs.build(rows)]
-            found = self.f(*arguments, *self.given.build(given))
-            following, result = pair_of("scan", found)
-            next_ = next_carries("scan", self.carry, following)
+            found = self.called(*arguments, *self.given.build(given))
+            following, result = pair_of(self.owner, found)
+            next_ = next_carries(self.owner, self.carry, following)
             leaves, self.result_shape = tree.flatten(result)
             ys = [as_tensor(y) for y in leaves]
-            stop = []
-            if self.until is not None:
-                stop = [decision("scan", "what until() returns",
-                                 self.until(self.carry.build(next_)))]
+            stop = [] if self.stops is None else [self.stops(self.carry.build(next_))]
             ends = [current(t) for t in next_], [current(t) for t in (*ys, *stop)]
             if [t.node for t in (*rows, *given)] != [*begin[0], *begin[2]]:
                 raise TraceError(
-                    at("scan: the body changes a row or non-sequence in place; change a copy of it")
+                    at(f"{self.owner}: the body changes a row or non-sequence in place; change a "
+                       "copy of it")
                 )
             self.states, self.clear = trace.states(), trace.clear
         inner = [s.inner for s in self.states]
@@ -166,7 +168,7 @@ class TracedScan:
             [*ends[0], *(s.now for s in self.states), *ends[1]],
         )
         if self.strict:
-            refuse_captures("scan", [self.f], [*(s.outer for s in self.states), *captured])
+            refuse_captures(self.owner, [self.f], [*(s.outer for s in self.states), *captured])
         self.body, self.captured, self.stacked = body, captured, len(ys)
 
     def apply(self) -> tuple[Any, Any, Tensor | None]:
@@ -174,7 +176,7 @@ class TracedScan:
         op = Scan(
             self.body, self.length, len(self.xs.tensors),
             len(self.carry.tensors) + len(self.states), self.stacked, self.reverse,
-            self.until is not None, self.count is not None,
+            self.stops is not None, self.count is not None,
         )
         self.clear()
         self.values: Sequence[Tensor] = ()
@@ -297,7 +299,7 @@ def _branch(f: Function, operands: Nest) -> Any:
     with tracing() as trace:
         inner = variables(trace, operands)
         nodes = [t.node for t in inner]
-        leaves, shape = tree.flatten(f(*operands.build(inner)))
+        leaves, shape = tree.flatten(asked("cond", CALLED, f, *operands.build(inner)))
         if [t.node for t in inner] != nodes:
             raise TraceError(
                 at("cond: a branch changes an operand in place; return the new value instead")

@@ -272,6 +272,11 @@ class Function(Direct, Inspectable):
         >>> add(1.0), peek(1.0), add(1.0), other.get_value()
         (array(1.), array(101.), array(2.), array(100.))
         """
+        if not isinstance(swap or {}, Mapping):
+            raise TypeError(at(f"copy: swap maps variables to others, not {typed(swap)}"))
+        if not isinstance(updates, bool):
+            raise TypeError(at("copy: updates tells whether the copy changes state, True or False, "
+                               f"not {typed(updates)}; make another ag.function for other ones"))
         pairs = {id(_storage(a)): _storage(b) for a, b in (swap or {}).items()}
         self._check_swap(swap or {}, pairs, updates)
         new = Function.__new__(Function)
@@ -389,7 +394,7 @@ def _storage(t: Any) -> Tensor:
         return t
     raise TypeError(
         at(
-            f"only shared variables and tensors with a value can be updated, not {typed(t)}; "
+            f"only shared variables and tensors with a value hold state, not {typed(t)}; "
             "make it with ag.shared(value)"
         )
     )

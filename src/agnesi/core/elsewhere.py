@@ -148,7 +148,11 @@ KEYWORDS = {
     "amsgrad": "a subclass of `optim.Optimizer`", "proj_size": "a layer `ag.nn.Linear` behind it",
     "maximize": "the cost's negative", "params": "`parameters`, first and without a name",
     "static_argnums": "nothing: what is no tensor and no float is static",
-    "unroll": "nothing: the compiler sees to it", "jit": "`ag.jit` around it",
+    "unroll": "nothing: the compiler sees to it", "jit": "`ag.jit` around it", "size": "`shape`",
+    **dict.fromkeys(("fn", "sequences", "outputs_info", "n_steps", "go_backwards"),
+                    "`ag.symbolic.scan`, which has Theano's words"),
+    **dict.fromkeys(("cond_fun", "body_fun", "init_val", "true_fun", "false_fun"),
+                    "operands in their order, without names"),
 }
 
 

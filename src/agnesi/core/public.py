@@ -112,6 +112,21 @@ def check_keywords(cls: type, keywords: Iterable[str]) -> None:
                 f"{cls.__name__}() got an unexpected keyword argument {name!r}")))
 
 
+def keyworded(function: F) -> F:
+    """A function that refuses unknown keywords with what stands here for them."""
+    name, known = _shown(function), _parameters(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        for word in keywords:
+            if word not in known:
+                raise TypeError(at(with_keyword(
+                    f"{name}() got an unexpected keyword argument {word!r}")))
+        return function(*args, **keywords)
+
+    return _renamed(call, name)
+
+
 def into(out: Any, result: Tensor) -> Tensor:
     """``out`` with a result written into it, as any change in place; it keeps its dtype."""
     if not isinstance(out, Tensor):

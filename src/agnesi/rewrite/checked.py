@@ -39,6 +39,7 @@ def starts(ops: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _classes(base: type) -> Iterator[Any]:
+    cls: type
     for cls in base.__subclasses__():
         yield cls
         yield from _classes(cls)
