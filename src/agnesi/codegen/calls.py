@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import ClassVar
+from contextlib import contextmanager
 
 from agnesi.codegen.builder import Builder, Value, const, i64
+from agnesi.codegen.division import divide, places
 from agnesi.codegen.evaluate import Scope, memory_type
 from agnesi.codegen.nest import Shape, emit_nest
 from agnesi.codegen.steps import spot
 from agnesi.core.dims import Size, is_static
 from agnesi.core.extents import guess
 from agnesi.core.foreign import external
-from agnesi.core.gemm import Summed, summed
+from agnesi.core.gemm import HOLD, RELEASE, Summed, summed
 from agnesi.core.kernels import Buffer, Matrix, Product, Store
 from agnesi.core.loops import Axis, Substitution, load
 from agnesi.core.record import record
@@ -22,6 +23,9 @@ from agnesi.core.record import record
 #: and how many lines of them are worth a call.
 _CLOSE, _ROOM, _FEW = 1 << 19, 1 << 20, 16
 _SLOT = 400  # of the axes that count lines, away from all others
+#: Lines of a call from which another one is worth that the library copies an operand again, and
+#: calls for each thread at most; multiply-adds that are worth a call, and what widths are times of.
+_WIDE, _MOST, _LEAST, _EVEN = 192, 4, 1 << 18, 8
 Lying = tuple[int, int]  # strides
 
 
@@ -61,20 +65,33 @@ class Call:
         Whether it has to transpose them.
     numbers : tuple of int or Extent
         Rows, columns and terms, then how far lines of the operands and the result are apart.
-    step : int
-        From one column of the second operand to the next.
+    steps : tuple of int
+        From one row of the first operand to the next, and from one column of the second.
     epilogue : Summed or Lines
         What becomes of the sums: the library does it, or it is code behind the call.
+    shared : bool
+        Whether threads of ours share the work, and the library has none of its own meanwhile.
+    along : int
+        Of which there are blocks, for a call each: rows (0) or columns (1).
+    blocks : int
+        How many for each member of the batch.
     """
 
-    units: ClassVar[int] = 1  # of work: the library has threads of its own
     product: Product
     first: Matrix
     second: Matrix
     options: tuple[str, str]
     numbers: tuple[Size, ...]
-    step: int
+    steps: tuple[int, int]
     epilogue: Summed | Lines
+    shared: bool
+    along: int
+    blocks: int
+
+    @property
+    def units(self) -> Size:
+        """Units of work; the library shares one among threads of its own."""
+        return self.product.sizes[0] * self.blocks if self.shared else 1
 
     @property
     def type(self) -> str:
@@ -82,8 +99,11 @@ class Call:
         return memory_type(self.product.total.dtype.name)
 
 
-def plan_call(product: Product) -> Call | None:
-    """How a product is calls for the members of its batch; None where it is none."""
+def plan_call(product: Product, threads: int) -> Call | None:
+    """How a product is calls for the members of its batch; None where it is none.
+
+    So many ``threads`` of ours share it; with less than two, the library may have its own.
+    """
     store = product.body[0]
     i, j = product.axes[-2:]
     strides = store.offset.terms.get(i, 0), store.offset.terms.get(j, 0)
@@ -103,8 +123,22 @@ def plan_call(product: Product) -> Call | None:
     (a_across, a_apart), (b_across, b_apart) = lies  # type: ignore[misc]
     options = "N" if a_across == across else "T", "N" if b_across == across else "T"
     numbers = rows, columns, k, a_apart, b_apart, apart
-    step = second[0].strides[-1 if across else -2]
-    return Call(product, first[0], second[0], options, numbers, step, epilogue)
+    steps = first[0].strides[-2 if across else -1], second[0].strides[-1 if across else -2]
+    rowwise = isinstance(epilogue, Summed) and not _copied(product, epilogue)
+    along = 0 if rowwise and guess(rows) > guess(columns) else 1
+    blocks = _blocks(product, numbers[along], threads)
+    return Call(product, first[0], second[0], options, numbers, steps, epilogue, threads > 1,
+                along, blocks)
+
+
+def _blocks(product: Product, lines: Size, threads: int) -> int:
+    """Into how many calls the lines of a member of the batch are cut, for so many threads."""
+    batch, *sizes = map(guess, product.sizes)
+    if threads < 2:
+        return 1
+    least, most = (-(-n * threads // max(batch, 1)) for n in (1, _MOST))
+    wanted = max(least, min(most, guess(lines) // _WIDE))
+    return max(1, min(wanted, guess(lines) // _EVEN, math.prod(sizes) // _LEAST))
 
 
 def _whole(product: Product, strides: Lying) -> tuple[Summed, tuple[bool, Size]] | None:
@@ -114,16 +148,24 @@ def _whole(product: Product, strides: Lying) -> tuple[Summed, tuple[bool, Size]]
     if epilogue is None or not _in_place(product, epilogue) or product.body[0].offset.atoms:
         return None
     result = _lines(strides, (m, n))
-    return None if result is None else (epilogue, result)
+    if result is None or (_copied(product, epilogue) and result[1] != (m if result[0] else n)):
+        return None
+    return epilogue, result
 
 
 def _in_place(product: Product, epilogue: Summed) -> bool:
     """Whether what the sums are added to lies where they go, or can be copied there."""
     base, target = epilogue.base, product.body[0].buffer
     batch, m, n, _ = product.sizes
-    return base is None or spot(base) == spot(target) or (
+    return base is None or not _copied(product, epilogue) or (
         base.contiguous and target.contiguous and target.size == batch * m * n == base.size
     )
+
+
+def _copied(product: Product, epilogue: Summed) -> bool:
+    """Whether what the sums are added to has to be copied."""
+    base = epilogue.base
+    return base is not None and spot(base) != spot(product.body[0].buffer)
 
 
 def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size]] | None:
@@ -164,9 +206,9 @@ def _covers(stride: int, size: Size) -> bool:
     return isinstance(size, int) and stride >= size
 
 
-def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value],
-              vector_bits: int) -> None:
-    """Emit the calls for all members of the batch, and what becomes of sums behind them."""
+def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value], vector_bits: int,
+              begin: Value, end: Value) -> None:
+    """Emit the calls for work units [begin, end), and what becomes of sums behind them."""
     # One table of 64 bits each: of letters and 32-bit integers the low part comes first.
     numbers = [*map(ord, call.options), *call.numbers]
     table = b.module.table("i64", [n if isinstance(n, int) else 0 for n in numbers])
@@ -174,43 +216,57 @@ def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value],
         Value(f"getelementptr (i64, ptr {table.ref}, i64 {i})", "ptr") if isinstance(n, int)
         else _behind(b, b.size(n)) for i, n in enumerate(numbers)
     ]
-    if isinstance(call.epilogue, Lines):
-        _emit_lines(b, call, call.epilogue, given, pointer, vector_bits)
+    if call.blocks > 1 or isinstance(call.epilogue, Lines):
+        given[2 + call.along] = b.alloca("i64", 1)
+    if not call.shared:
+        begin, end = i64(0), b.size(call.product.sizes[0])
     else:
-        _emit_whole(b, call, call.epilogue, given, pointer)
+        b.call("void", external(HOLD))
+    if isinstance(call.epilogue, Lines):
+        _emit_lines(b, call, call.epilogue, given, pointer, vector_bits, begin, end)
+    else:
+        _emit_whole(b, call, call.epilogue, given, pointer, begin, end)
+    if call.shared:
+        b.call("void", external(RELEASE))
 
 
 def _emit_whole(b: Builder, call: Call, epilogue: Summed, given: list[Value],
-                pointer: Callable[[Buffer], Value]) -> None:
+                pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
     """The library finishes what it sums up."""
     store, base = call.product.body[0], epilogue.base
-    if base is not None and spot(base) != spot(store.buffer):
-        b.call("void", "llvm.memcpy.p0.p0.i64", pointer(store.buffer), pointer(base),
-               b.size(base.nbytes), const("i1", False))
     scope = Scope(b, pointer, {})
     alpha, beta = (
         b.module.table(call.type, [x.param]) if x.op == "const" else _behind(b, scope.value(x))
         for x in (epilogue.alpha, epilogue.beta)
     )
-    with _members(b, call, pointer) as (turns, first, second):
+    apart = b.size(call.numbers[5])
+    with _units(b, call, pointer, begin, end) as (turns, operands, start, stop):
+        count = b.sub(stop, start)
+        if call.blocks > 1:
+            b.store(count, given[2 + call.along])
+        operands[call.along] = _line(b, call, operands[call.along], start)
         steps = [store.offset.terms.get(axis, 0) for axis in call.product.axes[:-2]]
-        result = _address(b, call, pointer(store.buffer), store.offset.const, turns, steps)
-        _gemm(b, call, given, (alpha, first), second, (beta, result))
+        at = b.add(_place(b, store.offset.const, turns, steps),
+                   b.mul(start, apart if call.along else i64(1)))
+        result = b.gep(call.type, pointer(store.buffer), at)
+        if base is not None and _copied(call.product, epilogue):
+            size = b.mul(b.mul(count, apart), i64(base.dtype.itemsize))
+            b.call("void", "llvm.memcpy.p0.p0.i64", result, b.gep(call.type, pointer(base), at),
+                   size, const("i1", False))
+        _gemm(b, call, given, (alpha, operands[0]), operands[1], (beta, result))
 
 
 def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
-                pointer: Callable[[Buffer], Value], vector_bits: int) -> None:
+                pointer: Callable[[Buffer], Value], vector_bits: int, begin: Value,
+                end: Value) -> None:
     """Some lines of sums at a time, and then their epilogue."""
     sums = b.alloca(call.type, lines.sums.size)
     alpha, beta = (b.module.table(call.type, [x]) for x in (1.0, 0.0))
-    size = b.size(call.numbers[1])
-    count = b.alloca("i64", 1)
-    given = [*given[:3], count, *given[4:]]
-    with _members(b, call, pointer) as (turns, first, second), \
-            b.loop(i64(0), size, lines.most, nonempty=True) as loop:
-        here = b.intrinsic("smin", b.sub(size, loop.index), i64(lines.most))
-        b.store(here, count)
-        second = b.gep(call.type, second, b.mul(loop.index, i64(call.step)))
+    with _units(b, call, pointer, begin, end) as (turns, operands, start, stop), \
+            b.loop(start, stop, lines.most) as loop:
+        here = b.intrinsic("smin", b.sub(stop, loop.index), i64(lines.most))
+        b.store(here, given[3])
+        first, second = operands[0], _line(b, call, operands[1], loop.index)
         _gemm(b, call, given, (alpha, first), second, (beta, sums))
         around = dict(zip(call.product.axes, [*turns, loop.index], strict=False))
         emit_nest(b, lines.shape, lambda x: sums if x is lines.sums else pointer(x), vector_bits,
@@ -227,29 +283,39 @@ def _gemm(b: Builder, call: Call, given: list[Value], scaled: tuple[Value, Value
 
 
 @contextmanager
-def _members(b: Builder, call: Call, pointer: Callable[[Buffer], Value]
-             ) -> Iterator[tuple[list[Value], Value, Value]]:
-    """Loops over the batch: the places along its axes, and where the operands are."""
-    with ExitStack() as stack:
-        turns = [
-            i64(0) if axis.extent == 1
-            else stack.enter_context(b.loop(i64(0), b.size(axis.extent), nonempty=True)).index
-            for axis in call.product.axes[:-2]
-        ]
-        first, second = (
-            _address(b, call, pointer(m.buffer), m.offset, turns, m.strides[:-2])
+def _units(b: Builder, call: Call, pointer: Callable[[Buffer], Value], begin: Value, end: Value
+           ) -> Iterator[tuple[list[Value], list[Value], Value, Value]]:
+    """A loop over units: places along the batch's axes, where operands are, and which lines."""
+    with b.loop(begin, end) as loop:
+        member, block = divide(b, loop.index, call.blocks)
+        axes = call.product.axes[:-2]
+        found = places(b, axes, member)
+        turns = [i64(0) if axis.extent == 1 else found[axis] for axis in axes]
+        operands = [
+            b.gep(call.type, pointer(m.buffer), _place(b, m.offset, turns, m.strides[:-2]))
             for m in (call.first, call.second)
-        )
-        yield turns, first, second
+        ]
+        start, stop = i64(0), b.size(call.numbers[call.along])
+        if call.blocks > 1:
+            each = b.op("udiv", b.add(stop, i64(call.blocks * _EVEN - 1)),
+                        i64(call.blocks * _EVEN))
+            width = b.mul(each, i64(_EVEN))
+            start = b.intrinsic("smin", b.mul(block, width), stop)
+            stop = b.intrinsic("smin", b.add(start, width), stop)
+        yield turns, operands, start, stop
 
 
-def _address(b: Builder, call: Call, start: Value, place: int, turns: Sequence[Value],
-             steps: Sequence[int]) -> Value:
-    """Where a member of the batch is."""
+def _line(b: Builder, call: Call, operand: Value, number: Value) -> Value:
+    """Where a row of the first operand is, or a column of the second."""
+    return b.gep(call.type, operand, b.mul(number, i64(call.steps[call.along])))
+
+
+def _place(b: Builder, place: int, turns: Sequence[Value], steps: Sequence[int]) -> Value:
+    """Where a member of the batch is, in elements."""
     at = i64(place)
     for turn, step in zip(turns, steps, strict=True):
         at = b.add(at, b.mul(turn, i64(step)))
-    return b.gep(call.type, start, at)
+    return at
 
 
 def _behind(b: Builder, value: Value) -> Value:

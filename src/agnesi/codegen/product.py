@@ -7,9 +7,9 @@ from typing import Any
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.division import places
 from agnesi.codegen.evaluate import Scope, memory_type, streams
 from agnesi.codegen.gemm import GemmPlan, GemmSpec, Operand, Operands, direct, emit_gemm, plan
-from agnesi.codegen.gemm.driver import divide
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
@@ -65,7 +65,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
 
     def epilogue(b: Builder, total: Value, batch: Value, i: Value, j: Value, lanes: int,
                  mask: Value | None, along: str) -> None:
-        index = {**_places(b, batches, batch), at_i: i, at_j: j}
+        index = {**places(b, batches, batch), at_i: i, at_j: j}
         scope = root.inside(index, along=at_j if along == "n" else at_i, lanes=lanes, mask=mask)
         scope.memo[key] = total
         for s in product.body:
@@ -74,7 +74,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
     swept = _swept(product, at_i if cut.swapped else at_j)
 
     def call(b: Builder, batch: Value, i: Value, j: Value, rows: int, columns: int) -> None:
-        scope = root.inside({**_places(b, batches, batch), at_i: i, at_j: j})
+        scope = root.inside({**places(b, batches, batch), at_i: i, at_j: j})
         lines: dict[Value, None] = {}
         for buffer, place in swept:
             first, line = scope.address(buffer.dtype.name, buffer, place), _in_line(buffer)
@@ -116,14 +116,6 @@ def _at(product: Product) -> tuple[Affine, ...]:
     return tuple(Affine(0, {a: 1}) for a in product.axes)
 
 
-def _places(b: Builder, batches: Sequence[Axis], member: Value) -> dict[Axis, Value]:
-    """The places of a batch member along each of the batch axes."""
-    found = {}
-    for axis in reversed(batches[1:]):
-        member, found[axis] = divide(b, member, axis.extent)
-    return {**found, **dict.fromkeys(batches[:1], member)}
-
-
 def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axes: str,
              batches: Sequence[Axis]) -> Operand:
     type_ = memory_type(matrix.buffer.dtype.name)
@@ -134,7 +126,7 @@ def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axe
 
     def place(b: Builder, member: Value) -> Value:
         total = i64(0)
-        for axis, at in _places(b, batches, member).items():
+        for axis, at in places(b, batches, member).items():
             total = b.add(total, b.mul(at, b.size(steps[axis])))
         return total
 

@@ -42,7 +42,10 @@ _PARALLEL_WORK = 600_000
 
 @record
 class Machine:
-    """What code generation asks of the processor, and whether it should take less time."""
+    """What code generation asks of the processor, and whether it should take less time.
+
+    So many ``threads`` of ours share products that a library evaluates (``core.gemm.Library``).
+    """
 
     vector_bits: int
     l1: int
@@ -50,6 +53,7 @@ class Machine:
     l3: int
     features: frozenset[str] = frozenset()
     hasty: bool = False
+    threads: int = 1
 
 
 @record
@@ -162,18 +166,10 @@ class _Program:
         machine = self.machine
         spare: Any = 0
         units: Size
-        if isinstance(kernel, Product) and (call := plan_call(kernel)) is not None:
-            units, parallel = 1, False
-            emit_call(b, call, pointer, machine.vector_bits)
-        elif isinstance(kernel, Product):
-            from agnesi.codegen.product import emit_product, plan_product
-
-            cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
-                               l2=machine.l2, l3=machine.l3, hasty=machine.hasty)
+        if isinstance(kernel, Product):
+            units = self._product(b, kernel, pointer, begin, end)
             spare = _work(kernel) - _PARALLEL_WORK
-            units = cut.units
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
-            emit_product(b, kernel, cut, pointer, begin, end)
         elif conv is not None:
             from agnesi.codegen.conv import emit_convolution
 
@@ -196,6 +192,21 @@ class _Program:
         b.ret()
         return Step(self._added(b), units, parallel, buffers, spare=spare)
 
+    def _product(self, b: Builder, kernel: Product, pointer: Callable[[Buffer], Value],
+                 begin: Value, end: Value) -> Size:
+        """Emit the work of a product; in how many units."""
+        machine = self.machine
+        call = plan_call(kernel, machine.threads)
+        if call is not None:
+            emit_call(b, call, pointer, machine.vector_bits, begin, end)
+            return call.units
+        from agnesi.codegen.product import emit_product, plan_product
+
+        cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1, l2=machine.l2,
+                           l3=machine.l3, hasty=machine.hasty)
+        emit_product(b, kernel, cut, pointer, begin, end)
+        return cut.units
+
     def _addresses(self, b: Builder, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
         """Addresses and sizes, in a function that is given their table first."""
         b.give_sizes(b.parameters[0], len(buffers), self.sizes)
@@ -207,7 +218,8 @@ class _Program:
 
         machine = self.machine
         return plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
-                                l2=machine.l2, l3=machine.l3, hasty=machine.hasty)
+                                l2=machine.l2, l3=machine.l3, hasty=machine.hasty,
+                                threads=machine.threads)
 
     def _control(self, kernel: Loop | Branch) -> Step:
         from agnesi.codegen.control import emit_control, inlined

@@ -14,6 +14,7 @@ from agnesi.compiler.failures import failures, widest
 from agnesi.compiler.fingerprint import fingerprint, source_stamp
 from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
+from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import CHOICES, config
 from agnesi.core.errors import at, in_file, warn
@@ -209,8 +210,8 @@ class Compiled:
         updates = [
             (t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates
         ]
-        alone = self.hasty and config.threads == 1  # a library sums up more
-        rest = (self.returned, updates, list(self.donated), self.preset, alone,
+        threads = library().threads if self.hasty else 1
+        rest = (self.returned, updates, list(self.donated), self.preset, threads,
                 list(self.settings.include), list(self.settings.exclude),
                 self.settings.memory_limit, self.settings.saved)
         strides = [t.data.strides for t in self.live]

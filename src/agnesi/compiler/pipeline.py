@@ -13,11 +13,13 @@ import numpy as np
 from agnesi.compiler.containers import missed
 from agnesi.compiler.failures import raiser
 from agnesi.compiler.overlap import pairs
+from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import config
 from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at
 from agnesi.core.extents import UnknownSizeError, guess
+from agnesi.core.gemm import HOLD, RELEASE, Library
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.interning import interning
 from agnesi.core.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
@@ -25,7 +27,6 @@ from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor
-from agnesi.ops.linalg import library
 
 _GIL_WORK = 1 << 14
 _IN_BUFFERS = ("array", "float", "int", "bool")
@@ -69,10 +70,11 @@ class Scheduled:
             for t, i in updates
         ]
         found = machine.target()
+        products = library() if hasty else Library()
         program = fuse(
             graph.outputs, buffers, partial(_preferred, vector_bits=found.vector_bits),
             {i: t for t, i in targets if not t.contiguous and _dense(t.shape, t.strides)},
-            _products() if hasty else {},
+            products,
         )
         self.layout = lay_out(
             program, [(t, program.outputs[i]) for t, i in targets],
@@ -92,7 +94,8 @@ class Scheduled:
         self.ahead = machine.Ahead(0 if hasty else 1)
         text, self.steps = emit_program(
             self.layout.kernels,
-            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names, hasty), varying,
+            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names, hasty,
+                    products.threads), varying,
             self.ahead.add,
         )
         clock.mark("emit")
@@ -111,9 +114,7 @@ class Scheduled:
              for b in table if b.role == "constant"],
             made, reused, guess(arena), self._is_long(), optimize=0 if hasty else 1,
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
-            foreign=list(dict.fromkeys(
-                [s for k in kernels if isinstance(k, Foreign) for s in k.call.symbols]
-                + [k.symbol for k in kernels if isinstance(k, Contraction) and k.symbol])),
+            foreign=_foreign(kernels, products.threads),
         )
 
     def _is_long(self) -> bool:
@@ -130,10 +131,12 @@ def _preferred(*args: Any, **keywords: Any) -> Any:
     return preferred(*args, **keywords)
 
 
-def _products() -> dict[str, str]:
-    """The functions that evaluate matrix products where code is made in haste, by dtype."""
-    kinds = [d for d in map(np.dtype, ("float32", "float64")) if library.has("gemm", d)]
-    return {d.name: library.symbol("gemm", d) for d in kinds}
+def _foreign(kernels: Sequence[Any], threads: int) -> list[str]:
+    """The C functions that kernels call, those of kernels of this kind first, in their order."""
+    called = [s for k in kernels if isinstance(k, Foreign) for s in k.call.symbols]
+    products = [k.symbol for k in kernels if isinstance(k, Contraction) and k.symbol]
+    shared = [HOLD, RELEASE] if products and threads > 1 else []
+    return list(dict.fromkeys([*called, *products, *shared]))
 
 
 def _dense(shape: Sequence[int], strides: Sequence[int]) -> bool:

@@ -1,8 +1,12 @@
-"""What a library's matrix product does beside: ``alpha * sums + beta * what is there``."""
+"""The library that evaluates matrix products in haste.
+
+Of what follows a product it does ``alpha * sums + beta * what is there``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from agnesi.core import loops
@@ -10,6 +14,27 @@ from agnesi.core.dtypes import name_of
 from agnesi.core.kernels import Buffer, Store
 from agnesi.core.loops import Affine, Expr
 from agnesi.core.record import record
+
+#: What compiled code calls before and behind calls of a library that several threads share.
+HOLD, RELEASE = "blas:hold", "blas:release"
+
+
+@record
+class Library:
+    """Functions for matrix products, by dtype, and by how many threads they are called.
+
+    Attributes
+    ----------
+    symbols : mapping
+        Names of functions; where there is none, code is generated.
+    threads : int
+        How many threads of ours share a product.  From two on, the library is told to work in the
+        thread that calls it.  0 where we have several but it cannot be told: it has its own then,
+        and those of both wait for each other busily.
+    """
+
+    symbols: Mapping[str, str] = MappingProxyType({})
+    threads: int = 1
 
 
 @record

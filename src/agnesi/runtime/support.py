@@ -156,7 +156,8 @@ def source(waiting: str = "") -> str:
         "items": str(tuple.__basicsize__),
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
-    text = "\n".join(_file(name) for name in (waiting, "pool", "scratch", "threads", "entry"))
+    files = (waiting, "pool", "scratch", "threads", "blas", "entry")
+    text = "\n".join(_file(name) for name in files)
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text + _relax(kind)
@@ -231,7 +232,7 @@ def _use_threads(code: machine.Code, most: int) -> None:
 
 
 def _after_fork(code: machine.Code) -> None:
-    for name in ("platform_reset", "threads_reset", "pool_reset"):
+    for name in ("platform_reset", "threads_reset", "blas_reset", "pool_reset"):
         _call(code, name)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import loops
 from agnesi.core.dims import product
 from agnesi.core.dtypes import name_of
-from agnesi.core.gemm import summed
+from agnesi.core.gemm import Library, summed
 from agnesi.core.kernels import (
     Buffer,
     Callback,
@@ -47,20 +47,21 @@ from agnesi.schedule.zeros import zeros_of
 def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
          prefers: Prefers | None = None,
          replaced: Mapping[int, Buffer] | None = None,
-         library: Mapping[str, str] | None = None, inner: bool = False) -> Program:
+         library: Library | None = None, inner: bool = False) -> Program:
     """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id.
 
     ``prefers`` tells what convolutions cost with which orders of axes in memory; ``replaced``
-    which outputs, by number, are to lie like the buffers that they replace; ``library`` which
-    functions evaluate matrix products, by dtype; ``inner`` that they are the body of a loop.
+    which outputs, by number, are to lie like the buffers that they replace; ``library`` what
+    evaluates matrix products; ``inner`` that they are the body of a loop.
     """
-    return _Fuser(outputs, leaves, prefers, replaced or {}, library or {}, inner).program
+    return _Fuser(outputs, leaves, prefers, replaced or {}, library or Library(),
+                  inner).program
 
 
 class _Fuser:
     def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
                  prefers: Prefers | None, replaced: Mapping[int, Buffer],
-                 library: Mapping[str, str], inner: bool) -> None:
+                 library: Library, inner: bool) -> None:
         self.program = Program()
         self.library = library
         self.program.leaves = leaves

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from agnesi.core.config import config
 from agnesi.core.dims import is_static
 from agnesi.core.dtypes import name_of
+from agnesi.core.gemm import Library
 from agnesi.core.kernels import ConvSizes, Matrix
 from agnesi.core.node import Node
 
@@ -15,21 +13,21 @@ from agnesi.core.node import Node
 _LITTLE, _BIG, _SLIM = 1 << 12, 1 << 20, 64
 
 
-def in_library(node: Node, library: Mapping[str, str], a: Matrix, b: Matrix) -> str:
+def in_library(node: Node, library: Library, a: Matrix, b: Matrix) -> str:
     """The function for a product of ``a`` and ``b``, by dtype; empty where code is generated."""
     m, n, k = (*node.shape[-2:], node.inputs[0].shape[-1])
     if not is_static((m, n, k)) or m * n * k < _LITTLE:
         return ""
     turned = (b.strides[-1] if m < n else a.strides[-2]) != 1
     low = _SLIM if turned and m * n * k > _BIG else 2
-    return library.get(name_of(node.dtype), "") if min(m, n) >= low else ""
+    return library.symbols.get(name_of(node.dtype), "") if min(m, n) >= low else ""
 
 
-def taps_in_library(node: Node, sizes: ConvSizes, library: Mapping[str, str]) -> str:
+def taps_in_library(node: Node, sizes: ConvSizes, library: Library) -> str:
     """The same for a convolution, which is a product where it has one tap.
 
-    Threads of a library and ours wait for each other by turns, and both of them busily: sixty such
-    kernels took twice as long with two threads.
+    Threads of a library and ours would wait for each other by turns, and both of them busily: sixty
+    such kernels took twice as long with two threads.
     """
-    alone = config.threads == 1 and max(sizes.kernel) == 1
-    return library.get(name_of(node.dtype), "") if alone else ""
+    fits = library.threads > 0 and max(sizes.kernel) == 1
+    return library.symbols.get(name_of(node.dtype), "") if fits else ""

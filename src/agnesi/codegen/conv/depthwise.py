@@ -15,7 +15,7 @@ from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.tiles import Column, Tile
 from agnesi.codegen.conv.wide import tiles
 from agnesi.codegen.conv.windows import Corner, Way, Windows
-from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
 from agnesi.codegen.gemm.tiling import Piece

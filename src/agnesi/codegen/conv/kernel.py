@@ -79,8 +79,11 @@ def _units(part: Part) -> Size:
 
 
 def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
-                     l3: int, hasty: bool = False) -> ConvPlan:
-    """How a convolution is cut into tiles and work units; ``hasty`` asks for little code."""
+                     l3: int, hasty: bool = False, threads: int = 1) -> ConvPlan:
+    """How a convolution is cut into tiles and work units; ``hasty`` asks for little code.
+
+    So many ``threads`` of ours share what a library does.
+    """
     dtype = kernel.total.dtype.name
     itemsize = _BYTES[dtype]
     registers = 32 if vector_bits == 512 else 16
@@ -96,7 +99,7 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
         if alone is not None:
             parts.append(alone)
         elif product is not None:
-            cut = plan_call(product) or plan_product(
+            cut = plan_call(product, threads) or plan_product(
                 product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
             parts.append(cut if isinstance(cut, Call) else (product, cut))
         elif kernel.kind == "weight":
@@ -177,7 +180,7 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Callable[[Builder], Ad
             continue
         if isinstance(part, Call):
             with b.when(b.icmp("slt", low, high)):
-                emit_call(b, part, here, plan.vector_bits)
+                emit_call(b, part, here, plan.vector_bits, low, high)
             continue
         file, name = part.emitter.split(":")  # what is not chosen is not loaded
         emitter = getattr(import_module(f"agnesi.codegen.conv.{file}"), name)

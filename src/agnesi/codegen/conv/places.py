@@ -15,7 +15,7 @@ from agnesi.codegen.conv.rows import PackedLines
 from agnesi.codegen.conv.source import Box, lead, place_in
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.wide import tiles
-from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.unit import share
 

@@ -16,7 +16,7 @@ from agnesi.codegen.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.conv.source import Box, inside, taps_inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn, number
 from agnesi.codegen.conv.wide import tiles
-from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel
 from agnesi.codegen.gemm.unit import share

@@ -23,7 +23,7 @@ from agnesi.codegen.conv.source import (
 )
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.conv.weightplan import WeightPlan
-from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share

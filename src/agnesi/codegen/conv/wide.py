@@ -16,7 +16,7 @@ from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.plan import WidePlan
 from agnesi.codegen.conv.source import Box, pack_source, place_in, taps_inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
-from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share

@@ -33,7 +33,7 @@ from agnesi.codegen.conv.source import (
 from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS
 from agnesi.codegen.conv.tiles import Column, Tile, Turn, given_turns, number, pitches
 from agnesi.codegen.conv.winogradplan import Shape, WinogradWeightPlan
-from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.tiling import Piece
 from agnesi.codegen.gemm.unit import share
 

@@ -19,7 +19,7 @@ from agnesi.codegen.conv.squares import ALPHA, TAPS
 from agnesi.codegen.conv.tiles import Column, Tile, Turn, given_turns, number
 from agnesi.codegen.conv.winograd import Block, Both
 from agnesi.codegen.conv.winogradplan import TOGETHER
-from agnesi.codegen.gemm.driver import divide
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.unit import share
 

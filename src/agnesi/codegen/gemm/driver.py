@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.gemmplan import GemmPlan
 from agnesi.codegen.gemm.operands import Operands, transposed
-from agnesi.core.dims import Size
 
 
 def _unit(form: str) -> Any:
@@ -44,10 +44,3 @@ def emit_gemm(
                 unit.prepare()
         unit.emit()
         loop.carry(made_for)
-
-
-def divide(b: Builder, value: Value, by: Size | Value) -> tuple[Value, Value]:
-    """Quotient and remainder by a size that is at least 1."""
-    if isinstance(by, int) and by == 1:
-        return value, i64(0)
-    return b.op("udiv", value, b.size(by)), b.op("urem", value, b.size(by))

@@ -21,6 +21,7 @@ _SPELLINGS = (("scipy_{}_64_", "i64"), ("{}_64_", "i64"), ("scipy_{}_", "i32"), 
 #: What tells a library's name: a function without arguments that gives a text.
 _ASKED = ("scipy_openblas_get_config64_", "openblas_get_config64_", "scipy_openblas_get_config",
           "openblas_get_config", "openblas_get_config_64_", "bli_info_get_version_str")
+_OPENMP = 2  # OpenBLAS says so
 #: Functions that only one library has.
 _MARKS = {"mkl_get_max_threads": "MKL", "ATL_buildinfo": "ATLAS", "appleblas_sgemm": "Accelerate"}
 
@@ -78,6 +79,21 @@ def _resolver(integers: str) -> Any:
 
 for _integers in ("int32", "int64"):
     foreign.RESOLVERS[f"lapack of {_integers}"] = _resolver(_integers)
+
+
+def counts() -> tuple[int, int] | None:
+    """Where NumPy's library tells its number of threads, and takes another: for all who call it.
+
+    None where that is not possible, or counts for the calling thread only.
+    """
+    kind, told, taken = (
+        _in("", f"openblas_{name}")[0]
+        for name in ("get_parallel", "get_num_threads", "set_num_threads")
+    )
+    if kind is None or told is None or taken is None:
+        return None
+    openmp = ctypes.CFUNCTYPE(ctypes.c_int)(kind)() == _OPENMP
+    return None if openmp else (told, taken)
 
 
 def size(n: Any) -> Argument:

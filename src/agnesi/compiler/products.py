@@ -1,0 +1,32 @@
+"""The library for matrix products in haste: what it has, and how threads of ours share it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.core.config import config
+from agnesi.core.foreign import RESOLVERS
+from agnesi.core.gemm import Library
+from agnesi.ops.linalg.library import counts, has, symbol
+from agnesi.runtime import machine, support
+
+
+def library() -> Library:
+    """What evaluates matrix products where code is made in haste."""
+    kinds = [d for d in map(np.dtype, ("float32", "float64")) if has("gemm", d)]
+    threads = machine.cores(config.threads)
+    told = threads == 1 or (not config.lapack and counts() is not None)
+    return Library({d.name: symbol("gemm", d) for d in kinds}, threads if told else 0)
+
+
+def _address(name: str) -> int | None:
+    """Where native code tells NumPy's library to work in the calling thread, or ends that."""
+    found = counts()
+    if found is None:
+        return None
+    for i, place in enumerate(found):
+        support.variable("blas", i).value = place
+    return support.native().address(f"blas_{name}")
+
+
+RESOLVERS["blas"] = _address
