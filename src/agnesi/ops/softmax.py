@@ -238,11 +238,10 @@ class Pick(Op):
         if len(rows) != len(labels.shape) or any(
             m != n and type(m) is type(n) is int for m, n in zip(rows, labels.shape, strict=True)
         ):
-            second = (*x.shape[:1], *x.shape[2:]) == labels.shape and len(x.shape) > 2
-            raise ShapeError(
-                f"labels need one entry per row of {x.shape}: shape {rows}, not {labels.shape}"
-                + ("; classes are the last axis: ag.moveaxis(x, 1, -1)" if second else "")
-            )
+            second = len(x.shape) > 2 and (x.shape[0], *x.shape[2:]) == labels.shape
+            hint = "; classes are the last axis: ag.moveaxis(x, 1, -1)" if second else ""
+            raise ShapeError(f"labels need one entry per row of {x.shape}: shape {rows}, not "
+                             f"{labels.shape}{hint}")
         return rows, x.dtype
 
     def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
