@@ -167,6 +167,7 @@ SAMPLES = {
     "added_to_scattered": [
         lambda x, y, c: scattered(0, y) + x * y, lambda x, y, c: x * y + scattered(0, y),
     ],
+    "reduce_empty": [lambda x, y, c: (x[:0] * y[:1]).sum(0), lambda x, y, c: x[:, :0].prod(1)],
     "reduce_nothing": [lambda x, y, c: x[:1].sum(0), lambda x, y, c: x[:, :1].max(1)],
     "reduce_twice": [
         lambda x, y, c: x.sum(0).sum(0), lambda x, y, c: x.max(1).max(0),
@@ -268,3 +269,19 @@ def test_function_rule(rule, var, const):
         operands = var("x", (3, 4)), var("y", (3, 4)), const(np.asarray([2.0, 3.0]))
         samples = [build(*operands) for build in SAMPLES[rule.name]]
     assert check_rule(rule, samples) == len(samples)
+
+
+@pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
+def test_sums_of_no_elements_are_zero_whatever_their_factors(optimizer):
+    """A batch of no images: what normalizes it is NaN, and its gradients are zero."""
+
+    def gradients(x, w, scale):
+        def loss(x, w):
+            y = ag.nn.functional.batch_norm(x * scale, weight=w, training=True)
+            return (y * scale).sum()
+
+        return (*ag.grad(loss, argnums=(0, 1))(x, w), (x * scale).sum(0), (scale + x).prod())
+
+    found = ag.jit(gradients, optimizer=optimizer)(ag.zeros((0, 4)), ag.ones(4), ag.tensor(np.nan))
+    for value, expected in zip(found, (np.zeros((0, 4)), np.zeros(4), np.zeros(4), 1), strict=True):
+        np.testing.assert_array_equal(value.numpy(), expected)

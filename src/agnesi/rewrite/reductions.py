@@ -1,4 +1,4 @@
-"""Reductions: over nothing, of reductions, of broadcasts; what does not vary leaves the sum."""
+"""Reductions: of and over nothing, of reductions, of broadcasts; what is still leaves the sum."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _COMBINE = {
     "safe_multiply": safe_multiply, "safe_divide": safe_divide,
 }
 REDUCTIONS = ("sum", "prod", "max", "min", "all", "any")
+#: What reductions of nothing are.
+_OF_NONE = {"add": 0, "multiply": 1, "logical_or": 0, "logical_and": 1}
 
 
 def _sum(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
@@ -44,6 +46,17 @@ def sum_to_shape(node: Node) -> Node | Tensor | None:
     if axes == tuple(range(extra)):
         return _sum(symbol(source), axes, False)
     return reshape(_sum(symbol(source), axes, True), node.shape)
+
+
+@rewriter("canonicalize", ops=REDUCTIONS)
+def reduce_empty(node: Node) -> Tensor | None:
+    """Of no elements at all, whatever they would be: no factor may leave such a sum."""
+    (source,) = node.inputs
+    if not isinstance(node.op, Reduce) or node.op.kind not in _OF_NONE:
+        return None
+    if not any(isinstance(n, int) and n == 0 for n in source.shape):
+        return None
+    return broadcast_to(number(_OF_NONE[node.op.kind], node.dtype), node.shape)
 
 
 @rewriter("canonicalize", ops=REDUCTIONS)
