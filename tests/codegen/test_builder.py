@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 
 import pytest
 
@@ -103,3 +104,21 @@ def test_rows_of_a_tile_have_one_address(spilled):
     assert float(product(x, w)[799, 799].data) == k + 1
     kernel = max(product.ir().split("\ndefine "), key=len)
     assert kernel.count(", 800\n") < 6
+
+
+def test_numbers_of_values_rise_wherever_they_are_written():
+    module = Module()
+    b = Builder(module, "f", (("ptr", "p"), ("i64", "n")), "i64", internal=False)
+    p, n = b.parameters
+    x = b.load("i64", p)
+    with b.beginning():
+        first = b.load("i64", p)
+    with b.loop(i64(0), n, carried=[x]) as loop:
+        loop.carry(b.mul(loop.carried[0], first))
+    b.ret(loop.results[0])
+    numbers = [int(n) for n in re.findall(r"^  %(\d+) =", b.text(), re.M)]
+    assert len(numbers) > 5 and numbers == sorted(numbers)
+    b.finish()
+    code = machine.load(str(module))
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(code.address("f"))
+    assert function(ctypes.addressof(ctypes.c_int64(3)), 4) == 3**5

@@ -149,6 +149,7 @@ class Builder:
         self._prologue: list[str] = []
         self._sizes = Sizes({})
         self._count = 0
+        self._sign = "%"  # LLVM reads rising numbers faster than names
         self._known: Known[Value] = Known()
         self._known_first: Known[Value] = Known()
         self.distances = Distances()
@@ -179,7 +180,7 @@ class Builder:
     def value(self, type_: str, text: str) -> Value:
         """Emit an instruction that makes a value."""
         self._count += 1
-        ref = f"%v{self._count}"
+        ref = f"{self._sign}{self._count}"
         self._lines.append(f"  {ref} = {text}")
         return Value(ref, type_)
 
@@ -279,8 +280,8 @@ class Builder:
         self.open_block(head)
         self._known.enter()
         self._count += 1
-        index = Value(f"%i{self._count}", "i64")
-        phis = [Value(f"%c{self._count + n}", v.type) for n, v in enumerate(carried, 1)]
+        index = Value(f"{self._sign}{self._count}", "i64")
+        phis = [Value(f"{self._sign}{self._count + n}", v.type) for n, v in enumerate(carried, 1)]
         self._count += len(phis)
         handle = Loop(index, phis)
         yield handle
@@ -391,10 +392,10 @@ class Builder:
     @contextmanager
     def beginning(self) -> Iterator[None]:
         """What is written here stands where the function begins."""
-        here = self._lines, self._known
-        self._lines, self._known = self._prologue, self._known_first
+        here = self._lines, self._known, self._sign
+        self._lines, self._known, self._sign = self._prologue, self._known_first, "%first"
         yield
-        self._lines, self._known = here
+        self._lines, self._known, self._sign = here
 
     def size(self, n: Size | Value) -> Value:
         """A size as a number; run-time ones are worked out once, where the function begins."""
