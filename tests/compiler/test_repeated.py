@@ -5,6 +5,8 @@ import pytest
 
 import agnesi as ag
 from agnesi.codegen import program
+from agnesi.core.record import replace
+from agnesi.schedule import alike, repeated
 from agnesi.schedule.repeated import Repeats
 
 WIDTH, ROWS, LAYERS = 24, 17, 4
@@ -112,3 +114,27 @@ def test_equal_layers_are_planned_once(monkeypatch):
     x, weights = example("float32")
     texts(step(mlp), (x, *weights), "fast_run", monkeypatch)
     assert len(again) >= LAYERS - 1
+
+
+def test_what_equal_layers_store_is_made_when_somebody_asks(monkeypatch):
+    made, asked = [], []
+    again, stores = alike.again, alike._Values.stores
+
+    def kept(*args):
+        made.extend(kernels := again(*args))
+        return kernels
+
+    def noted(self, body):
+        asked.append(body)
+        return stores(self, body)
+
+    monkeypatch.setattr(repeated, "again", kept)
+    monkeypatch.setattr(alike._Values, "stores", noted)
+    x, weights = example("float32")
+    texts(step(heads), (x, *weights), "fast_run", monkeypatch)
+    assert len(made) > 20 * len(asked)
+    for kernel in made:
+        assert kernel.body is kernel.body
+        plain = replace(kernel)
+        assert {*kernel.writes()} == {*plain.writes()} and {*kernel.reads()} == {*plain.reads()}
+    assert len(asked) == len(made)

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from agnesi.core.record import field, record, replace, struct
+from agnesi.core.record import field, put_off, record, replace, struct
 
 
 @record
@@ -97,3 +97,15 @@ def test_first_and_later_objects_are_made_alike(before):
         with pytest.raises(TypeError, match="__init__"):
             Basket(*args, **names)
         Basket("Ada")
+
+
+def test_a_field_is_made_when_it_is_first_asked_for():
+    calls = []
+    one, other = Full("a"), Full("a", [1])
+    put_off(one, "apples", lambda: calls.append(1) or [1])
+    assert not calls
+    assert one == other and one.apples is one.apples
+    assert calls == [1] and vars(one) == vars(other)
+    put_off(one, "apples", lambda: [2])
+    one.apples = [3]
+    assert one.apples == [3] and replace(one, owner="b") == Full("b", [3])

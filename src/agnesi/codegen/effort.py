@@ -30,13 +30,17 @@ def work(kernels: Sequence[Kernel]) -> Any:
             total += batch * m * n * k // 16
         elif isinstance(kernel, Convolution):
             total += kernel.sizes.work // 16
-        for store in kernel.stores():
-            total += store.buffer.size
+        total += _stored(kernel)
         if isinstance(kernel, Foreign):
             total += _FOREIGN
         for block in kernel.blocks():
             total += _turns(kernel) * work(block.kernels)
     return total
+
+
+def _stored(kernel: Kernel) -> Any:
+    """How many elements a kernel stores."""
+    return kernel.answer(_stored, lambda: sum([s.buffer.size for s in kernel.stores()]))
 
 
 def _turns(kernel: Kernel) -> Any:

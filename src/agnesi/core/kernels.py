@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -129,6 +129,13 @@ class Kernel:
         if self.like is not None:
             return [self.like.buffers[i] for i in self.like.model.writes]
         return list(dict.fromkeys([s.buffer for s in self.stores()]))
+
+    def answer(self, question: Hashable, ask: Callable[[], Any]) -> Any:
+        """What ``ask`` gives, the same for all kernels that are alike: one of them is asked."""
+        answers = {} if self.like is None else self.like.model.answers
+        if question not in answers:
+            answers[question] = ask()
+        return answers[question]
 
     def change(self, body: list[Store]) -> None:
         """Let it store something else."""
@@ -479,9 +486,7 @@ def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
             if not value.args:
                 yield value
                 continue
-            stack.append(value)
-            stack.append(None)
-            stack.extend(value.args)
+            stack += [value, None, *value.args]
 
 
 def buffers_of(values: Sequence[Expr]) -> list[Buffer]:

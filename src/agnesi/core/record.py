@@ -14,6 +14,7 @@ C = TypeVar("C", bound=type)
 #: Objects of a class before it gets a constructor of its own.
 _FEW = 200
 _NOTHING = object()
+_PUT_OFF = "put off: "
 _NONE: tuple[list[str], list[tuple[str, Any]], int] = [], [], 0
 _NO_FIELDS: Callable[[Any], Any] = lambda self: ()  # noqa: E731 - stands beside attrgetter
 
@@ -38,11 +39,27 @@ def _repr(self: Any) -> str:
 
 
 class _Made:
-    """A default that every object gets anew."""
+    """A default that every object gets anew, and the field of those that put it off."""
 
     def __init__(self, make: Callable[[], Any], kw_only: bool) -> None:
         self.make = make
         self.kw_only = kw_only
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        if owner is None:
+            return self
+        values = owner.__dict__
+        value = values[self.name] = values.pop(_PUT_OFF + self.name)()
+        return value
+
+
+def put_off(owner: Any, name: str, make: Callable[[], Any]) -> None:
+    """Let a field with a ``default_factory`` be what ``make`` gives when it is first asked for."""
+    del owner.__dict__[name]
+    owner.__dict__[_PUT_OFF + name] = make
 
 
 def field(*, default_factory: Callable[[], Any], kw_only: bool = False) -> Any:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agnesi.core.kernels import Buffer, Kernel, Like, Matrix, Model, Nest, Product, Store, walk
 from agnesi.core.loops import Affine, Expr, index, make
 from agnesi.core.node import Node
-from agnesi.core.record import struct
+from agnesi.core.record import put_off, struct
 
 
 @struct
 class Pattern:
     """Kernels that can be made again.
 
-    ``fresh`` buffers are their own, all others are given; ``exprs`` is what they consist of,
-    arguments first.
+    ``fresh`` buffers are their own, all others are given; ``bodies`` is what they store, and
+    ``exprs`` what that consists of, arguments first.
     """
 
     kernels: list[Any]
     fresh: list[Buffer]
+    bodies: list[list[Store]]
     exprs: list[Expr]
 
 
@@ -40,11 +42,11 @@ def pattern(kernels: Sequence[Any], given: Iterable[Buffer],
         if kernel.like is None:
             _liken(kernel)
         hidden |= {b: None for b in kernel.like.buffers if b not in known}
-    return Pattern([*kernels], [*listed, *hidden], [*exprs])
+    return Pattern([*kernels], [*listed, *hidden], [[*k.body] for k in kernels], [*exprs])
 
 
 def again(made: Pattern, swap: dict[Buffer, Buffer], nodes: Mapping[int, Node]) -> list[Kernel]:
-    """The same kernels on other buffers, and for other nodes.
+    """The same kernels on other buffers, and for other nodes; what they store is made when asked.
 
     ``swap`` tells for given buffers which ones stand in their place, and learns it of fresh ones.
     Nodes of which nothing is told stay as they are.
@@ -52,10 +54,29 @@ def again(made: Pattern, swap: dict[Buffer, Buffer], nodes: Mapping[int, Node]) 
     for old in made.fresh:
         node = None if old.node is None else nodes.get(id(old.node), old.node)
         swap[old] = Buffer(old.shape, old.dtype, old.role, node=node, strides=old.strides)
-    done: dict[Expr, Expr] = {}
-    for value in made.exprs:
-        done[value] = _swapped(value, swap, done)
-    return [_kernel(k, [nodes.get(id(n), n) for n in k.nodes], swap, done) for k in made.kernels]
+    values = _Values(made.exprs, swap)
+    return [_kernel(k, body, [nodes.get(id(n), n) for n in k.nodes], values)
+            for k, body in zip(made.kernels, made.bodies, strict=True)]
+
+
+class _Values:
+    """The expressions of a pattern on other buffers, made when the first one is asked for."""
+
+    __slots__ = ("_done", "_exprs", "swap")
+
+    def __init__(self, exprs: Sequence[Expr], swap: Mapping[Buffer, Buffer]) -> None:
+        self.swap = swap
+        self._exprs = exprs
+        self._done: dict[Expr, Expr] | None = None
+
+    def stores(self, body: Sequence[Store]) -> list[Store]:
+        """What a kernel stores instead."""
+        done = self._done
+        if done is None:
+            done = self._done = {}
+            for value in self._exprs:
+                done[value] = _swapped(value, self.swap, done)
+        return [Store(self.swap[s.buffer], _index(s.offset, done), done[s.value]) for s in body]
 
 
 def _swapped(value: Expr, swap: Mapping[Buffer, Buffer], done: Mapping[Expr, Expr]) -> Expr:
@@ -78,17 +99,17 @@ def _index(at: Affine, done: Mapping[Expr, Expr]) -> Affine:
     return Affine(at.const, {done[a] if isinstance(a, Expr) else a: c for a, c in at.terms.items()})
 
 
-def _kernel(kernel: Any, nodes: list[Node], swap: Mapping[Buffer, Buffer],
-            done: Mapping[Expr, Expr]) -> Kernel:
+def _kernel(kernel: Any, body: Sequence[Store], nodes: list[Node], values: _Values) -> Kernel:
     """A kernel on other buffers."""
-    body = [Store(swap[s.buffer], _index(s.offset, done), done[s.value]) for s in kernel.body]
     new: Kernel
+    swap = values.swap
     if isinstance(kernel, Nest):
-        new = Nest(nodes, kernel.axes, body, kernel.ordered)
+        new = Nest(nodes, kernel.axes, [], kernel.ordered)
     else:
-        a, b = (Matrix(swap[m.buffer], m.offset, m.strides) for m in (kernel.a, kernel.b))
-        new = Product(nodes, kernel.sizes, a, b, kernel.axes, swap[kernel.total], body,
+        a, b = [Matrix(swap[m.buffer], m.offset, m.strides) for m in (kernel.a, kernel.b)]
+        new = Product(nodes, kernel.sizes, a, b, kernel.axes, swap[kernel.total], [],
                       kernel.symbol, kernel.zeros)
+    put_off(new, "body", partial(values.stores, body))
     new.__dict__["like"] = Like(kernel.like.model, [swap[b] for b in kernel.like.buffers])
     return new
 

@@ -56,28 +56,19 @@ class _Sums:
 
     def _reading(self, kernel: Nest) -> Nest:
         """A kernel that leaves its sums to those that write the rows, as far as that can be."""
-        values = [s.value for s in kernel.body if s.value.reduces]
-        if not values:
-            return kernel
-        taken: dict[Expr, tuple[Buffer, Buffer]] = {}
-        for total in filter(_is_sum, walk(values)):
-            rows, place = total.args[0].param
-            if rows not in self._makers or not _is_over_rows(rows, place, total):
-                continue
-            part = self._part(rows)
-            if part is not None:
-                taken[total] = rows, part
+        parts = {rows: self._part(rows) for rows in _summed(kernel) if rows in self._makers}
+        taken = {rows: part for rows, part in parts.items() if part is not None}
         if not taken:
             return kernel
 
         def made() -> list[Any]:
             change = Substitution({}, {
-                total: _sum_of(part, total.args[0].param[1]) for total, (_, part) in taken.items()
+                total: _sum_of(taken[rows], place) for total, rows, place in _sums_of(kernel)
+                if rows in taken
             })
             return [replace(kernel, body=[replace(s, value=change(s.value)) for s in kernel.body])]
 
-        rows, parts = zip(*taken.values(), strict=True)
-        return self._again(kernel, rows, parts, made)[0]
+        return self._again(kernel, [*taken], [*taken.values()], made)[0]
 
     def _part(self, rows: Buffer) -> Buffer | None:
         """The sums of the parts of rows; None where the nest that writes them takes none."""
@@ -88,7 +79,7 @@ class _Sums:
                 self._again(maker, [rows], [], lambda: _cut(maker, rows)))
             if new:
                 self._cut[id(maker)] = new
-                self.parts[rows] = new[0].body[0].buffer
+                self.parts[rows], = new[0].writes()
         return self.parts[rows]
 
     def _again(self, kernel: Nest, rows: Sequence[Buffer], parts: Sequence[Buffer],
@@ -107,6 +98,24 @@ class _Sums:
             return make()
         swap = dict(zip(theirs, given, strict=True))
         return again(made, swap, {id(a): b for a, b in zip(nodes, kernel.nodes, strict=True)})
+
+
+def _summed(kernel: Nest) -> list[Buffer]:
+    """The big buffers whose rows a kernel adds up."""
+    if kernel.like is None:
+        return [rows for _, rows, _ in _sums_of(kernel)]
+    buffers = kernel.like.buffers
+    return [buffers[i] for i in kernel.answer(
+        _summed, lambda: [buffers.index(rows) for _, rows, _ in _sums_of(kernel)]
+    )]
+
+
+def _sums_of(kernel: Nest) -> list[tuple[Expr, Buffer, Affine]]:
+    """The sums of all rows of big buffers in a kernel: those, and the place of an element."""
+    values = [s.value for s in kernel.body if s.value.reduces]
+    found = [(total, *total.args[0].param) for total in walk(values) if _is_sum(total)]
+    return [(total, rows, place) for total, rows, place in found
+            if _is_big(rows) and _is_over_rows(rows, place, total)]
 
 
 def _is_sum(value: Expr) -> bool:

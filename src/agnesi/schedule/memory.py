@@ -135,11 +135,16 @@ def _limited(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, B
 
 def _idle(kernel: Kernel) -> bool:
     """Whether a kernel copies a buffer onto itself."""
-    return isinstance(kernel, Nest) and all(
-        s.value.op == "load" and s.value.param[1] == s.offset
-        and _spot(s.value.param[0]) == _spot(s.buffer)
-        for s in kernel.body
+    return isinstance(kernel, Nest) and _copies(kernel) and all(
+        _spot(s.value.param[0]) == _spot(s.buffer) for s in kernel.body
     )
+
+
+def _copies(nest: Nest) -> bool:
+    """Whether a nest does nothing but write buffers as others are."""
+    return bool(nest.answer(_copies, lambda: all(
+        s.value.op == "load" and s.value.param[1] == s.offset for s in nest.body
+    )))
 
 
 def _spot(buffer: Buffer) -> tuple[int, int]:
@@ -172,10 +177,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     if like is None or source not in like.buffers:
         return _overwrites(kernel, source, target)
     key = overwrites_safely, like.buffers.index(source), like.buffers.index(target)
-    answers = like.model.answers
-    if key not in answers:
-        answers[key] = _overwrites(kernel, source, target)
-    return answers[key]
+    return bool(kernel.answer(key, lambda: _overwrites(kernel, source, target)))
 
 
 def _overwrites(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
@@ -275,13 +277,12 @@ def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
     """Let what is only copied into a result, in the same order, be made where the result lies."""
     last = {b: k for k, kernel in enumerate(kernels) for b in traffic.of(kernel)[1]}
     for k, kernel in enumerate(kernels):
-        if not isinstance(kernel, Nest) or len(kernel.body) != 1:
+        if not isinstance(kernel, Nest) or not _copies(kernel) or len(kernel.body) != 1:
             continue
         store, = kernel.body
-        value, result = store.value, store.buffer
-        if value.op != "load" or value.param[1] != store.offset or result.role != "output":
+        made, result = store.value.param[0], store.buffer
+        if result.role != "output":
             continue
-        made = value.param[0]
         if made.role != "temporary" or {made, result} & {*shared, *shared.values()}:
             continue
         whole = made.size == result.size and made.dtype == result.dtype
