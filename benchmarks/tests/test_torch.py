@@ -143,6 +143,16 @@ def test_interpolations(mode, options):
               [(2, 3, 7, 5)])
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("options", [{"size": (4, 9)}, {"size": (1, 2)}, {"scale_factor": 0.3},
+                                     {"scale_factor": (1.7, 0.6)}], ids=str)
+def test_smooth_interpolations(mode, options):
+    for corners in (False, True):
+        given = {**options, "mode": mode, "align_corners": corners, "antialias": True}
+        agree(lambda x, o=given: NF.interpolate(x, **o), lambda x, o=given: F.interpolate(x, **o),
+              [(2, 3, 13, 10)])
+
+
 def test_pixels_and_borders():
     agree(lambda x: NF.pixel_shuffle(x, 3), lambda x: F.pixel_shuffle(x, 3), [(2, 18, 3, 4)])
     agree(lambda x: NF.pixel_unshuffle(x, 2), lambda x: F.pixel_unshuffle(x, 2), [(2, 3, 4, 6)])

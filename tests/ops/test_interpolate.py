@@ -143,6 +143,38 @@ def test_pixels():
     assert repr(nn.PixelUnshuffle(3)) == "PixelUnshuffle(3)"
 
 
+def covered(row, o, cubic):
+    """One row at ``o`` places, of all elements that each covers."""
+    step = len(row) / o
+    wide = max(step, 1.0)
+
+    def share(d):
+        if cubic:
+            return ((1.5 * d - 2.5) * d * d + 1 if d <= 1
+                    else -0.5 * (((d - 5) * d + 8) * d - 4) if d < 2 else 0.0)
+        return max(1 - d, 0.0)
+
+    weights = np.array([[share(abs(j + 0.5 - (i + 0.5) * step) / wide) for j in range(len(row))]
+                        for i in range(o)])
+    return weights / weights.sum(1, keepdims=True) @ row
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (1, 9), (12, 2)])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_smooth_images_are_made_of_all_that_a_place_covers(mode, sizes):
+    x = RANDOM.normal(size=(2, 1, 7, 11))
+    expected = x
+    for axis, o in enumerate(sizes):
+        expected = np.apply_along_axis(covered, axis + 2, expected, o, mode == "bicubic")
+
+    def make(x):
+        return interpolate(x, sizes, mode=mode, antialias=True)
+
+    for run in (make, ag.jit(make)):
+        np.testing.assert_allclose(run(ag.tensor(x)).numpy(), expected, atol=1e-12)
+    check_grads(lambda x: (make(x) ** 2).sum(), [x])
+
+
 def test_layers():
     layer = nn.Upsample(scale_factor=(2, 1.5), mode="bilinear", align_corners=True)
     x = ag.rand(1, 2, 4, 6)
@@ -165,6 +197,8 @@ WRONG = [
      "the size wanted, (0, 0) must be at least 1"),
     (lambda: interpolate(X, (2, 2, 2)), ValueError, "size (2, 2, 2) must be one number"),
     (lambda: interpolate(X, 2, align_corners=True), ValueError, "not for 'nearest'"),
+    (lambda: interpolate(X, 2, antialias=True), ValueError,
+     "antialias is for modes that interpolate, not for 'nearest'"),
     (lambda: interpolate(ag.zeros((1, 2, 0, 4)), 2), ag.ShapeError, "(0, 4) hold nothing"),
     (lambda: interpolate(X.astype("int32"), 2, mode="bilinear"), ag.DTypeError,
      "'bilinear' needs floats, not int32"),

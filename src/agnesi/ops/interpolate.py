@@ -28,8 +28,8 @@ _MODES = {
     "trilinear": 3, "bicubic": 2,
 }
 
-#: Keys' parameter, as PyTorch and OpenCV have it.
-_CUBIC = -0.75
+#: Keys' parameter, as PyTorch and OpenCV have it; and as Pillow has it, for means of many elements.
+_CUBIC, _SMOOTH = -0.75, -0.5
 
 
 # -- sums of a few elements along an axis -------------------------------------------------------
@@ -113,12 +113,16 @@ class _Axis(NamedTuple):
             found = np.floor((i + exact / 2) / self.scale).astype(np.int64)
         return np.minimum(found, self.n - 1)
 
+    def step(self, corners: bool) -> float:
+        """How far apart places lie."""
+        if corners:
+            return (self.n - 1) / (self.wanted - 1) if self.wanted > 1 else 0.0
+        return self.n / self.wanted if self.scale is None else 1 / self.scale
+
     def positions(self, corners: bool) -> np.ndarray:
         """Where each place lies between the elements, which lie at whole numbers."""
-        i = np.arange(self.wanted)
-        if corners:
-            return i * ((self.n - 1) / (self.wanted - 1) if self.wanted > 1 else 0.0)
-        return (i + 0.5) * (self.n / self.wanted if self.scale is None else 1 / self.scale) - 0.5
+        i, step = np.arange(self.wanted), self.step(corners)
+        return i * step if corners else (i + 0.5) * step - 0.5
 
     def linear(self, corners: bool) -> tuple[np.ndarray, np.ndarray]:
         """The two elements around each place, and their shares."""
@@ -129,19 +133,37 @@ class _Axis(NamedTuple):
 
     def cubic(self, corners: bool) -> tuple[np.ndarray, np.ndarray]:
         """The four elements around each place, and their shares (Keys 1981)."""
-        at, a = self.positions(corners), _CUBIC
+        at = self.positions(corners)
         low = np.floor(at).astype(np.int64)
-        t = at - low
-        near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, 1 - t)]
-        far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (1 + t, 2 - t)]
-        places = np.clip(low + np.arange(-1, 3)[:, None], 0, self.n - 1)
-        return places, np.stack([far[0], near[0], near[1], far[1]])
+        around = low + np.arange(-1, 3)[:, None]
+        return np.clip(around, 0, self.n - 1), _keys(np.abs(at - around), _CUBIC)
+
+    def smooth(self, corners: bool, cubic: bool) -> tuple[np.ndarray, np.ndarray]:
+        """As many elements as a place covers, where there are fewer places; Pillow's shares."""
+        step = self.step(corners)
+        wide = max(step, 1.0)
+        centre, reach = (np.arange(self.wanted) + 0.5) * step, (2 if cubic else 1) * wide
+        first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+        last = np.minimum((centre + reach + 0.5).astype(np.int64), self.n)
+        places = first + np.arange((last - first).max())[:, None]
+        off = np.abs(places - centre + 0.5) / wide
+        shares = _keys(off, _SMOOTH) if cubic else np.maximum(1 - off, 0)
+        shares = np.where(places < last, shares, 0)
+        return np.minimum(places, self.n - 1), shares / shares.sum(0)
+
+
+def _keys(d: np.ndarray, a: float) -> np.ndarray:
+    """Keys' curve (1981) at distances from its middle."""
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
 # -- the function -------------------------------------------------------------------------------
 @public
 def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                align_corners: bool = False, *, out: Tensor | None = None) -> Tensor:
+                align_corners: bool = False, *, antialias: bool = False,
+                out: Tensor | None = None) -> Tensor:
     """Images of another size, by their nearest elements or between them (PyTorch's).
 
     Parameters
@@ -161,6 +183,9 @@ def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = 
     align_corners : bool
         Whether the first and last places, and not the borders of the images, lie upon each other;
         for modes that interpolate.
+    antialias : bool
+        Whether smaller images are made of all elements that a place covers, and not of those next
+        to it alone, as Pillow does; for modes that interpolate.
 
     Returns
     -------
@@ -184,6 +209,8 @@ def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = 
     """
     x = as_tensor(x)
     axes = _axes(x, size, scale_factor, mode)
+    if antialias and mode in ("area", "nearest", "nearest-exact"):
+        raise ValueError(f"antialias is for modes that interpolate, not for {mode!r}")
     if mode == "area":
         return adaptive_avg_pool(x, tuple(axis.wanted for axis in axes))
     if mode.startswith("nearest"):
@@ -196,8 +223,11 @@ def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = 
         raise DTypeError(f"{mode!r} needs floats, not {x.dtype}; convert with .astype('float32')")
     y = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
     for i, axis in reversed([*enumerate(axes)]):  # the last axis first: it is dearest
-        around = axis.cubic if mode == "bicubic" else axis.linear
-        places, weights = around(align_corners)
+        cubic = mode == "bicubic"
+        if antialias:
+            places, weights = axis.smooth(align_corners, cubic)
+        else:
+            places, weights = (axis.cubic if cubic else axis.linear)(align_corners)
         y = apply(Sampled(i + 2), y, *tables(places, weights, axis.n, y.dtype))
     return cast(y, x.dtype)
 
