@@ -67,3 +67,31 @@ def test_open_loops_do_not_take_negative_lengths() -> None:
     assert [f(ag.tensor(n)).item() for n in (0, 3)] == [0.0, 3.0]
     with pytest.raises(ValueError, match=r"scan\(int64\(\)\): length must be at least 0\n"):
         f(ag.tensor(-1))
+
+
+@pytest.mark.parametrize("checkpoint", [4, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_checkpoints_of_loops_of_any_length(checkpoint: bool | int, reverse: bool) -> None:
+    """One version for all lengths of two segments and more: the last one does what is left."""
+    seen = ag.zeros(3, dtype="float64")
+
+    def cost(w: ag.Tensor, x: ag.Tensor) -> Any:
+        def step(c: Any, r: Any) -> Any:
+            with ag.no_grad():
+                seen.mul_(0.5).add_(r)
+            return ag.tanh(c * w + r), c * r
+
+        c, ys = ag.scan(step, x[0], x, checkpoint=checkpoint, reverse=reverse)
+        return (c * seen).sum() + (ys * ag.arange(x.shape[0])[:, None]).sum()
+
+    values, run = ag.value_and_grad(cost), ag.jit(ag.value_and_grad(cost))
+    rows, w = np.random.default_rng(0).normal(size=(40, 3)), ag.tensor([0.3, -0.5, 0.9])
+    w = w.astype("float64")
+    for n in (23, 20, 37, 10, 11, 12, 13, 40):
+        expected, found = [], []
+        for f, results in ((values, expected), (run, found)):
+            seen.detach().fill_(0)
+            results += [*f(w, ag.tensor(rows[:n])), seen.detach() * 1]
+        for a, b in zip(expected, found, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10)
+    assert len(run.specialisations) <= 2

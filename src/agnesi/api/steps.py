@@ -22,6 +22,7 @@ from agnesi.core import tree
 from agnesi.core.dims import Dim, combine
 from agnesi.core.dtypes import int64
 from agnesi.core.errors import ShapeError, at
+from agnesi.core.extents import Extent, guess
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import zeros
@@ -29,6 +30,7 @@ from agnesi.ops.demands import demanded
 from agnesi.ops.index import take
 from agnesi.ops.join import concat, stack
 from agnesi.ops.ranges import arange
+from agnesi.ops.select import minimum
 
 Function = Callable[..., Any]
 
@@ -233,10 +235,12 @@ class Loop:
 
     def _in_segments(self) -> tuple[Any, Any, Any]:
         """A loop over loops; gradients begin at the first carry of each inner one."""
-        known = isinstance(self.length, int)
+        known = isinstance(self.length, (int, Extent))
         size = self.checkpoint
         if size is True:
-            size = max(1, math.isqrt(self.length)) if known else 64
+            size = max(1, math.isqrt(guess(self.length))) if known else 64
+        if isinstance(self.length, Extent):
+            return self._in_counted_segments(size)
         number = self.length // size
         whole = number * size
         before, after = self._parts(whole)
@@ -256,6 +260,29 @@ class Loop:
             return carry, ys, steps
         carry, more, steps = after(carry).traced()
         return carry, self._joined(ys, more), steps
+
+    def _in_counted_segments(self, size: int) -> tuple[Any, Any, Any]:
+        """The same for all lengths: the last rows are a segment like the others that does less."""
+        length, number = self.length, (self.length + (size - 1)) // size
+        places = minimum(arange(number * size), length - 1)
+        xs = Nest(self.owner, "xs", self.xs.build([
+            take(x, places, 0).reshape((number, size, *x.shape[1:])) for x in self.xs.tensors
+        ]))
+
+        def segment(carry: Any, rows: Any, *given: Any) -> Any:
+            number, rows = rows
+            inner = self.part(carry, rows, size)
+            inner.given = Nest(self.owner, "non_sequences", given)
+            inner.count = minimum(length - number * size, size)
+            return inner.traced()[:2]
+
+        rows = (arange(number), xs.build(xs.tensors))
+        outer = Loop(segment, self.carry, Nest(self.owner, "xs", rows),
+                     self.given.build(self.given.tensors))
+        outer.reverse, outer.strict, outer.length = self.reverse, self.strict, number
+        carry, ys, steps = outer.traced()
+        ys = tree.map_leaves(lambda y: y.reshape((number * size, *y.shape[2:]))[:length], ys)
+        return carry, ys, steps
 
     # -- as many steps as a value says ----------------------------------------------------
     def _open(self) -> tuple[Any, Any, Any]:

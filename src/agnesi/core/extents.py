@@ -426,8 +426,16 @@ def _note(difference: Any) -> None:
     if len(terms) != 1:
         return
     ((monomial, factor),) = terms.items()
-    if len(monomial) == 1 and not monomial[0].op:
-        monomial[0].turns.append(rest // -factor if factor < 0 else -(rest // factor) - 1)
+    if len(monomial) == 1:
+        _turn(monomial[0], rest // -factor if factor < 0 else -(rest // factor) - 1)
+
+
+def _turn(size: Extent, value: int) -> None:
+    """Note that something stays the same where a size is greater than a value."""
+    if not size.op:
+        size.turns.append(value)
+    elif size.op == "//" and isinstance(size.args[1], int) and size.args[1] > 0:
+        _note(_minus(size.args[0], (value + 1) * size.args[1]))
 
 
 def _is_negative(difference: Size, a: Any, b: Any) -> bool:
