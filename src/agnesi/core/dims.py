@@ -204,8 +204,9 @@ def is_settled(shape: Iterable[Size]) -> bool:
 
 def product(sizes: Sequence[Size]) -> Size:
     """Product of sizes, numbers first so that equal shapes give equal products."""
-    if is_static(sizes):
-        return math.prod(sizes)
+    plain = math.prod(sizes)
+    if type(plain) is int:
+        return plain
     number, result = 1, None
     for n in sizes:
         if isinstance(n, Dim):

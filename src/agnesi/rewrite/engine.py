@@ -87,6 +87,8 @@ class _Index:
 
 def _head(leaf: Node) -> str:
     """What stands for the operation's name of an operand that is a leaf."""
+    if leaf.value is None and leaf.handle is None:
+        return LEAF
     return LEAF if constant_value(leaf) is None else CONSTANT
 
 

@@ -49,7 +49,8 @@ class _Signature:
                 order = repeats.orders.get(id(product))
                 zeros = [zeros_of(i) for i in product.inputs]
                 part = (product.op, product.shape, product.dtype, order, *zeros)
-                numbers[id(product)] = self._added(part)
+                self._parts.append(part)
+                numbers[id(product)] = len(self._parts)
                 apart: dict[int, int] = {}
                 values += [self._value(i, frozenset(), apart) for i in product.inputs]
             values += [self._value(root, inside, numbers) for root in roots]
@@ -57,16 +58,13 @@ class _Signature:
         except TypeError:  # an operation without a hash, or one that does more than compute
             pass
 
-    def _added(self, part: Any) -> int:
-        self._parts.append(part)
-        return len(self._parts)
-
     def _buffer(self, buffer: Buffer) -> int:
-        found = self._known.get(id(buffer))
+        key = id(buffer)
+        found = self._known.get(key)
         if found is None:
             self.buffers.append(buffer)
-            part = buffer.role, buffer.dtype, buffer.shape, buffer.strides
-            found = self._known[id(buffer)] = self._added(part)
+            self._parts.append((buffer.role, buffer.dtype, buffer.shape, buffer.strides))
+            found = self._known[key] = len(self._parts)
         return found
 
     def _value(self, node: Node, inside: frozenset[int], numbers: dict[int, int]) -> int:
@@ -74,10 +72,10 @@ class _Signature:
 
         It is found as ``_Fuser._read`` finds it.
         """
-        found = numbers.get(id(node))
+        op, key = node.op, id(node)
+        found = numbers.get(key)
         if found is not None:
             return found
-        op, key = node.op, id(node)
         number = uniform(node) if op is None or 0 in node.shape else None
         part: Any = None
         if number is not None:
@@ -91,7 +89,8 @@ class _Signature:
                 raise TypeError(op.name)
             below = [self._value(i, inside, numbers) for i in node.inputs]
             part = (op, node.shape, node.dtype, *below)
-        numbers[key] = found = self._added(part)
+        self._parts.append(part)
+        numbers[key] = found = len(self._parts)
         return found
 
     def _flat(self, node: Node, inside: frozenset[int]) -> Any:
