@@ -11,6 +11,8 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 
+LSTM = ag.nn.LSTM(4, 2)
+
 
 def eager(dtype, *shape):
     return ag.zeros(shape, dtype=dtype)
@@ -150,6 +152,12 @@ CASES = [
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 2)), ag.ShapeError,
      "cross_entropy(float32(3, 4), int64(2)): labels need one entry per row of (3, 4): "
      "shape (3,), not (2,)"),
+    (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 3), weight=np.ones(3)),
+     ag.ShapeError, "cross_entropy(float32(3, 4), int64(3)): weight must have 4 elements, not be "
+     "float32(3)"),
+    (lambda m: LSTM(m("int64", 3, 2, 4)), ag.DTypeError,
+     "LSTM: the input must be floats, not int64(3, 2, 4); convert it with .astype('float32'), "
+     "labels with nn.Embedding"),
     (lambda m: ag.cross_entropy(m("float32", 3, 4, 5), m("int64", 3, 5)), ag.ShapeError,
      "cross_entropy(float32(3, 4, 5), int64(3, 5)): labels need one entry per row of (3, 4, 5): "
      "shape (3, 4), not (3, 5); classes are the last axis: ag.moveaxis(x, 1, -1)"),

@@ -229,3 +229,25 @@ def test_schedules():
     for _ in range(4):
         cosine.step()
     assert tool.lr == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("make, kind, text", [
+    (lambda w: optim.SGD([w, w]), ValueError, "a parameter is given twice, and would be updated"),
+    (lambda w: optim.Adam([w], betas=(1.0, 0.9)), ValueError,
+     "Adam: beta1 must be a number of at least 0 and less than 1.0, not 1.0"),
+    (lambda w: optim.SGD([w], momentum=-0.5), ValueError,
+     "SGD: momentum must be a number of at least 0, not -0.5"),
+    (lambda w: setattr(optim.SGD([w]), "lr", None), ValueError,
+     "SGD: lr must be a number of at least 0, not None"),
+    (lambda w: optim.SGD([w], lr="0.1"), ValueError,
+     "SGD: lr must be a number of at least 0, not '0.1'"),
+    (lambda w: optim.lr_scheduler.StepLR(w, 2), TypeError,
+     r"StepLR steers an optimizer, not float32\(2\)"),
+    (lambda w: optim.lr_scheduler.StepLR(optim.SGD([w]), 0), ValueError,
+     "StepLR: step_size must be at least 1, not 0"),
+    (lambda w: optim.lr_scheduler.CosineAnnealingLR(optim.SGD([w]), 0), ValueError,
+     "CosineAnnealingLR: T_max must be at least 1, not 0"),
+])
+def test_numbers_that_cannot_be_are_refused(make, kind, text):
+    with pytest.raises(kind, match=text):
+        make(ag.ones(2, requires_grad=True))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -109,6 +109,9 @@ def add_weights(module: Module, kind: Kind, inputs: int, hidden: int, suffix: st
 
 def shares(module: Module, kind: Kind, x: Tensor, suffix: str) -> tuple[Tensor, Any]:
     """The input's share in the gates, and a function for the state's share."""
+    if x.dtype.kind not in "fcV":
+        raise DTypeError(at(f"{type(module).__name__}: the input must be floats, not {typed(x)}; "
+                            "convert it with .astype('float32'), labels with nn.Embedding"))
     weight_hh = getattr(module, "weight_hh" + suffix)
     ours = theirs = None
     if module.bias:  # type: ignore[attr-defined]

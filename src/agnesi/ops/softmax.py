@@ -254,10 +254,8 @@ class Pick(Op):
             pass
         classes = x.shape[-1]
         wrong = labels[(labels < 0) | (labels >= classes)][0]
-        raise IndexError(
-            f"label {wrong} is out of range for {classes} classes: labels run from 0 to "
-            f"{classes - 1}"
-        )
+        raise IndexError(f"label {wrong} is out of range for {classes} classes: labels run from "
+                         f"0 to {classes - 1}")
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
         known = within(labels, x.shape[-1], called(self.name, (x, labels)), least=0,
@@ -395,6 +393,8 @@ def _row_weights(labels: Tensor, weight: Any, like: Tensor) -> Tensor | None:
     if weight is None:
         return None
     weight = as_tensor(weight, like.dtype)
+    if not shapes.fits(weight.shape, like.shape[-1:]):
+        raise ShapeError(f"weight must have {like.shape[-1]} elements, not be {typed(weight)}")
     mine = _is_label(labels, weight.shape[0])
     return _total(select.where(mine, weight, 0), (len(labels.shape),), False)
 

@@ -41,8 +41,8 @@ class Adam(Optimizer):
     """
 
     slot_names = ("mean", "mean_square")
-    beta1 = Hyper()
-    beta2 = Hyper()
+    beta1 = Hyper(below=1.0)
+    beta2 = Hyper(below=1.0)
     eps = Hyper()
     weight_decay = Hyper(optional=True)
 

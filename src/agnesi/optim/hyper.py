@@ -22,8 +22,9 @@ class Hyper:
     term out for good, so that nobody pays for it.
     """
 
-    def __init__(self, optional: bool = False) -> None:
+    def __init__(self, optional: bool = False, below: float = np.inf) -> None:
         self.optional = optional
+        self.below = below
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name, self.slot = name, f"_{name}"
@@ -42,7 +43,11 @@ class Hyper:
         return symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
 
     def __set__(self, instance: Any, value: float) -> None:
-        number = np.float64(value)
+        number = np.float64(np.nan if isinstance(value, str) else value)
+        if not 0 <= number < self.below:
+            most = "" if self.below == np.inf else f" and less than {self.below}"
+            raise ValueError(at(f"{type(instance).__name__}: {self.name} must be a number of at "
+                                f"least 0{most}, not {value!r}"))
         cell = vars(instance).get(self.slot)
         if cell is None:
             setattr(instance, self.slot, wrap(np.array(number)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from agnesi.core.errors import at
+from agnesi.core.op import typed
 from agnesi.optim.optimizer import Optimizer
 
 
@@ -24,6 +26,9 @@ class Scheduler:
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
+        if not isinstance(optimizer, Optimizer):
+            name = type(self).__name__
+            raise TypeError(at(f"{name} steers an optimizer, not {typed(optimizer)}"))
         self.optimizer = optimizer
         self.base_lr: float = optimizer.lr
         self.epoch = 0
@@ -53,6 +58,8 @@ class StepLR(Scheduler):
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
         super().__init__(optimizer)
+        if step_size < 1:
+            raise ValueError(at(f"StepLR: step_size must be at least 1, not {step_size}"))
         self.step_size, self.gamma = step_size, gamma
 
     def rate(self, epoch: int) -> float:
@@ -74,6 +81,8 @@ class CosineAnnealingLR(Scheduler):
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:
         super().__init__(optimizer)
+        if T_max < 1:
+            raise ValueError(at(f"CosineAnnealingLR: T_max must be at least 1, not {T_max}"))
         self.T_max, self.eta_min = T_max, eta_min
 
     def rate(self, epoch: int) -> float:

@@ -87,6 +87,8 @@ class Optimizer:
                 )
         if not self.parameters:
             raise ValueError(at("there are no parameters to optimise"))
+        if len(set(map(id, self.parameters))) < len(self.parameters):
+            raise ValueError(at("a parameter is given twice, and would be updated twice"))
         if isinstance(lr, (int, float)) and lr < 0:
             raise ValueError(at(f"the learning rate must not be negative, but is {lr}"))
         self.lr = lr
