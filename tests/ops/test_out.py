@@ -69,6 +69,9 @@ ARGUMENTS |= {"interpolate": (IMAGE, 2), "pixel_shuffle": (ag.concat([IMAGE] * 4
               "pixel_unshuffle": (IMAGE, 1), "pad_sequence": ([SQUARE, OTHER],),
               "embedding_bag": (INTEGERS, SQUARE), "ctc_loss": (IMAGE[0, :, :1], [[1]], [1], [1]),
               "dropout1d": (SQUARE,), "dropout2d": (IMAGE,), "dropout3d": (IMAGE,)}
+#: Of a function whose name another one has, too.
+ARGUMENTS |= {"nn.functional.unfold": (IMAGE, 2),
+              "nn.functional.fold": (ag.ones((1, 4, 4)), (3, 3), 2)}
 ARGUMENTS |= {
     f"max_unpool{n}": (ones, ag.zeros(ones.shape, "int64"), 2)
     for n, ones in (("", ag.ones((1, 1, 2))), ("1d", ag.ones((1, 1, 1))),
@@ -158,7 +161,8 @@ def test_every_function_with_one_result_has_out():
 
 @pytest.mark.parametrize("name", WITH_OUT)
 def test_out_takes_what_would_have_been_returned(name):
-    function, args = FUNCTIONS[name], arguments(name.rpartition(".")[2])
+    function = FUNCTIONS[name]
+    args = arguments(name if name in ARGUMENTS else name.rpartition(".")[2])
     expected = seeded(function, *args)
     out = ag.zeros_like(expected) + ag.ones((), expected.dtype)
     memory = out.data
