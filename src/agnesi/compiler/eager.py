@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -71,37 +72,20 @@ def _memory() -> int:
     return machine.memory()
 
 
-def _generated(name: str) -> int | None:
-    if not compiles():
-        return None
-    from agnesi.compiler.generated import address
-
-    return address(name)
-
-
-def _begun(name: str) -> bool:
-    if not compiles():
-        return False
-    from agnesi.compiler.generated import begin
-
-    return begin(name)
+def _late(file: str, name: str) -> Callable[..., Any]:
+    """A function of a file beside this one, which is read when it is called first."""
+    return lambda *args: getattr(import_module(f"agnesi.compiler.{file}"), name)(*args)
 
 
 def _lend_library() -> None:
-    """Let compiled programs find our functions, whose files are read when they are wanted."""
-    def address(library: str, name: str) -> int:
-        from agnesi.compiler.library import address
-
-        return address(library, name)
-
-    def begin(library: str, name: str) -> bool:
-        from agnesi.compiler.library import begin
-
-        return begin(library, name)
-
+    """Let compiled programs find our functions, and begin to compile them."""
+    address, begin = _late("library", "address"), _late("library", "begin")
     for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks"):
         RESOLVERS[library] = functools.partial(address, library)
         BEGINNERS[library] = functools.partial(begin, library)
+    found, begun = _late("generated", "address"), _late("generated", "begin")
+    RESOLVERS["generated"] = lambda name: found(name) if compiles() else None
+    BEGINNERS["generated"] = lambda name: compiles() and begun(name)
 
 
 def lend() -> None:
@@ -109,4 +93,3 @@ def lend() -> None:
     LENT.run, LENT.native, LENT.compiles, LENT.memory = run, native, compiles, _memory
     LENT.sort = sorting.sort
     _lend_library()
-    RESOLVERS["generated"], BEGINNERS["generated"] = _generated, _begun

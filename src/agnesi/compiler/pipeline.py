@@ -57,7 +57,7 @@ class Scheduled:
         if limit is not None and graph.extents:
             raise UnknownSizeError("a memory limit needs sizes that are known")
         from agnesi.codegen.program import Machine, Varying, emit_program
-        from agnesi.runtime import machine
+        from agnesi.runtime import machine, pool
         from agnesi.schedule.fuse import fuse
         from agnesi.schedule.memory import lay_out
 
@@ -80,8 +80,6 @@ class Scheduled:
             program, [(t, program.outputs[i]) for t, i in targets],
             [buffers[id(graph.inputs[i])] for i in donated], limit=limit, saved=saved,
         )
-        from agnesi.runtime import pool
-
         self.memory = pool.prepare(guess(self.layout.arena_bytes))
         clock.mark("schedule")
         reused = _reused(program.outputs[:returned], self.layout.shared, graph)
