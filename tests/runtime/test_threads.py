@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,6 +179,41 @@ def test_workers_end_before_a_fork(code):
     entry.call_body(code, [counts, 500, 10])
     assert (counts == 20).all()
     assert after <= before and len(os.listdir("/proc/self/task")) == after + 3
+
+
+@pytest.mark.skipif(machine.cores() < 2, reason="with one processor there is nowhere to go")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems give no masks")
+def test_workers_leave_the_processor_where_their_caller_works(code):
+    """Both would take turns there.  The caller is moved there while its loops run."""
+    support.call("threads_stop")
+    support.call("threads_resume")
+    threads.set_num_threads(2)
+    processors = os.sched_getaffinity(0)
+    before = set(os.listdir("/proc/self/task"))
+    over = threading.Event()
+    masks = [processors]  # of the worker, one after another, in this call
+
+    def call():
+        while not over.is_set():
+            masks[:] = [processors]
+            entry.call_body(code, [np.zeros(1000, "int64"), 1000, 500_000])
+
+    caller = threading.Thread(target=call)
+    caller.start()
+    end = time.monotonic() + 20
+    while not (moved := len(masks) > 4) and time.monotonic() < end:
+        time.sleep(0.002)
+        for one in set(os.listdir("/proc/self/task")) - before - {str(caller.native_id)}:
+            mask = os.sched_getaffinity(int(one))
+            if mask != masks[-1]:
+                masks.append(mask)
+                text = Path(f"/proc/self/task/{one}/stat").read_text()
+                place = int(text.rpartition(")")[2].split()[36])
+                os.sched_setaffinity(caller.native_id, {place})
+                os.sched_setaffinity(caller.native_id, processors)
+    over.set()
+    caller.join()
+    assert moved
 
 
 def test_process_ends_with_sleeping_and_working_workers(tmp_path):

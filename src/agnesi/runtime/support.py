@@ -37,8 +37,8 @@ POOLED_BYTES = 16384
 _SPINS, _RESTING, _JOINING = 200, 400, 260
 #: Linux's numbers of system calls, by processor.
 _CALLS = {
-    "x86_64": {"futex": 202, "gettid": 186, "getcpu": 309, "getaffinity": 204, "setaffinity": 203},
-    "aarch64": {"futex": 98, "gettid": 178, "getcpu": 168, "getaffinity": 123, "setaffinity": 122},
+    "x86_64": {"futex": 202, "gettid": 186, "getaffinity": 204, "setaffinity": 203},
+    "aarch64": {"futex": 98, "gettid": 178, "getaffinity": 123, "setaffinity": 122},
 }
 _RELAX = {
     "x86_64": "llvm.x86.sse2.pause()",

@@ -4,6 +4,7 @@ declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
 declare i32 @sched_yield()
+declare i32 @sched_getcpu()
 declare i64 @syscall(i64, ...)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
@@ -84,6 +85,7 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
 }
 
 @tids = internal global [512 x i32] zeroinitializer
+@places = internal global [512 x i32] zeroinitializer  ; the processor where each worker worked last
 @kept_off = internal global i32 -1  ; the processor that the workers were last kept off
 
 ; A worker tells that it is there, and at its end that it is not any more.
@@ -97,21 +99,47 @@ define internal void @enlist(i64 %id, i1 %here) nounwind {
   ret void
 }
 
-; Keep workers 1 to n - 1, about to be woken, off the caller's processor: the kernel likes to wake a
-; thread beside its waker, where it then waits for its turn, several milliseconds long.
-define internal void @keep_off(i64 %n) nounwind {
+; A worker that is about to work tells where.
+define internal void @tell_place(i64 %id) nounwind {
+  %cpu = call i32 @sched_getcpu()
+  %at = getelementptr i32, ptr @places, i64 %id
+  %before = load atomic i32, ptr %at monotonic, align 4
+  %same = icmp eq i32 %before, %cpu
+  br i1 %same, label %done, label %moved
+moved:
+  store atomic i32 %cpu, ptr %at monotonic, align 4
+  br label %done
+done:
+  ret void
+}
+
+; Keep workers 1 to n - 1 off the caller's processor.  The kernel likes to wake a thread beside its
+; waker, and moves the caller, too: the two then take turns there, several milliseconds long.
+; Workers that sleep have no place, others must move if one of them worked where the caller is now.
+define internal void @keep_off(i64 %n, i1 %asleep) nounwind {
 entry:
-  %cpu.at = alloca i32
   %mask = alloca [128 x i8], align 8
-  store i32 0, ptr %cpu.at
-  %r = call i64 (i64, ...) @syscall(i64 {getcpu}, ptr %cpu.at, ptr null, ptr null)
-  %cpu = load i32, ptr %cpu.at
+  %cpu = call i32 @sched_getcpu()
+  %small = icmp ult i32 %cpu, 1024
+  br i1 %small, label %judge.by, label %done
+judge.by:
+  br i1 %asleep, label %sleepers, label %worker
+sleepers:
   %before = load atomic i32, ptr @kept_off seq_cst, align 4
   %same = icmp eq i32 %before, %cpu
-  %small = icmp ult i32 %cpu, 1024
-  %skip = xor i1 %small, true
-  %nothing = or i1 %same, %skip
-  br i1 %nothing, label %done, label %read
+  br i1 %same, label %done, label %read
+worker:
+  %w = phi i64 [1, %judge.by], [%w1, %other]
+  %all = icmp uge i64 %w, %n
+  br i1 %all, label %done, label %compare
+compare:
+  %place.at = getelementptr i32, ptr @places, i64 %w
+  %where = load atomic i32, ptr %place.at monotonic, align 4
+  %w1 = add i64 %w, 1
+  %meet = icmp eq i32 %where, %cpu
+  br i1 %meet, label %read, label %other
+other:
+  br label %worker
 read:
   %size = call i64 (i64, ...) @syscall(i64 {getaffinity}, i32 0, i64 128, ptr %mask)
   %bad = icmp slt i64 %size, 8

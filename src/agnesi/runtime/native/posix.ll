@@ -92,7 +92,11 @@ define internal void @enlist(i64 %id, i1 %here) nounwind {
   ret void
 }
 
-define internal void @keep_off(i64 %n) nounwind {
+define internal void @tell_place(i64 %id) nounwind {
+  ret void
+}
+
+define internal void @keep_off(i64 %n, i1 %asleep) nounwind {
   ret void
 }
 

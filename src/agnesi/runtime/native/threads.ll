@@ -152,6 +152,7 @@ leave:
   call void @enlist(i64 %id, i1 false)
   ret ptr null
 join.in:
+  call void @tell_place(i64 %id)
   %ran = call i32 @run_share(i64 %id)
   %any = icmp ne i32 %ran, 0
   br i1 %any, label %finish, label %idle
@@ -285,6 +286,7 @@ announce:
   atomicrmw add ptr @generation, i32 1 seq_cst
   %asleep = load atomic i32, ptr @sleepers seq_cst, align 4
   %any = icmp ne i32 %asleep, 0
+  call void @keep_off(i64 %n, i1 %any)
   br i1 %any, label %rouse, label %share
 rouse:
   %few = icmp ult i32 %n32, 32
@@ -292,7 +294,6 @@ rouse:
   %bits = shl i32 1, %safe
   %ones = sub i32 %bits, 1
   %mask = select i1 %few, i32 %ones, i32 -1
-  call void @keep_off(i64 %n)
   call void @wake(ptr @generation, i32 %mask)
   br label %share
 share:
