@@ -1,4 +1,4 @@
-"""What the tests of ``ag.jit`` share: a way to run both ways, memory layouts, a small model."""
+"""What the tests of ``ag.jit`` share: ways to compare, memory layouts, a small model."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ def both(function: Any, *makers: Any, calls: int = 2) -> Any:
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         np.testing.assert_allclose(b, a, rtol=1e-6)
     return seen[1]
+
+
+def agree(found: Any, expected: Any, rtol: float = 1e-10, atol: float | None = None) -> None:
+    """Results in turn are close; what is absolute about it follows from ``rtol`` by default."""
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(
+            np.asarray(x), np.asarray(y), rtol=rtol, atol=rtol * 100 if atol is None else atol
+        )
 
 
 def vector(n: int = 5) -> Any:

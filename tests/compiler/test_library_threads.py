@@ -16,6 +16,7 @@ from agnesi.core import foreign
 from agnesi.core.config import LENT, config
 from agnesi.ops.linalg import library
 from agnesi.runtime import machine
+from tests.compiler.runs import agree
 
 counted = pytest.mark.skipif(library.counts() is None, reason="NumPy's library has no such count")
 
@@ -60,11 +61,6 @@ def hasty(f, *args, threads=2):
         compiled = ag.jit(f, optimizer="fast_compile")
         found = compiled(*map(ag.tensor, args))
         return [np.asarray(x) for x in found], compiled.ir()
-
-
-def agree(found, expected, rtol=1e-10):
-    for x, y in zip(found, expected, strict=True):
-        np.testing.assert_allclose(x, np.asarray(y), rtol=rtol, atol=rtol * 100)
 
 
 #: Batch, rows, columns and terms: cut along rows, along columns, with a rest, by members.
