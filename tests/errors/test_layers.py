@@ -16,12 +16,20 @@ W = ag.ones((2, 3), requires_grad=True)
 X = ag.ones((2, 4))
 IMAGES = ag.ones((2, 3, 6, 6))
 ITERABLE = "optimises an iterable of tensors, not"
+NEITHER = "cannot be optimised: parameters are tensors with a value that require grad"
 
 CASES = [
     (lambda: optim.SGD(W, 0.1), TypeError, f"SGD {ITERABLE} float32(2, 3): write SGD([w], ...) for "
      "one tensor, SGD(model.parameters(), ...) for a module"),
     (lambda: optim.Adam(nn.ReLU()), TypeError, f"Adam {ITERABLE} ReLU(): write Adam([w], ...) for "
      "one tensor, Adam(model.parameters(), ...) for a module"),
+    (lambda: optim.SGD({}, 0.1), TypeError, f"SGD {ITERABLE} {{}}: write SGD(tensors.values(), "
+     "...) for a dict of tensors"),
+    (lambda: optim.Adam([{"params": [1], "lr": 0.1}]), TypeError, "{'params': [1], 'lr': 0.1} "
+     f"{NEITHER}; a group of parameters with options of its own has an optimizer of its own: write "
+     "Adam(group['params'], lr=group['lr']) for each"),
+    (lambda: optim.Adam(nn.Linear(2, 3).named_parameters()), TypeError, "['weight', float32(3, 2)] "
+     f"{NEITHER}; write Adam(model.parameters(), ...), which has no names"),
     (lambda: optim.SGD([W * 0.1], 0.1), TypeError, "float32(2, 3) cannot be optimised: it is the "
      "result of multiply and gets no gradient of its own; optimise what it was computed from, or "
      "let it begin anew: w = w.detach().requires_grad_()"),
@@ -86,6 +94,25 @@ CASES = [
      "`ag.pad(x, widths, mode)` before a convolution without padding"),
     (lambda: nn.Linear(3, 4, colour=1), TypeError,
      "Linear() got an unexpected keyword argument 'colour'"),
+    (lambda: nn.MaxPool2d(2, return_indexes=True), TypeError, "MaxPool2d() got an unexpected "
+     "keyword argument 'return_indexes'; did you mean `return_indices`?"),
+    (lambda: nn.MaxPool2d(2, ceil_mod=True), TypeError,
+     "MaxPool2d() got an unexpected keyword argument 'ceil_mod'; use `cover_all`"),
+    (lambda: optim.SGD([W], lr=0.1, momentun=0.9), TypeError,
+     "SGD() got an unexpected keyword argument 'momentun'; did you mean `momentum`?"),
+    (lambda: optim.lr_scheduler.StepLR(optim.SGD([W]), 2, gama=0.5), TypeError,
+     "StepLR() got an unexpected keyword argument 'gama'; did you mean `gamma`?"),
+    (lambda: ag.conv2d(IMAGES, IMAGES, strid=2), TypeError, "conv2d(float32(2, 3, 6, 6), "
+     "float32(2, 3, 6, 6)): conv2d() got an unexpected keyword argument 'strid'; did you mean "
+     "`stride`?"),
+    (lambda: ag.zeros(3, dtyp="int64"), TypeError,
+     "zeros(3): zeros() got an unexpected keyword argument 'dtyp'; did you mean `dtype`?"),
+    (lambda: nn.Conv2d(3, 4, 3, 1, 0, 1, 1), TypeError, "Conv2d() takes 5 without a name "
+     "(in_channels, out_channels, kernel_size, stride, padding), not 7; give dilation, groups, "
+     "bias, padding_mode, dtype, algorithm by name"),
+    (lambda: nn.Conv2d(3), TypeError, "Conv2d() needs out_channels and kernel_size, too"),
+    (lambda: nn.ReLU(True), TypeError, "ReLU() takes no arguments, not 1"),
+    (lambda: nn.Tanh(colour=1), TypeError, "Tanh() got an unexpected keyword argument 'colour'"),
     (lambda: nn.Conv2d(3, 4, (3, 3, 3)), ValueError,
      "Conv2d: kernel_size (3, 3, 3) must be one number, or one for each of 2 axes"),
     (lambda: nn.ConvTranspose1d(3, 4, 3, (2, 2)), ValueError,

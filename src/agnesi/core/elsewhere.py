@@ -6,6 +6,7 @@ backquotes, which a test looks up.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 _BINARY = "`(ag.softplus(x) - x * y).mean()` for scores x"
@@ -166,10 +167,23 @@ _TABLES = {
 _UNKNOWN = " got an unexpected keyword argument "
 
 
-def with_keyword(reason: Any) -> Any:
-    """Why a call is refused, with what stands here for a keyword that is not known."""
+def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
+    """Why a call is refused, with what stands here for a keyword that is not ``known``."""
     name = reason.partition(_UNKNOWN)[2].strip("'") if isinstance(reason, str) else ""
-    return f"{reason}; use {KEYWORDS[name]}" if name in KEYWORDS else reason
+    if not name:
+        return reason
+    near = "" if name in KEYWORDS else nearest(name, known)
+    if near:
+        return f"{reason}; did you mean `{near}`?"
+    word = name if name in KEYWORDS else nearest(name, KEYWORDS)
+    return f"{reason}; use {KEYWORDS[word]}" if word else reason
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The name that is spelt most like another one, or none."""
+    import difflib  # late: few need it
+
+    return next(iter(difflib.get_close_matches(name, known, 1, 0.75)), "")
 
 
 def hint(owner: str, name: str) -> str:

@@ -124,10 +124,12 @@ def called(name: str, args: Any) -> str:
     return f"{name}({', '.join(map(typed, args))})"
 
 
-def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = None) -> Exception:
+def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = None,
+            known: tuple[str, ...] = ()) -> Exception:
     """The error with the operation, its operands' types and the user's line in its text.
 
-    ``where`` is the user's line as kept by a node; by default the caller's.  An error that
+    ``where`` is the user's line as kept by a node; by default the caller's.  ``known`` are the
+    keywords of the operation, for those that are misspelt.  An error that
     already tells its line is returned as it is; one that no operation raises by itself gets a
     note.  What was raised in a function of the user's keeps the way there.
     """
@@ -138,7 +140,7 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
         error.add_note(f"in {called(name, args)}\n  at {place}")
         return error
     telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
-    reason = with_keyword(error.args[0] if telling else str(error))
+    reason = with_keyword(error.args[0] if telling else str(error), known)
     return _told(error, reason, name, args, where)
 
 
@@ -169,9 +171,10 @@ def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where
     return found.with_traceback(error.__traceback__) if _in_user_code(error) else found
 
 
-def retold(error: Exception, name: str, args: tuple[Any, ...]) -> Exception:
+def retold(error: Exception, name: str, args: tuple[Any, ...],
+           known: tuple[str, ...] = ()) -> Exception:
     """The error as that of the outer operation ``name``, if an inner one has explained it."""
     reason = getattr(error, "reason", None)
     if reason is not None:
         return _told(error, reason, name, args, None)
-    return explain(error, name, args, user_where(2))
+    return explain(error, name, args, user_where(2), known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -27,14 +28,14 @@ def told(function: F) -> F:
 
     Where public functions call each other, the one that the user called is told.
     """
-    name = _shown(function)
+    name, names = _shown(function), _parameters(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
         except EXPLAINED as error:
-            raise retold(error, name, args) from None
+            raise retold(error, name, args, names) from None
 
     return _renamed(call, name)
 
@@ -51,10 +52,9 @@ def public(function: F) -> F:
     The function only declares ``out``, for readers and type checkers, and never gets it, nor
     ``device``, which is checked here: there is one.
     """
-    names = _parameters(function)
+    name, names = _shown(function), _parameters(function)
     if "out" not in names:
         return told(function)
-    name = _shown(function)
     placed = "device" in names
 
     @functools.wraps(function)
@@ -65,7 +65,7 @@ def public(function: F) -> F:
             result = function(*args, **keywords)
             return result if out is None else into(out, result)
         except EXPLAINED as error:
-            raise retold(error, name, args) from None
+            raise retold(error, name, args, names) from None
 
     return _renamed(call, name)
 
@@ -96,20 +96,46 @@ def _parameters(function: Any) -> tuple[str, ...]:
     return names
 
 
-#: Flag of code that takes any keyword.
-_ANY_KEYWORD = 0x08
+def _nothing(self: Any) -> None:
+    """What a class without a constructor of its own takes."""
 
 
-def check_keywords(cls: type, keywords: Iterable[str]) -> None:
-    """Refuse what a class's constructor does not take, with what stands here for it."""
-    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
-    if code is None or code.co_flags & _ANY_KEYWORD:
+def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Refuse what a class's constructor does not take, with what stands here for it.
+
+    A constructor may be inherited; errors name the class.  Called with nothing at all, it may be
+    a copy, which gets its attributes later.
+    """
+    init: Any = cls.__init__  # type: ignore[misc]
+    code = getattr(_nothing if init is object.__init__ else init, "__code__", None)
+    if code is None or not (args or keywords):
         return
-    known = _parameters(cls.__init__)  # type: ignore[misc]
-    for name in keywords:
-        if name not in known:
+    places = code.co_varnames[1: code.co_argcount]
+    known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
+    if len(args) > len(places) and not code.co_flags & inspect.CO_VARARGS:
+        raise TypeError(at(_too_many(cls.__name__, len(args), places, known)))
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        _check_keywords(cls.__name__, keywords, known)
+    needed = places[len(args): len(places) - len(init.__defaults__ or ())]
+    missing = [name for name in needed if name not in keywords]
+    if missing:
+        raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
+
+
+def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:
+    """That there are more arguments than places for them."""
+    rest = known[len(places):]
+    if not known:
+        return f"{name}() takes no arguments, not {count}"
+    text = f"{name}() takes {len(places)} without a name ({', '.join(places)}), not {count}"
+    return f"{text}; give {', '.join(rest)} by name" if rest else text
+
+
+def _check_keywords(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> None:
+    for word in keywords:
+        if word not in known:
             raise TypeError(at(with_keyword(
-                f"{cls.__name__}() got an unexpected keyword argument {name!r}")))
+                f"{name}() got an unexpected keyword argument {word!r}", known)))
 
 
 def keyworded(function: F) -> F:
@@ -118,10 +144,7 @@ def keyworded(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        for word in keywords:
-            if word not in known:
-                raise TypeError(at(with_keyword(
-                    f"{name}() got an unexpected keyword argument {word!r}")))
+        _check_keywords(name, keywords, known)
         return function(*args, **keywords)
 
     return _renamed(call, name)

@@ -12,7 +12,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import TraceError, at, no_attribute
 from agnesi.core.op import typed
-from agnesi.core.public import check_keywords, is_device
+from agnesi.core.public import check_call, is_device
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.tree import entries, replaced, table
 from agnesi.ops.convert import cast
@@ -62,7 +62,7 @@ class Module:
     forward: Callable[..., Any]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
-        check_keywords(cls, keywords)
+        check_call(cls, args, keywords)
         self = super().__new__(cls)
         self._training = True
         self._binding = object()

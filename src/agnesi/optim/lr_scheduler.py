@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Self
 
 from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.public import check_call
 from agnesi.optim.optimizer import Optimizer
 
 
@@ -24,6 +26,10 @@ class Scheduler:
     >>> optimizer.lr
     0.5
     """
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
+        check_call(cls, args, keywords)
+        return super().__new__(cls)
 
     def __init__(self, optimizer: Optimizer) -> None:
         if not isinstance(optimizer, Optimizer):

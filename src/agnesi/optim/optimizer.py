@@ -14,7 +14,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import touch
 from agnesi.core.errors import at, no_attribute
 from agnesi.core.op import typed
-from agnesi.core.public import check_keywords
+from agnesi.core.public import check_call
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.complexes import view_as_real
 from agnesi.ops.convert import cast
@@ -29,6 +29,16 @@ COMPILED_FROM = 1 << 15
 def _computed(dtype: np.dtype) -> np.dtype:
     """The dtype in which parameters of a dtype are updated."""
     return dtypes.float32 if dtype in dtypes.HALVES else dtype
+
+
+def _instead(name: str, p: Any) -> str:
+    """What to write for PyTorch's groups and named parameters, as the end of a message."""
+    if isinstance(p, Mapping):
+        return (f"; a group of parameters with options of its own has an optimizer of its own: "
+                f"write {name}(group['params'], lr=group['lr']) for each")
+    if isinstance(p, tuple):
+        return f"; write {name}(model.parameters(), ...), which has no names"
+    return ""
 
 
 class Optimizer:
@@ -62,22 +72,24 @@ class Optimizer:
     slot_names: tuple[str, ...] = ()
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
-        check_keywords(cls, keywords)
+        check_call(cls, args, keywords)
         return super().__new__(cls)
 
     def __init__(self, parameters: Iterable[Tensor], lr: float) -> None:
-        if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
-            name = type(self).__name__
+        name = type(self).__name__
+        if isinstance(parameters, (Tensor, Mapping)) or not isinstance(parameters, Iterable):
+            ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
+            if isinstance(parameters, Mapping):
+                ways = f"{name}(tensors.values(), ...) for a dict of tensors"
             raise TypeError(at(
-                f"{name} optimises an iterable of tensors, not {typed(parameters)}: write "
-                f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
+                f"{name} optimises an iterable of tensors, not {typed(parameters)}: write {ways}"
             ))
         self.parameters = list(parameters)
         for p in self.parameters:
             if not isinstance(p, Tensor) or p.data is None or not p.requires_grad:
                 raise TypeError(
                     at(f"{typed(p)} cannot be optimised: parameters are tensors with a value that "
-                       "require grad")
+                       f"require grad{_instead(name, p)}")
                 )
             if p.node is not None and p.node.op is not None and p.node.handle is None:
                 raise TypeError(
