@@ -24,7 +24,8 @@ FILE_LINES, FUNCTION_LINES = 500, 60
 #: What is heavy, optional or only needed to compile; all else is imported at the top of a file.
 LATE = (
     "agnesi.codegen", "agnesi.compiler", "agnesi.rewrite", "agnesi.runtime", "agnesi.schedule",
-    "importlib", "llvmlite", "logging", "ml_dtypes", "numpy._core", "scipy", "statistics", "tqdm",
+    "difflib", "importlib", "llvmlite", "logging", "ml_dtypes", "numpy._core", "scipy",
+    "statistics", "tqdm",
 )
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 Function = ast.FunctionDef | ast.AsyncFunctionDef

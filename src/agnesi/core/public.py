@@ -107,7 +107,8 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     a copy, which gets its attributes later.
     """
     init: Any = cls.__init__  # type: ignore[misc]
-    code = getattr(_nothing if init is object.__init__ else init, "__code__", None)
+    init = _nothing if init is object.__init__ else init
+    code = getattr(init, "__code__", None)
     if code is None or not (args or keywords):
         return
     places = code.co_varnames[1: code.co_argcount]
