@@ -78,6 +78,16 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
              out: Tensor | None = None) -> Tensor:
     """Squared differences: their mean, their sum, or each.
 
+    Parameters
+    ----------
+    x, target : array_like
+        Of one shape, or of shapes that broadcast.
+    reduction : {"mean", "sum", "none"}
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import agnesi as ag

@@ -74,9 +74,16 @@ class MaxPool2d(_MaxPool):
     ----------
     kernel_size : int or tuple of int
         Size of the windows.
-    stride, padding
-        As for :func:`agnesi.max_pool`, like ``dilation``, ``cover_all`` and ``return_indices``,
-        given by name.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
 
     Examples
     --------
@@ -121,8 +128,14 @@ class AvgPool2d(_AvgPool):
     ----------
     kernel_size : int or tuple of int
         Size of the windows.
-    stride, padding
-        As for :func:`agnesi.avg_pool`, like ``cover_all`` and ``count_include_pad``, given by name.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it is divided by what it holds.
+    count_include_pad : bool
+        Whether the border counts.
 
     Examples
     --------
@@ -254,8 +267,8 @@ class LPPool2d(_LPPool):
     ----------
     p : float
         Exponent of the norm.
-    kernel_size, stride, padding
-        As for :class:`AvgPool2d`, like ``cover_all``, given by name.
+    kernel_size, stride, padding, cover_all
+        As for :class:`AvgPool2d`.
 
     Examples
     --------

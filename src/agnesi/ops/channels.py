@@ -12,6 +12,28 @@ from agnesi.ops.random import Generator, growth, survivors
 from agnesi.ops.select import where
 
 
+_DOC = """A share ``p`` of the channels of images of {rank} axes zero, the others divided by ``1 - p``.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels{size}), or one image without a batch.
+    p : float
+        Chance of a channel to become zero.
+    training : bool
+        Otherwise ``x`` stays as it is.
+    generator : Generator, optional
+        Where the random numbers come from; by default :data:`agnesi.random.default_generator`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y = ag.nn.functional.{name}(ag.ones((8, 4{ones})), 0.75)
+    >>> bool(((y == 0) | (y == 4)).all())
+    True
+    """
+
+
 def _ranked(rank: int) -> Any:
     """Dropout of the channels of images of ``rank`` axes, with or without a batch."""
 
@@ -26,10 +48,7 @@ def _ranked(rank: int) -> Any:
 
     name = f"dropout{rank}d"
     dropout.__name__ = dropout.__qualname__ = name
-    dropout.__doc__ = (
-        f"A share ``p`` of the channels of images of {rank} axes zero, the others divided by "
-        "``1 - p``.\n"
-    )
+    dropout.__doc__ = _DOC.format(name=name, rank=rank, size=", size" * rank, ones=", 1" * rank)
     return public(dropout)
 
 

@@ -146,6 +146,19 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, places, ...).
+    weight, bias : array_like, optional
+        A number for each channel.
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import agnesi as ag
@@ -203,6 +216,20 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
 def layer_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None,
                bias: Any = None, eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
+
+    Parameters
+    ----------
+    x : array_like
+    normalized_shape : int or tuple of int
+        Sizes of the last axes, over which mean and variance are taken.
+    weight, bias : array_like, optional
+        Of that shape.
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    Tensor
 
     Examples
     --------

@@ -338,10 +338,12 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
 
     name = f"{function.__name__}{rank}d"
     pool.__name__ = pool.__qualname__ = name
+    summary, _, rest = (function.__doc__ or "").partition("\n\n")
     pool.__doc__ = (
-        f":func:`{function.__name__}` over {rank} axes: (batch, channels{', size' * rank}), or one "
-        "image.\n"
+        f"{summary}\n\n    It is :func:`{function.__name__}` of (batch, channels{', size' * rank}), "
+        f"or of one image\n    without a batch.\n\n{rest}"
     )
+    pool.__wrapped__ = function  # its signature is shown
     return public(pool)
 
 

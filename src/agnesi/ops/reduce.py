@@ -285,7 +285,20 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0, whe
 def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
         ddof: float | None = None, dtype: Any = None, where: Any = None,
         out: Tensor | None = None) -> Tensor:
-    """Variance over axes (all by default), over ``n - correction`` (NumPy calls it ``ddof``).
+    """Variance over axes (all by default).
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+    correction, ddof : float
+        The squares are divided by ``n - correction``; ``ddof`` is NumPy's name for it.
+    keepdims : bool
+        Whether the axes stay, with size 1.
+    dtype : dtype, optional
+        What to compute in; integers take the default float.
+    where : array_like of bool, optional
+        Which elements count.
 
     Examples
     --------
@@ -305,6 +318,8 @@ def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
         ddof: float | None = None, dtype: Any = None, where: Any = None,
         out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
+
+    Parameters are those of :func:`var`.
 
     Examples
     --------

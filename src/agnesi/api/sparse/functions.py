@@ -299,7 +299,14 @@ def neg(a: SparseTensor) -> Any:
 
 
 def add(a: Any, b: Any) -> Any:
-    """The sum: sparse if both are, else dense."""
+    """The sum: sparse if both are, else dense.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.add(ag.sparse.eye(2), ag.sparse.eye(2)).diagonal()
+    tensor([2., 2.])
+    """
     return a + b
 
 
@@ -309,7 +316,14 @@ def sub(a: Any, b: Any) -> Any:
 
 
 def mul(a: Any, b: Any) -> Any:
-    """The elementwise product, which is sparse."""
+    """The elementwise product, which is sparse.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.mul(ag.sparse.eye(2), [[3.0, 4.0], [5.0, 6.0]]).diagonal()
+    tensor([3., 6.])
+    """
     return a * b if isinstance(a, SparseTensor) else b * a
 
 
