@@ -11,8 +11,8 @@ from agnesi.ops.images import as_images
 from agnesi.ops.random import Generator, growth, survivors
 from agnesi.ops.select import where
 
-
-_DOC = """A share ``p`` of the channels of images of {rank} axes zero, the others divided by ``1 - p``.
+#: The text of each, indented as that of others.
+_DOC = """A share ``p`` of the channels of images zero, the others divided by ``1 - p``.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _ranked(rank: int) -> Any:
 
     name = f"dropout{rank}d"
     dropout.__name__ = dropout.__qualname__ = name
-    dropout.__doc__ = _DOC.format(name=name, rank=rank, size=", size" * rank, ones=", 1" * rank)
+    dropout.__doc__ = _DOC.format(name=name, size=", size" * rank, ones=", 1" * rank)
     return public(dropout)
 
 

@@ -336,12 +336,12 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
             return tuple(y[0] for y in found) if isinstance(found, tuple) else found[0]
         return function(x, *args, **keywords)
 
-    name = f"{function.__name__}{rank}d"
+    name, shape = f"{function.__name__}{rank}d", f"(batch, channels{', size' * rank})"
     pool.__name__ = pool.__qualname__ = name
     summary, _, rest = (function.__doc__ or "").partition("\n\n")
     pool.__doc__ = (
-        f"{summary}\n\n    It is :func:`{function.__name__}` of (batch, channels{', size' * rank}), "
-        f"or of one image\n    without a batch.\n\n{rest}"
+        f"{summary}\n\n    It is :func:`{function.__name__}` of {shape},\n"
+        f"    or of one image without a batch.\n\n{rest}"
     )
     pool.__wrapped__ = function  # its signature is shown
     return public(pool)
