@@ -143,4 +143,4 @@ def main(epochs: int = 40, path: str = "report-digits.html") -> list[Run]:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:2]))

@@ -153,4 +153,4 @@ def main(epochs: int = 3, characters: int | None = None) -> float:
 
 
 if __name__ == "__main__":
-    main(*(int(a) for a in sys.argv[1:2]))
+    main(*map(int, sys.argv[1:2]))

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+#: A line has at most so many dots.
+DOTS = 60
 
 
 def progress(items: Sequence[T], name: str) -> Iterator[T]:
@@ -20,7 +22,9 @@ def progress(items: Sequence[T], name: str) -> Iterator[T]:
 
 def _dots(items: Sequence[T], name: str) -> Iterator[T]:
     print(f"{name:9} ", end="", file=sys.stderr)
-    for item in items:
+    each = -(-len(items) // DOTS)  # items for a dot
+    for number, item in enumerate(items):
         yield item
-        print(".", end="", file=sys.stderr, flush=True)
+        if number % each == 0:
+            print(".", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)

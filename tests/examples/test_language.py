@@ -1,5 +1,6 @@
 """The recurrent network learns something of the manual's language, and writes."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,3 +32,12 @@ def test_it_learns_and_writes(language, capsys, monkeypatch):
     assert doubt < 40  # of about 90 characters
     assert "characters/s" in out and "\n\nThe " in out
     assert len(out.partition("\n\nThe ")[2]) >= 400
+
+
+@pytest.mark.parametrize("count", [0, 1, 59, 61, 1000])
+def test_without_a_bar_there_is_a_line_of_dots(count, language, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert list(language.progress(range(count), "epoch 1")) == list(range(count))
+    line = capsys.readouterr().err
+    assert line.startswith("epoch 1") and len(line) < 80
+    assert line.count(".") == count if count < 60 else line.count(".") > 30
