@@ -340,3 +340,13 @@ def test_eager_calls_that_are_worth_it_are_compiled(monkeypatch):
     assert known
     with ag.config(compile=False):
         np.testing.assert_array_equal(conv2d(x, w, padding=1).numpy(), expected)
+
+
+def test_an_infinite_pixel_reaches_its_windows_only():
+    x, w = RANDOM.random((1, 16, 12, 12), "f"), RANDOM.random((16, 16, 3, 3), "f")
+    x[0, 3, 6, 4] = np.inf
+    found = ag.jit(lambda x, w: ag.conv2d(x, w, padding=1))(ag.tensor(x), ag.tensor(w)).numpy()
+    expected = ag.conv2d(x, w, padding=1, algorithm="direct").numpy()
+    assert np.isinf(expected[0, :, 5:8, 3:6]).all()
+    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
+    assert np.isfinite(expected).sum() == expected.size - 16 * 9

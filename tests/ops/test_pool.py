@@ -153,6 +153,26 @@ def test_compiled_ties_go_to_the_first(kernel):
     assert expected.sum() == 2 * max_pool(x, kernel, stride=2).numpy().size
 
 
+@pytest.mark.parametrize("options", [
+    {}, {"stride": 1}, {"stride": 1, "dilation": 2}, {"cover_all": True}], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_the_border_is_no_winner_where_all_is_least(options, dtype):
+    least = -np.inf if dtype == "float32" else np.iinfo(dtype).min
+    x = np.full((2, 3, 7, 6), least, dtype)
+    x[0, 1, 2, 3] = 5
+    pooled, places = max_pool(x, 3, padding=1, **options, return_indices=True)
+    expected = np.zeros(x.shape, "float32")
+    at = np.arange(6).reshape(2, 3, 1, 1) * 42 + places.numpy()
+    np.add.at(expected.reshape(-1), at.ravel(), 1)
+    spread = ag.jit(lambda x: max_pool(x, 3, padding=1, **options, return_indices=True)[1])
+    np.testing.assert_array_equal(spread(ag.tensor(x)).numpy(), places.numpy())
+    np.testing.assert_array_equal(x.reshape(-1)[at], pooled.numpy())
+    if dtype == "float32":
+        compiled = ag.jit(ag.grad(lambda x: max_pool(x, 3, padding=1, **options).sum()))
+        np.testing.assert_array_equal(compiled(ag.tensor(x)).numpy(), expected)
+        np.testing.assert_array_equal(gradient(x, 3, padding=1, **options), 2 * expected)
+
+
 def test_no_images_and_turned_images():
     for pool in (max_pool, avg_pool, sum_pool):
         compiled = ag.jit(lambda x, pool=pool: pool(x, 2))

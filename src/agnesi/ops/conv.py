@@ -409,7 +409,9 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
     Returns
     -------
     Tensor
-        (batch, filters, places, places); windows that would stick out are dropped.
+        (batch, filters, places, places); windows that would stick out are dropped.  What an
+        infinite element reaches, and nothing else, may be NaN instead of infinite where few
+        multiplications are made by way of sums and differences; never with "direct".
 
     Examples
     --------

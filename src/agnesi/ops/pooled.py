@@ -27,6 +27,7 @@ from agnesi.ops.windows import (
     count,
     every,
     fold,
+    number,
     number_of,
 )
 
@@ -91,7 +92,10 @@ def tap_dtype(kernel: Ints) -> np.dtype:
 
 @record
 class PoolTaps(_Pool):
-    """Which element of each window, by its number in it, is the first greatest."""
+    """Which element of each window, by its number in it, is the first greatest.
+
+    The border never is, not even where the image has nothing but the least of all numbers.
+    """
 
     windows: Windows
     kernel: Ints
@@ -105,7 +109,32 @@ class PoolTaps(_Pool):
         view = self.windows.view(self.windows.padded(x, _least(x.dtype)), self.kernel)
         places = view.shape[2: 2 + len(self.kernel)]
         flat = view.reshape(*view.shape[:2], *places, math.prod(self.kernel))
-        return flat.argmax(-1).astype(tap_dtype(self.kernel))
+        found = flat.argmax(-1)
+        first = self._first(places)
+        return np.where(found == 0, first, found).astype(tap_dtype(self.kernel))
+
+    def _first(self, places: Ints) -> np.ndarray:
+        """The first element of each window that lies in the image."""
+        found: Any = np.zeros((), np.int64)
+        for n, k, s, (low, _), d in zip(places, self.kernel, self.windows.stride,
+                                        self.windows.padding, self.windows.dilation, strict=True):
+            found = found[..., None] * k + np.maximum((low + d - 1 - np.arange(n) * s) // d, 0)
+        return found
+
+    def _first_lowered(self, at: Any) -> Any:
+        """The same of one window, as an expression."""
+        found: Any = None
+        for axis, (i, s, (low, _), d) in enumerate(zip(
+                at[2:], self.windows.stride, self.windows.padding, self.windows.dilation,
+                strict=True)):
+            if low:
+                skipped, _ = (i * -s + (low + d - 1)).divmod(d)
+                tap = loops.call("maximum", number(skipped), loops.const(0, "int64"))
+                inner = loops.const(math.prod(self.kernel[axis + 1:]), "int64")
+                term = loops.call("multiply", tap, inner)
+                found = term if found is None else loops.call("add", found, term)
+        dtype = tap_dtype(self.kernel).name
+        return loops.const(0, dtype) if found is None else loops.cast(found, dtype)
 
     def lower(self, at: Any, x: Any) -> Any:
         runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
@@ -114,18 +143,18 @@ class PoolTaps(_Pool):
         least = loops.const(_least(x.dtype), x.dtype)
         best: Any = None
         found: Any = None
-        for number, places in enumerate(every(runs)):
+        for tap, places in enumerate(every(runs)):
             value = x(*at[:2], *(p.at for p in places))
             inside = all_of([p.inside for p in places])
             value = value if inside is None else loops.where(inside, value, least)
-            tap = loops.const(number, tap_dtype(self.kernel).name)
             if best is None:
-                best, found = value, tap
+                best, found = value, self._first_lowered(at)
                 continue
+            mine = loops.const(tap, tap_dtype(self.kernel).name)
             more = loops.call("logical_not", loops.call("less_equal", value, best))
             if x.dtype.startswith("float"):  # the first that is not a number stays
                 more = loops.call("logical_and", more, loops.call("equal", best, best))
-            best, found = loops.where(more, value, best), loops.where(more, tap, found)
+            best, found = loops.where(more, value, best), loops.where(more, mine, found)
         return found
 
     def _searched(self, at: Any, x: Any, runs: Any) -> Any:
@@ -139,8 +168,8 @@ class PoolTaps(_Pool):
                 strange = loops.call("not_equal", value, value)
                 chosen = loops.call("logical_or", chosen, strange)
             chosen = all_of([chosen, *(p.inside for p in places)])
-            number = loops.index(number_of([p.tap for p in places], self.kernel))
-            return loops.where(chosen, number, none)
+            tap = loops.index(number_of([p.tap for p in places], self.kernel))
+            return loops.where(chosen, tap, none)
 
         return fold("minimum", runs, at, term)
 
@@ -206,8 +235,8 @@ class TapPick(_Pool):
         padded = self.windows.padded(x)
         result = np.zeros(taps.shape, x.dtype)
         cuts = self.windows.taps(self.kernel, taps.shape[2:])
-        for number, (_, where) in enumerate(cuts):
-            np.copyto(result, padded[where], where=taps == number)
+        for tap, (_, where) in enumerate(cuts):
+            np.copyto(result, padded[where], where=taps == tap)
         return result
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, taps: Tensor) -> tuple[Any, ...]:
@@ -237,7 +266,7 @@ class TapSpread(_Back):
         return (*g.shape[:2], *self.sizes), g.dtype
 
     def compute(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
-        return _added(self, g, lambda number: np.where(taps == number, g, g.dtype.type(0)))
+        return _added(self, g, lambda tap: np.where(taps == tap, g, g.dtype.type(0)))
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, taps: Tensor) -> tuple[Any, ...]:
         return apply(TapPick(self.windows, self.kernel), h, taps), None
@@ -265,10 +294,7 @@ def _sum_of_chosen(op: Any, at: Any, x: Any, runs: Any, read: Any) -> Any:
 
     def term(places: tuple[Place, ...]) -> Any:
         value, chosen = read(places)
-        number = number_of([p.tap for p in places], op.kernel)
-        mine = loops.const(number.const, dtype) if not number.terms else loops.cast(
-            loops.index(number), dtype
-        )
+        mine = loops.cast(number(number_of([p.tap for p in places], op.kernel)), dtype)
         inside = all_of([p.inside for p in places])
         if inside is not None:
             mine = loops.where(inside, mine, none)
@@ -320,7 +346,7 @@ class WindowSpread(_Back):
         return (*g.shape[:2], *self.sizes), g.dtype
 
     def compute(self, g: np.ndarray) -> np.ndarray:
-        return _added(self, g, lambda number: g)
+        return _added(self, g, lambda tap: g)
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor) -> tuple[Any, ...]:
         return (apply(WindowSum(self.windows, self.kernel), h),)
@@ -345,8 +371,8 @@ def _added(op: Any, g: np.ndarray, term: Any) -> np.ndarray:
     """Images of what each tap adds to the places where windows have it."""
     wide = [n + low + high for n, (low, high) in zip(op.sizes, op.windows.padding, strict=True)]
     padded = np.zeros((*g.shape[:2], *wide), _wide(g.dtype))
-    for number, (_, where) in enumerate(op.windows.taps(op.kernel, g.shape[2:])):
-        padded[where] += term(number)
+    for tap, (_, where) in enumerate(op.windows.taps(op.kernel, g.shape[2:])):
+        padded[where] += term(tap)
     return np.ascontiguousarray(op.windows.inner(padded), g.dtype)
 
 

@@ -13,7 +13,7 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import floor_divide, negative, remainder
+from agnesi.ops.arith import floor_divide, remainder
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import zeros
 from agnesi.ops.index import as_index
@@ -21,7 +21,6 @@ from agnesi.ops.movement import reshape
 from agnesi.ops.pooled import PoolTaps
 from agnesi.ops.ranges import arange
 from agnesi.ops.scatter import put_along_axis
-from agnesi.ops.select import maximum
 from agnesi.ops.windows import Ints, Windows, borders, per_axis
 
 
@@ -36,8 +35,6 @@ def positions(x: Tensor, windows: Windows, kernel: Ints) -> list[Tensor]:
         tap = remainder(floor_divide(taps, inner), k)
         start = arange(taps.shape[2 + axis]) * s - low
         start = reshape(start, (-1, *(1,) * (rank - 1 - axis)))
-        if low:  # where all elements are the least, the border's would be the first
-            tap = maximum(tap, negative(floor_divide(start, d)))
         found.append(start + tap * d)
     return found
 

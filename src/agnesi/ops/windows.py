@@ -118,13 +118,14 @@ class Run(NamedTuple):
     place: Callable[[Affine], Place]
 
 
-def _number(i: Affine) -> Expr:
+def number(i: Affine) -> Expr:
+    """A position as a number to compute with."""
     return loops.const(i.const, "int64") if not i.terms else loops.index(i)
 
 
 def _within(i: Affine, least: int, most: int, n: int) -> tuple[Affine, Expr | None]:
     """A position known to lie in [least, most], moved into [0, n); and whether it was there."""
-    value, tests = _number(i), []
+    value, tests = number(i), []
     if least < 0:
         tests.append(loops.call("greater_equal", value, loops.const(0, "int64")))
     if most >= n:
@@ -174,7 +175,7 @@ def _window(i: Affine, span: tuple[int, int], places: int, k: int,
         tap = rest + j * s
         at, inside = _within(quotient + j * -1, least - last, most - first, places)
         if (last + 1) * s > k:
-            meant = loops.call("less", _number(tap), loops.const(k, "int64"))
+            meant = loops.call("less", number(tap), loops.const(k, "int64"))
             inside = all_of([inside, meant])
         return Place(at, inside, tap)
 
@@ -189,7 +190,7 @@ def _spread(i: Affine, places: int, s: int, d: int) -> Callable[[Affine], Place]
         at, inside = _within(quotient, -(1 << 62), 1 << 62, places)
         fits = None
         if rest.terms or rest.const:
-            fits = loops.call("equal", _number(rest), loops.const(0, "int64"))
+            fits = loops.call("equal", number(rest), loops.const(0, "int64"))
         return Place(at, all_of([inside, fits]), t)
 
     return find
