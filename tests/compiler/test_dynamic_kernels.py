@@ -178,6 +178,67 @@ def test_products_of_lines_with_lines(dtype):
     assert len(f.specialisations) == 2, f.explain()
 
 
+_FORMS: dict[str, Any] = {
+    "plain": (lambda x, y: x @ y, "mk kn"),
+    "lines with lines": (lambda x, y: ag.tanh(x @ y.T), "mk nk"),
+    "turned": (lambda x, y: (x.T @ y) * 2, "km kn"),
+    "both turned": (lambda x, y: x.T @ y.T, "km nk"),
+    "result turned": (lambda x, y: ag.exp(-abs((x @ y).T)), "mk kn"),
+    "batch": (lambda x, y: ag.permute_dims(x, (1, 0, 2)) @ ag.permute_dims(y, (1, 2, 0)),
+              "m3k n3k"),
+    "columns apart": (lambda x, y: x @ y[:, :, 1], "mk kn2"),
+    "epilogue": (lambda x, y: ag.softmax(x @ y + y.sum(axis=0), axis=1), "mk kn"),
+}
+
+
+@pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form", sorted(_FORMS))
+def test_products_of_which_all_sizes_change(form, dtype, optimizer):
+    function, axes = _FORMS[form]
+    f = ag.jit(function, optimizer=optimizer)
+    sizes = [(9, 21, 13), (10, 18, 14), (12, 40, 7), (16, 16, 16), (15, 17, 8), (17, 15, 33),
+             (31, 33, 2), (2, 3, 31), (32, 64, 15), (65, 2, 17), (70, 63, 120)]
+    for m, n, k in sizes:
+        lengths = {"m": m, "n": n, "k": k, "2": 2, "3": 3}
+        args = [rows(*(lengths[a] for a in word), dtype=dtype, seed=i) * 0.3
+                for i, word in enumerate(axes.split())]
+        agree(f, function, *args, tolerance=1e-4 if dtype == "float32" else 1e-9)
+    assert len(f.specialisations) <= 3, f.explain()
+    for m, n, k in [(1, 1, 1), (1, 9, 3), (9, 1, 3), (9, 9, 1), (0, 5, 3), (5, 0, 3), (5, 3, 0)]:
+        lengths.update(m=m, n=n, k=k)
+        if n or form != "epilogue":
+            agree(f, function, *(rows(*(lengths[a] for a in w), dtype=dtype)
+                                 for w in axes.split()))
+
+
+def test_scratch_of_products_is_for_so_many_rows():
+    """B comes from memory in runs here, and sums wait in scratch; later calls bring more rows."""
+    w = rows(1536, 1536)
+    f = ag.jit(lambda x: ag.tanh(x @ w))
+    for n in (9, 10, 128, 100, 33, 16, 17):
+        agree(f, f.function, rows(n, 1536) * 0.05, tolerance=1e-3)
+    assert len(f.specialisations) == 2, f.explain()
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_attention_of_any_length_is_trained(batched):
+    def step(x, w):
+        def loss(w):
+            q, k, v = ag.split(x @ w, 3, axis=-1)
+            return ((ag.softmax(q @ k.swapaxes(-1, -2), axis=-1) @ v) ** 2).mean()
+
+        return ag.value_and_grad(loss)(w)
+
+    f = ag.jit(step)
+    rng = np.random.default_rng(0)
+    for b, t in rng.integers(2, 60, (12, 2)):
+        shape = (b, t, 8) if batched else (t, 8)
+        agree(f, step, rows(*shape, dtype="float64"), rows(8, 24, dtype="float64") * 0.2,
+              tolerance=1e-9)
+    assert len(f.specialisations) <= 3, f.explain()
+
+
 def test_attention():
     heads, width = 2, 16
 

@@ -58,6 +58,15 @@ def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
     return min(cuts, key=lambda cut: cut.cost)
 
 
+def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
+    """Tiles for columns whose number is a run-time value: one vector wide, so that few columns
+    are left over, and high for that."""
+    size = min(TALL, max(_heights(spec, machine, 1), default=1))
+    piece = Piece(0, machine.lanes, machine.lanes)
+    panels = [Panel(0, -(-spec.n // machine.lanes), (piece,), Rows.at_most(spec.m, size))]
+    return Cut(_weigh(spec, machine, panels), tuple(panels))
+
+
 def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
     """Tiles for strips of A, which is near: narrow and high ones read least of B."""
     if machine.registers < 32:

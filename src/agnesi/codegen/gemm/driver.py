@@ -32,7 +32,7 @@ def emit_gemm(
         return
     kind = _unit(plan.form)
     with b.loop(begin, end, plan.merged, [i64(-1)]) as loop:
-        rest, group = divide(b, loop.index, plan.column_groups)
+        rest, group = divide(b, loop.index, plan.groups)
         batch, chunk = divide(b, rest, plan.chunks)
         unit = kind(b, plan, operands, scratch, batch, chunk, group)
         if plan.form == "strip" and plan.merged > 1:

@@ -6,7 +6,8 @@ from typing import Any
 
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled
-from agnesi.core.dims import Size, is_static
+from agnesi.core.dims import Size
+from agnesi.core.extents import guess, most
 from agnesi.core.record import record
 
 _LINE = 64
@@ -43,15 +44,35 @@ class GemmPlan(Paneled):
 
     @property
     def units(self) -> Size:
-        return self.spec.sizes[0] * self.chunks * self.column_groups
+        return self.spec.sizes[0] * self.chunks * self.groups
 
     @property
     def chunks(self) -> Size:
         """Row chunks as the code has them."""
-        rows = self.panels[0].rows
-        if not isinstance(rows, OpenRows) or self.row_chunks == 1:
+        if not self.cuts_rows:
             return self.row_chunks
-        return (rows.count + (self.chunk_tiles - 1)) // self.chunk_tiles
+        count: Any = self.panels[0].rows.count  # type: ignore[attr-defined]
+        return (count + (self.chunk_tiles - 1)) // self.chunk_tiles
+
+    @property
+    def cuts_rows(self) -> bool:
+        """Whether chunks are of so many row tiles, as many chunks as it takes: also a single one
+        if it has scratch for so many."""
+        bounded = self.row_chunks > 1 or self.blocked or self.pack_a
+        return bounded and isinstance(self.panels[0].rows, OpenRows)
+
+    @property
+    def groups(self) -> Size:
+        """Column groups as the code has them."""
+        if not self.cuts_columns:
+            return self.column_groups
+        return (self.panel_count + (self.group_panels - 1)) // self.group_panels
+
+    @property
+    def cuts_columns(self) -> bool:
+        """The same of column groups and their panels."""
+        bounded = self.column_groups > 1 or self.blocked
+        return bounded and isinstance(self.panels[0], OpenPanel)
 
     @property
     def chunk_tiles(self) -> int:
@@ -85,7 +106,8 @@ class GemmPlan(Paneled):
     @property
     def blocked(self) -> bool:
         """Whether k is cut, so that partial sums live in scratch."""
-        return self.k_block < (self.spec.k if is_static(self.spec.sizes[3:]) else WHOLE)
+        longest = most(self.spec.sizes[3])
+        return self.k_block < (WHOLE if longest is None else longest)
 
     @property
     def chunk_rows(self) -> int:
@@ -96,7 +118,7 @@ class GemmPlan(Paneled):
     @property
     def group_panels(self) -> int:
         """Panels of the largest column group."""
-        return -(-self.panel_count // self.column_groups)
+        return -(-guess(self.panel_count) // self.column_groups)
 
     @property
     def panel_elements(self) -> int:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
+from agnesi.codegen.builder import Builder, Value, const, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.core.dims import Size
-from agnesi.core.extents import UnknownSizeError
 from agnesi.core.record import record
 
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the place of
@@ -73,8 +72,6 @@ def direct(
         along: str,
     ) -> Value:
         stride = strides[axes.index(along)]
-        if not isinstance(stride, int):
-            raise UnknownSizeError("a matrix would be packed across lines of a run-time length")
         return load_strided(b, address(b, batch, row, column), type_, stride, lanes, mask)
 
     return Operand(load, address)
@@ -127,7 +124,7 @@ def transposed(operands: Operands) -> Operands:
 
 
 def load_strided(
-    b: Builder, pointer: Value, type_: str, stride: int, lanes: int, mask: Value | None
+    b: Builder, pointer: Value, type_: str, stride: Size, lanes: int, mask: Value | None
 ) -> Value:
     """Load ``lanes`` elements that lie ``stride`` elements apart; masked lanes are zero."""
     align = element_bytes(type_)
@@ -144,22 +141,30 @@ def load_strided(
 
 
 def _gather(
-    b: Builder, pointer: Value, type_: str, stride: int, lanes: int, mask: Value | None
+    b: Builder, pointer: Value, type_: str, stride: Size, lanes: int, mask: Value | None
 ) -> Value:
     """Elements that do not lie side by side; one load each is faster than a gather."""
     whole = vector(type_, lanes)
     if mask is not None:
-        steps = lanes_of(vector("i64", lanes), [n * stride for n in range(lanes)])
+        steps = _multiples(b, stride, lanes)
         places = b.value(
             vector("ptr", lanes), f"getelementptr inbounds {type_}, {pointer}, {steps}"
         )
         return b.gather(whole, places, mask, element_bytes(type_))
     result = const(whole, 0)
     for lane in range(lanes):
-        place = b.gep(type_, pointer, i64(lane * stride))
+        place = b.gep(type_, pointer, b.size(lane * stride))
         item = b.load(type_, place, element_bytes(type_))
         result = b.value(whole, f"insertelement {result}, {item}, i64 {lane}")
     return result
+
+
+def _multiples(b: Builder, stride: Size, lanes: int) -> Value:
+    """0, 1, 2 .. times a stride."""
+    type_ = vector("i64", lanes)
+    if isinstance(stride, int):
+        return lanes_of(type_, [n * stride for n in range(lanes)])
+    return b.mul(lanes_of(type_, range(lanes)), b.splat(b.size(stride), lanes))
 
 
 def lanes_from(b: Builder, value: Value, start: int, lanes: int) -> Value:

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
+from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
-from agnesi.codegen.gemm.tiling import Piece
+from agnesi.codegen.gemm.tiling import CutPiece, Piece
+from agnesi.core.dims import Size
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]
 # (builder, x, shift, y, lanes, mask): neighbours along y of what lies at (x + shift, y)
-Along = Callable[[Builder, Value, int, Value, int, Value | None], Value]
+Along = Callable[[Builder, Value, Value, Value, int, Value | None], Value]
 Place = Callable[[Builder, Value, Value], Value]
 # How many lines, or short ones, to call near in advance:
 _LINES_AHEAD, _PIECES_AHEAD = 2, 16
@@ -72,7 +74,7 @@ def copy_turned(
     b: Builder,
     type_: str,
     count: Value,
-    tail: int,
+    tail: int | None,
     pieces: Sequence[Piece],
     along: Along,
     target: Value,
@@ -81,7 +83,8 @@ def copy_turned(
     """``target[y * pitch + x]`` for x in the pieces from memory whose neighbours lie along y.
 
     Blocks of a few y by one piece are turned inside of 128-bit lanes, which every machine does
-    fast.  ``tail`` is what remains of ``count`` after whole blocks, where anything does.
+    fast.  ``tail`` is what remains of ``count`` after whole blocks, where anything does; with None
+    only the call tells, and the target has room for a whole block.
     """
     first = pieces[0].lanes
     full = [p for p in pieces if p.active == first]
@@ -96,7 +99,7 @@ def _turn_strip(
     b: Builder,
     type_: str,
     count: Value,
-    tail: int,
+    tail: int | None,
     x: Value,
     piece: Piece,
     along: Along,
@@ -107,8 +110,8 @@ def _turn_strip(
     depth = 16 // element_bytes(type_)
     strip = b.gep(type_, target, x)
 
-    def block(y: Value, active: int) -> None:
-        rows = _turned_block(b, type_, x, y, piece, along, active)
+    def block(y: Value, active: int, mask: Value | None) -> None:
+        rows = _turned_block(b, type_, x, y, piece, along, mask)
         for n, row in enumerate(rows[:active]):
             at = b.add(b.mul(y, i64(pitch)), i64(n * pitch))
             b.store(row, b.gep(type_, strip, at), element_bytes(type_))
@@ -116,20 +119,26 @@ def _turn_strip(
     rest = b.op("urem", count, i64(depth))
     whole = b.sub(count, rest)
     with b.loop(i64(0), whole, depth) as y:
-        block(y.index, depth)
-    if tail % depth:
+        block(y.index, depth, None)
+    if tail is None:
         with b.when(b.icmp("ne", rest, i64(0))):
-            block(whole, tail % depth)
+            lanes = lanes_of(vector("i64", depth), range(depth))
+            block(whole, depth, b.icmp("ult", lanes, b.splat(rest, depth)))
+    elif tail % depth:
+        with b.when(b.icmp("ne", rest, i64(0))):
+            block(whole, tail % depth, Piece(0, depth, tail % depth).mask)
 
 
 def _turned_block(
-    b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Along, active: int
+    b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Along, mask: Value | None
 ) -> list[Value]:
-    """Rows of one piece for as many y as a 128-bit vector holds; ``active`` of them matter."""
+    """Rows of one piece for as many y as a 128-bit vector holds; those of the mask are there."""
     depth = 16 // element_bytes(type_)
     empty = const(vector(type_, depth), 0)
-    mask = Piece(0, depth, active).mask
-    columns = [along(b, x, n, y, depth, mask) for n in range(piece.active)]
+    shifts = [i64(n) for n in range(piece.active)]
+    if isinstance(piece, CutPiece):  # what is not there is read where the last one is
+        shifts = [b.intrinsic("smin", n, piece.last) for n in shifts]
+    columns = [along(b, x, n, y, depth, mask) for n in shifts]
     columns += [empty] * (max(piece.lanes, depth) - piece.active)
     rows = [joined(b, columns[n::depth]) for n in range(depth)]
     return [lanes_from(b, row, 0, piece.lanes) for row in zip_rounds(b, rows, depth)]
@@ -140,18 +149,18 @@ def neighbours(
     type_: str,
     batch: Value,
     origin: tuple[Value, Value],
-    stride: int,
+    stride: Size,
     y_axis: int,
     along: str,
 ) -> Along:
     """How :func:`copy_turned` reads an operand: y is its row (0) or column (1), x the other.
 
     In plain memory the place is computed once for a block, and the shift, ``stride`` elements
-    for each x, is part of the load.
+    for each x, is part of the load where both are numbers.
     """
     known: dict[tuple[str, str], tuple[list[Value], Value | None]] = {}
 
-    def read(b: Builder, x: Value, shift: int, y: Value, lanes: int, mask: Value | None) -> Value:
+    def read(b: Builder, x: Value, shift: Value, y: Value, lanes: int, mask: Value | None) -> Value:
         if (x.ref, y.ref) not in known:
             steps = (y, x) if y_axis == 0 else (x, y)
             place = [b.add(o, s) for o, s in zip(origin, steps, strict=True)]
@@ -159,9 +168,10 @@ def neighbours(
             known[x.ref, y.ref] = place, at
         place, at = known[x.ref, y.ref]
         if at is None:
-            moved = [p if n == y_axis else b.add(p, i64(shift)) for n, p in enumerate(place)]
+            moved = [p if n == y_axis else b.add(p, shift) for n, p in enumerate(place)]
             return operand.load(b, batch, moved[0], moved[1], lanes, mask, along)
-        return load_strided(b, b.gep(type_, at, i64(shift * stride)), type_, 1, lanes, mask)
+        away = b.mul(shift, b.size(stride))
+        return load_strided(b, b.gep(type_, at, away), type_, 1, lanes, mask)
 
     return read
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agnesi.codegen.gemm.costs import (
     CODE,
     HASTE,
@@ -12,6 +14,7 @@ from agnesi.codegen.gemm.costs import (
     best_tiles,
     line_cost,
     lines_apart,
+    open_tiles,
     pack_cost,
     tall_tiles,
     tiles_of_runs,
@@ -29,7 +32,7 @@ from agnesi.codegen.gemm.tiling import (
     pieces_of,
 )
 from agnesi.core.dims import is_static
-from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.extents import Extent, most
 from agnesi.core.record import replace
 
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
@@ -49,6 +52,8 @@ _LONG = 1024  # k from which A in whole lines goes in strips, although B would d
 _LOW = 8  # rows of tiles so low that there is code for every height
 _FEWEST = 4  # work units of a large product
 _LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
+#: What is left of columns in the last panel, and more than how many that are.
+Rest = tuple[Piece, int]
 _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
@@ -87,12 +92,7 @@ def plan(
         spec = spec.transposed()
     if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
         return _stream_plan(spec, swapped, machine)
-    if not is_static(spec.sizes[2:3]):
-        beside = _open_dots(spec, swapped, machine)
-        if beside is not None:
-            return beside
-        if not is_static(spec.sizes[1:2]):
-            raise UnknownSizeError("both sizes of a product's result change from call to call")
+    if _turns_rows(spec, machine):
         spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or hasty)
     dots = _dot_plan(spec, swapped, machine)
@@ -101,17 +101,25 @@ def plan(
 
 def _better_transposed(spec: GemmSpec) -> bool:
     """Whether lanes should run along m: C is contiguous that way, or has one column."""
-    if not is_static(spec.sizes[1:2]):
+    if not is_static(spec.sizes[1:2]) and is_static(spec.sizes[2:3]):
         return False
     return spec.m > 1 and spec.c_strides[0] == 1 and (spec.n == 1 or spec.c_strides[1] != 1)
+
+
+def _turns_rows(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether lanes run along rows, whose number is known, because columns lie badly."""
+    open_columns = is_static(spec.sizes[1:2]) and not is_static(spec.sizes[2:3])
+    if not open_columns or spec.b_strides[1] == 1 == spec.c_strides[1]:
+        return False
+    return _dot_plan(spec, False, machine) is None
 
 
 def _tile_plan(
     spec: GemmSpec, swapped: bool, machine: Machine, long_epilogue: bool
 ) -> tuple[float, GemmPlan]:
     pack_a = not spec.a_direct
-    static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
-    fixed = static_m and static_k
+    static, static_k = is_static(spec.sizes[1:3]), is_static(spec.sizes[3:])
+    fixed = static and static_k
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
     if fixed and _is_large(spec, machine):
@@ -119,7 +127,7 @@ def _tile_plan(
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
         return cost, replace(chosen, early=chosen.calls)
-    cut = best_tiles(spec, machine, same_rows=pack_a or not static_m)
+    cut = _cut(spec, machine, same_rows=pack_a or not static)
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
@@ -127,17 +135,17 @@ def _tile_plan(
     if fixed and (k_block < spec.k or spec.k > _LONG) and _is_long(spec, machine):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
     if runs:
-        cut = tiles_of_runs(spec, machine) if static_m else cut
-        once = static_m and _row_tiles(cut) == 1
+        cut = tiles_of_runs(spec, machine) if static else cut
+        once = static and _row_tiles(cut) == 1
         k_block = min(_RUN_LINES * (2 if once else 1), spec.k)
         pack_b = _clashes(spec) and not once
-        pack_a = static_m and lines_apart(spec, spec.a_strides) < cut.panels[0].rows.largest
+        pack_a = static and lines_apart(spec, spec.a_strides) < cut.panels[0].rows.largest
     elif large:
         k_block, pack_a, pack_b = -(-spec.k // -(-spec.k // _LARGE_K)), True, True
     if not static_k:
         k_block = _open_block(spec, k_block, machine, width, pack_a or pack_b)
-    if k_block < spec.k and not (runs and static_m):
-        cut = best_tiles(replace(spec, a_direct=not pack_a), machine, same_rows=True)
+    if k_block < spec.k and not (runs and static):
+        cut = _cut(replace(spec, a_direct=not pack_a), machine, same_rows=True)
     chunks, groups = _units(spec, cut, pack_a, pack_b)
     if runs:
         chunks, groups = 1, max(2, min(8, _power(spec.n * spec.itemsize // _RUN)))
@@ -151,7 +159,7 @@ def _tile_plan(
         swapped,
         "tile",
         machine.lanes,
-        _opened(cut.panels, spec),
+        _opened(cut.panels, spec, [(cut.panels[0].pieces[-1], 0)]),
         chunks,
         groups,
         k_block,
@@ -162,6 +170,13 @@ def _tile_plan(
         calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
     )
     return cut.cost + (pack_cost(spec, machine) if pack_b else 0.0), chosen
+
+
+def _cut(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
+    """The best register tiles of those that the sizes admit."""
+    if not is_static(spec.sizes[2:3]):
+        return open_tiles(spec, machine)
+    return best_tiles(spec, machine, same_rows)
 
 
 def _strip_plan(
@@ -213,37 +228,28 @@ def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
 
 def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
     """Where to cut a k that is a run-time value: scratch must do for all its values."""
-    if spec.b_strides[0] == 1 != spec.b_strides[1]:
-        raise UnknownSizeError("a product's operand would be turned along a run-time size")
     if k_block < spec.k:
         return k_block
-    return _k_block(replace(spec, k=WHOLE), machine, width) if packs else WHOLE
+    if not packs:
+        return WHOLE
+    limit, top = _k_block(replace(spec, k=WHOLE), machine, width), most(spec.sizes[3])
+    return limit if top is None or top > limit else -(-top // 16) * 16
 
 
-def _opened(panels: tuple[Panel, ...], spec: GemmSpec) -> tuple[Panel, ...]:
-    """Panels whose rows are as many as there are at run time."""
-    m = spec.sizes[1]
-    if not isinstance(m, Extent):
+def _opened(panels: tuple[Panel, ...], spec: GemmSpec, rests: Sequence[Rest]
+            ) -> tuple[Panel, ...]:
+    """Panels whose rows and columns are as many as there are at run time."""
+    m, n = spec.sizes[1:3]
+    if isinstance(m, Extent):
+        low = all(p.rows.largest <= _LOW for p in panels)
+        kind = EvenRows if low else OpenRows
+        panels = tuple(replace(p, rows=kind(p.rows.total, p.rows.tiles, m)) for p in panels)
+    if not isinstance(n, Extent):
         return panels
-    low = all(p.rows.largest <= _LOW for p in panels)
-    kind = EvenRows if low else OpenRows
-    return tuple(replace(p, rows=kind(p.rows.total, p.rows.tiles, m)) for p in panels)
-
-
-def _open_dots(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan | None:
-    """Vectors along k, where the number of columns is a run-time value."""
-    found = _dot_plan(spec, swapped, machine)
-    n, k = spec.sizes[2:]
-    if found is None or found[1].pack_a or found[1].pack_b or not is_static((k,)):
-        return None
-    chosen = found[1]
-    first = chosen.panels[0]
-    pieces = [Piece(0, 1 << (size - 1).bit_length(), size) for size in range(1, first.columns)]
-    panels = [OpenPanel(0, first.count, first.pieces, first.rows, n, first.columns, 0)]
-    panels += [
-        OpenPanel(first.count, 1, (p,), first.rows, n, first.columns, p.active) for p in pieces
-    ]
-    return replace(chosen, panels=tuple(panels))
+    first = panels[0]
+    full = OpenPanel(first.first, first.count, first.pieces, first.rows, n, first.columns)
+    return full, *(replace(full, pieces=(piece,), rest=piece.active, above=above)
+                   for piece, above in rests)
 
 
 def _row_tiles(cut: Cut) -> int:
@@ -410,7 +416,7 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
         pack_a = spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0  # in a few sets
     size = spec.m * spec.k if pack_a else spec.n * spec.k
     small = size <= room if pack_a and spec.a_strides[1] == 1 else size <= room // 2
-    if (pack_a and not (static_m and static_k)) or (pack_b and not static_k):
+    if (pack_a and not (static_m and static_k)) or (pack_b and not is_static(spec.sizes[2:])):
         return None
     if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
         return None
@@ -426,12 +432,14 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
     if pack_b:
         cost += line_cost(size, spec.b_strides[::-1])
     chunks, groups = _units(spec, cut, False, False)
+    columns = range(1, cut.panels[0].columns)
+    rests = [(Piece(0, 1 << (n - 1).bit_length(), n), n - 1) for n in columns]
     chosen = GemmPlan(
         spec,
         swapped,
         "dot",
         machine.lanes,
-        _opened(cut.panels, spec),
+        _opened(cut.panels, spec, rests),
         chunks,
         groups,
         spec.k,

@@ -176,9 +176,9 @@ class SkipUnit(TileUnit):
         pitch = -(-rows // plan.lanes) * plan.lanes
         turned = b.gep(self.type, self.sums, i64(rows * plan.width))
 
-        def along(b: Builder, x: Value, shift: int, y: Value, lanes: int,
+        def along(b: Builder, x: Value, shift: Value, y: Value, lanes: int,
                   mask: Value | None) -> Value:
-            place = b.add(b.mul(b.add(x, i64(shift)), i64(panel.width)), b.add(y, at))
+            place = b.add(b.mul(b.add(x, shift), i64(panel.width)), b.add(y, at))
             return load_strided(b, b.gep(self.type, self.sums, place), self.type, 1, lanes, mask)
 
         pieces = pieces_of(rows, plan.lanes)

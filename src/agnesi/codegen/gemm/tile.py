@@ -6,7 +6,7 @@ from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.gemm.microkernel import At, ReadRow, Source, sum_products, zeros
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.pack import copy_lines, copy_pieces, copy_turned, neighbours
-from agnesi.codegen.gemm.tiling import Panel
+from agnesi.codegen.gemm.tiling import OpenPanel, Panel
 from agnesi.codegen.gemm.unit import Unit
 from agnesi.core.dims import is_static
 
@@ -36,6 +36,8 @@ class TileUnit(Unit):
             self._pack_a(k, count)
         for kind, panel in enumerate(plan.panels):
             with self._panels(panel) as index:
+                if isinstance(panel, OpenPanel) and panel.rest:
+                    panel = panel.cut(self.b)
                 if plan.pack_b:
                     self._pack_b(panel, index, k, count)
                 self._row_tiles(kind, panel, index, k, count)
@@ -88,9 +90,9 @@ class TileUnit(Unit):
                 b,
                 self.type,
                 count,
-                spec.k,
+                spec.k if is_static(spec.sizes[3:]) else None,
                 panel.pieces,
-                neighbours(operand, self.type, self.batch, (k, j), spec.b_strides[1], 0, "k"),
+                neighbours(operand, self.type, self.batch, (k, j), spec.b_steps[1], 0, "k"),
                 self._packed_panel(index),
                 panel.width,
             )

@@ -26,6 +26,26 @@ class Piece(NamedTuple):
         return lanes_of(vector("i1", self.lanes), [n < self.active for n in range(self.lanes)])
 
 
+class CutPiece(Piece):
+    """One that is cut at run time: ``last`` is the last lane in use."""
+
+    last: Value
+    present: Value
+
+    @classmethod
+    def of(cls, b: Builder, piece: Piece, count: Value) -> CutPiece:
+        """A piece of which so many lanes are in use."""
+        new = cls(*piece)
+        lanes = lanes_of(vector("i64", piece.lanes), range(piece.lanes))
+        new.last = b.sub(count, i64(1))
+        new.present = b.icmp("ult", lanes, b.splat(count, piece.lanes))
+        return new
+
+    @property
+    def mask(self) -> Value:
+        return self.present
+
+
 @record
 class Rows:
     """``total`` rows in ``tiles`` tiles: the first ``big`` have ``small_size + 1`` rows."""
@@ -134,11 +154,19 @@ class Panel:
 
 @record
 class OpenPanel(Panel):
-    """Panels of ``full`` columns of a run-time number, or the last one if it has ``rest``."""
+    """Panels of ``full`` columns of a run-time number, or the last one: that of ``rest`` columns
+    at most, and of more than ``above``."""
 
     total: Extent
     full: int
-    rest: int
+    rest: int = 0
+    above: int = 0
+
+    def cut(self, b: Builder) -> Panel:
+        """The last one for the columns that are there."""
+        count = b.size(self.total % self.full)
+        pieces = [CutPiece.of(b, p, b.sub(count, i64(p.offset))) for p in self.pieces]
+        return Panel(self.first, self.count, tuple(pieces), self.rows)
 
 
 class Paneled:

@@ -27,6 +27,12 @@ def share(b: Builder, total: Size | Value, parts: int | Value,
     return low, high
 
 
+def _slice(b: Builder, part: Value, size: int, total: Size) -> tuple[Value, Value]:
+    """Where a part of ``size`` things begins and ends; the last one may have fewer."""
+    low = b.mul(part, i64(size))
+    return low, b.intrinsic("smin", b.add(low, i64(size)), b.size(total))
+
+
 class Unit:
     """A chunk of row tiles and a group of column panels of one batch member."""
 
@@ -45,7 +51,7 @@ class Unit:
         self.packed_a = scratch
         self.packed_b = b.gep("i8", scratch, i64(plan.a_bytes))
         self.sums = b.gep("i8", scratch, i64(plan.a_bytes + plan.b_bytes))
-        self.group_start, self.group_stop = share(b, plan.panel_count, plan.column_groups, group)
+        self.group_start, self.group_stop = self._panels_of(group)
         self.tiles = [self._share_of(p.rows, chunk) for p in plan.panels]
         #: In the tile of the rows left over: how many there are, and how many there surely are.
         self.rest: Value | None = None
@@ -59,11 +65,16 @@ class Unit:
         b, plan = self.b, self.plan
         if not isinstance(rows, OpenRows):
             return share(b, rows.tiles, plan.row_chunks, chunk)
-        if plan.row_chunks == 1:
+        if not plan.cuts_rows:
             return i64(0), b.size(rows.count)
-        low = b.mul(chunk, i64(plan.chunk_tiles))
-        high = b.add(low, i64(plan.chunk_tiles))
-        return low, b.intrinsic("smin", high, b.size(rows.count))
+        return _slice(b, chunk, plan.chunk_tiles, rows.count)
+
+    def _panels_of(self, group: Value) -> tuple[Value, Value]:
+        """The column panels of this unit: where they begin and end."""
+        b, plan = self.b, self.plan
+        if not plan.cuts_columns:
+            return share(b, plan.panel_count, plan.column_groups, group)
+        return _slice(b, group, plan.group_panels, plan.panel_count)
 
     def prepare(self) -> None:
         """What must be done once for each batch member."""
@@ -115,7 +126,8 @@ class Unit:
         b = self.b
         start, stop = self.group_start, self.group_stop
         if isinstance(panel, OpenPanel) and panel.rest:
-            with b.when(b.icmp("eq", b.size(panel.total % panel.full), i64(panel.rest))):
+            past = b.sub(b.size(panel.total % panel.full), i64(panel.above + 1))
+            with b.when(b.icmp("ult", past, i64(panel.rest - panel.above))):
                 start = b.intrinsic("smax", start, b.size(panel.total // panel.full))
                 with b.loop(start, stop) as loop:
                     yield loop.index
