@@ -422,3 +422,15 @@ def test_symbolic() -> None:
     value = np.linspace(-1, 1, 6).reshape(2, 3)
     expected = np.tanh(value).sum(1, keepdims=True) * value
     np.testing.assert_allclose(ag.function([x], y)(value), expected)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_a_tensor_told_to_require_a_gradient_is_first_used_inside(way: Any) -> None:
+    def step(x, w):
+        w = w.detach().requires_grad_()
+        for _ in range(2):
+            ag.vmap(lambda r: ag.vmap(lambda a: a * (w * w).sum())(r).sum())(x).sum().backward()
+        return w.grad
+
+    found = way(step)(ag.tensor([[1.0, 2.0], [3.0, -1.0]]), ag.tensor([2.0, 0.5]))
+    assert found.tolist() == [40.0, 10.0]

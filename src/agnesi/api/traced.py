@@ -7,10 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.api.nests import Nest, Wider, asked, decision, next_carries, widened
+from agnesi.api.nests import (
+    Nest,
+    Wider,
+    asked,
+    decision,
+    is_symbolic,
+    next_carries,
+    snapshot,
+    widened,
+)
 from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
+from agnesi.autodiff.flows import flowing_results
 from agnesi.compiler.trace import TRACES
 from agnesi.core import tree
 from agnesi.core.config import STATE
@@ -182,11 +192,19 @@ class TracedScan:
         self.values: Sequence[Tensor] = ()
         if not op.outputs:
             return self.carry.build([]), self.result_shape.build([]), None
-        found = applied(
-            op, *([] if self.count is None else [self.count]), *self.xs.tensors,
-            *self.carry.tensors, *(s.outer for s in self.states), *self.given.tensors,
-            *self.captured,
-        )
+        before = [s.outer for s in self.states]
+        others = [*self.xs.tensors, *self.carry.tensors, *self.given.tensors, *self.captured]
+        if not is_symbolic(*before, *others):
+            before = [snapshot(x) for x in before]  # they change, and gradients need what they were
+        operands = [
+            *([] if self.count is None else [self.count]), *self.xs.tensors,
+            *self.carry.tensors, *before, *self.given.tensors, *self.captured,
+        ]
+        found = applied(op, *operands)
+        for x, flows in zip(found, flowing_results(op, operands), strict=True):
+            if x.requires_grad and not flows:  # it would not have been recorded step by step
+                x.requires_grad = x.node.requires_grad = False  # type: ignore[union-attr]
+                x.node = x.node if x.data is None else None
         n = len(self.carry.tensors)
         first, rest = found[:n], found[n:]
         self.values, rest = rest[: len(self.states)], rest[len(self.states):]

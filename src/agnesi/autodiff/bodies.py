@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, STOP, begun, behind
+from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, node_of_type
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
@@ -95,6 +95,8 @@ class BodyTrace:
         #: Symbols from outside that were changed, what they were there, and by what key.
         self.restored: dict[int, tuple[Tensor, Any, bool, Node]] = {}
         self.grads: dict[int, _Gradient] = {}
+        #: What gradients would read of overwritten memory.
+        self.reads = Reads()
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
 
@@ -138,11 +140,15 @@ class BodyTrace:
         """Whether a tensor is one of the body's own."""
         return x.data is None and id(x) not in self.restored and self._is_own(x.node)  # type: ignore
 
+    def _is_computed(self, x: Tensor) -> bool:
+        """Whether a tensor with a value has a record, with which a run on values goes on."""
+        return not self.of_values and x.node is not None and x.node.op is not None
+
     def _captured(self, key: Any, outer: Tensor, like: Node) -> Node:
         found = self.captures.get(key)
         if found is None:
             inner = stand_in(like.shape, like.dtype, like.weak, like.name, user_where(2)).node
-            if outer.data is not None and outer.requires_grad:
+            if outer.data is not None and outer.requires_grad and not self._is_computed(outer):
                 inner.handle = lambda: outer  # type: ignore[union-attr] # for backward()
             found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
         return found.inner
@@ -182,7 +188,7 @@ class BodyTrace:
 
     def _rebind_concrete(self, x: Tensor, node: Node, recorded: bool) -> None:
         before = self.node_of(x)
-        node = node if recorded else behind(before, node, True)
+        node = node if recorded else behind(before, node, not self._is_computed(x))
         if x.requires_grad and not node.requires_grad:
             # A parameter that was assigned is a parameter again: its gradient starts here.
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
@@ -252,16 +258,17 @@ class BodyTrace:
             self.captures.setdefault(s.key, s)
 
     def views(self) -> dict[Node, Node]:
-        """What looks into symbols that the body changes, and so looks again in every step."""
+        """What looks into something that the body changes, and so looks again in every step."""
         seen = ((c.inner, c.view) for c in self.captures.values() if c.view is not None)
         found = {inner: self._seen(x) for inner, x in seen}
         return {inner: node for inner, node in found.items() if node is not None}
 
     def _seen(self, x: Tensor) -> Node | None:
-        """What a symbol from outside is when a step begins, if the body changes its memory."""
+        """What a tensor from outside is when a step begins, if the body changes its memory."""
         if x._view is None:
             before = self.restored.get(id(x))
-            return None if before is None else self.captures[before[3]].inner
+            capture = self.captures.get(id(x) if before is None else before[3])
+            return capture.inner if capture is not None and capture.changed else None
         base = self._seen(x._view.base)
         if base is None:
             return None

@@ -7,24 +7,49 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import Item, current
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor
 from agnesi.ops.body import Body
-from agnesi.ops.loop import Scan
+from agnesi.ops.branch import Cond
+from agnesi.ops.loop import Scan, While
 
 
 def _flowing(body: Body, flags: Sequence[bool]) -> list[bool]:
     """Which outputs depend, in a differentiable way, on the inputs flagged."""
     known = {n: f and n.dtype.kind in "fcV" for n, f in zip(body.inputs, flags, strict=True)}
+    several: dict[Node, list[bool]] = {}
     for node in body.graph.nodes:
-        if node not in known:
-            op = node.op
-            known[node] = (
-                op is not None and op.differentiable and any(known[n] for n in node.inputs)
-                and (node.dtype.kind in "fcV" or node.outputs is not None)
-            )
+        if node in known:
+            continue
+        op, flows = node.op, any(known[n] for n in node.inputs)
+        if flows and type(op) in _THROUGH:
+            several[node] = _THROUGH[type(op)](op, [known[n] for n in node.inputs])
+            flows = any(several[node])
+        elif type(op) is Item and node.inputs[0] in several:
+            flows = several[node.inputs[0]][op.index]
+        known[node] = (
+            flows and op is not None and op.differentiable
+            and (node.dtype.kind in "fcV" or node.outputs is not None)
+        )
     return [known[n] for n in body.outputs]
+
+
+def _through_scan(op: Scan, flags: Sequence[bool]) -> list[bool]:
+    inner = settled(op.body, flags[op.counted:], op.sequences, op.carries)
+    return _flowing(op.body, inner)
+
+
+def _through_while(op: While, flags: Sequence[bool]) -> list[bool]:
+    return settled(op.body, flags, 0, op.carries)[: op.carries]
+
+
+def _through_cond(op: Cond, flags: Sequence[bool]) -> list[bool]:
+    found = [_flowing(body, flags[1:]) for body in (op.then, op.otherwise)]
+    return [a or b for a, b in zip(*found, strict=True)]
+
+
+_THROUGH: dict[Any, Any] = {Scan: _through_scan, While: _through_while, Cond: _through_cond}
 
 
 def settled(body: Body, flags: Sequence[bool], first: int, carries: int) -> list[bool]:
@@ -38,6 +63,11 @@ def settled(body: Body, flags: Sequence[bool], first: int, carries: int) -> list
             return flags
         for i in new:
             flags[i] = True
+
+
+def flowing_results(op: Scan, xs: Sequence[Tensor]) -> list[bool]:
+    """Which results of a scan depend, in a differentiable way, on operands that require grad."""
+    return _through_scan(op, [x.requires_grad for x in xs])
 
 
 def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -145,6 +145,41 @@ class Identity(Op):
 
 STOP = Identity("stop_gradient", differentiable=False)
 ALIAS = Identity("alias", differentiable=True)
+
+
+class Reads:
+    """What gradient rules would read in a trace of memory that was changed behind their back.
+
+    A trace keeps no values that could be overwritten, and could do without: it refuses what a run
+    on values refuses, so that both mean the same.
+    """
+
+    __slots__ = ("changes", "kept")
+
+    def __init__(self) -> None:
+        #: Operands and result of the operations through which gradients flow.
+        self.kept: dict[Node, tuple[Tensor, ...]] = {}
+        #: The last change that was not recorded, by the memory's counter of changes.
+        self.changes: dict[int, int] = {}
+
+    def changed(self, target: Tensor) -> None:
+        """Note that a tensor was just changed, and that no gradient flows through the change."""
+        counter: Any = target._version
+        self.changes[id(counter)] = counter[0]
+
+    def lost(self, node: Node) -> Iterator[Node]:
+        """Operands and result that the rules of an operation need as they were before a change."""
+        if not self.changes or node not in self.kept:
+            return
+        *xs, y = self.kept[node]
+        for i, x in enumerate(xs):
+            if self._after(node, x) and node.op.needs(i, node.inputs):
+                yield node.inputs[i]
+        if node.op.keep_output and self._after(node, y):
+            yield node
+
+    def _after(self, node: Node, x: Tensor) -> bool:
+        return self.changes.get(id(x._version), 0) > node.serial
 
 
 def detach(x: Tensor) -> Tensor:

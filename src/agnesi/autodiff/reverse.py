@@ -58,28 +58,35 @@ def _between(
     return kept
 
 
-def _stale(node: Node) -> bool:
-    """Whether the value that was kept has been changed in place."""
+def _stale(node: Node, since: int) -> bool:
+    """Whether the value that was kept has been changed in place after the node ``since``."""
     version = node.version
-    return version is not None and version[0][0] != version[1]
+    return version is not None and version[0] > since
 
 
-def tensor_of(node: Node) -> Tensor:
-    """A tensor for a node, as the derivative rules see it: with its value where it was kept."""
+def _overwritten(node: Node) -> GradientError:
+    made = f"made by {node.op.name} at {location(node.where)}" if node.op else "a leaf"
+    return GradientError(
+        at(
+            f"the gradient needs the value of {typed(node)} ({made}), but it was changed in "
+            "place afterwards; change a copy instead (x = x + 1 rather than x += 1)"
+        )
+    )
+
+
+def tensor_of(node: Node, since: int) -> Tensor:
+    """A tensor for a node, as the derivative rules see it: with its value where it was kept.
+
+    ``since`` is the number of what read the value; a change of it afterwards is an error.
+    """
     if node.value is None:
         return symbol(node)
-    if _stale(node):
-        made = f"made by {node.op.name} at {location(node.where)}" if node.op else "a leaf"
-        raise GradientError(
-            at(
-                f"the gradient needs the value of {typed(node)} ({made}), but it was changed in "
-                "place afterwards; change a copy instead (x = x + 1 rather than x += 1)"
-            )
-        )
+    if _stale(node, since):
+        raise _overwritten(node)
     t = wrap(node.value)
     t.node = node
     t.requires_grad = node.requires_grad
-    t._version = node.version[0] if node.version is not None else None
+    t._version = node.version
     return t
 
 
@@ -132,14 +139,19 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
 
 def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
     """Operands and result of an operation; values that no rule reads may have been changed."""
-    op = node.op
+    op, since = node.op, abs(node.serial)
+    if STATE.trace is not None:
+        for n in STATE.trace.reads.lost(node):
+            raise _overwritten(n)
     xs = [
-        symbol(n) if _stale(n) and not op.needs(i, node.inputs) else tensor_of(n)
+        symbol(n) if _stale(n, since) and not op.needs(i, node.inputs) else tensor_of(n, since)
         for i, n in enumerate(node.inputs)
     ]
-    if op.outputs == 1:
-        return xs, symbol(node) if _stale(node) and not op.keep_output else tensor_of(node)
-    return xs, results_of(node) if op.keep_output else None
+    if op.outputs > 1:
+        return xs, results_of(node) if op.keep_output else None
+    if _stale(node, since) and not op.keep_output:
+        return xs, symbol(node)
+    return xs, tensor_of(node, since)
 
 
 def results_of(node: Node) -> tuple[Tensor, ...]:
@@ -149,7 +161,7 @@ def results_of(node: Node) -> tuple[Tensor, ...]:
         item = item_of(node, i)
         if node.value is not None:
             item.value, item.version = node.value[i]
-        found.append(tensor_of(item))
+        found.append(tensor_of(item, abs(node.serial)))
     return tuple(found)
 
 

@@ -202,9 +202,14 @@ class _Call:
                        "afterwards; change a copy instead")
                 )
             return x if not x.requires_grad or self._flows(node) else detach(x)
-        if node.serial < self.since:
-            return tensor_of(node) if STATE.trace is None else symbol(node)
+        if node.serial < self.since or self._is_told(node):
+            return tensor_of(node, self.since) if STATE.trace is None else symbol(node)
         return None
+
+    def _is_told(self, node: Node) -> bool:
+        """Whether a symbol from outside, told to require a gradient, was first used inside."""
+        told = node.op is ALIAS and node.handle is not None
+        return told and node.inputs[0].serial < self.since
 
     def _flows(self, root: Node) -> bool:
         """Whether gradients are wanted of a node, and not only by derivatives inside."""
@@ -212,7 +217,9 @@ class _Call:
         for node in toposort([root], lambda n: n in flowing or not n.requires_grad):
             if node in flowing:
                 continue
-            begins = node.op is None or (node.op is ALIAS and abs(node.serial) < self.since)
+            begins = node.op is None or (
+                node.op is ALIAS and (abs(node.serial) < self.since or self._is_told(node))
+            )
             flowing[node] = node.requires_grad and (
                 begins or any(flowing[n] for n in node.inputs)
             )

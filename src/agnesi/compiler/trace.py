@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, begun, behind
+from agnesi.autodiff.recording import ALIAS, Reads, begun, behind
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import node_of_type
 from agnesi.core.errors import GradientError, TraceError, at, user_where
@@ -52,6 +52,8 @@ class Trace:
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Symbols that were changed in place, and what they were before.
         self.born: dict[int, tuple[Tensor, Node]] = {}
+        #: What gradients would read of overwritten memory.
+        self.reads = Reads()
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols that do not lie in row-major order, and how they lie (``core.layouts.lies``).

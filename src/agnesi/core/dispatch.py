@@ -126,7 +126,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
             counter = x._version = [0]
         source = inputs[i]
         source.value = x.data
-        source.version = (counter, counter[0])
+        source.version = counter
     if op.keep_output:
         keep(t, node)
 
@@ -252,6 +252,8 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
             note(xs[0], t)
     elif op.lie is not None:
         lies(t, op, xs)
+    if STATE.trace is not None and t.requires_grad:
+        STATE.trace.reads.kept[t.node] = *xs, t
     return t
 
 
@@ -383,7 +385,11 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
     if traced or target.data is None:
         if traced and recorded and not checked:
             _refuse_leaf(target)
-        _assign_node(target, graph_node(value), recorded)
+        node = graph_node(value)
+        silent = traced and not (recorded and (node.requires_grad or current(target).requires_grad))
+        _assign_node(target, node, recorded)
+        if silent:
+            STATE.trace.reads.changed(target)
         return target
     flows = recorded and (value.requires_grad or target.requires_grad)
     if flows:
@@ -412,7 +418,8 @@ def _preserve(target: Tensor) -> None:
     """Let the record keep the old value, which `x *= y` itself needs for its gradient."""
     node = target.node
     if node is not None and node.value is target.data:
-        node.value, node.version = target.data.copy(), None  # type: ignore[union-attr]
+        node.value = target.data.copy()  # type: ignore[union-attr]
+        node.version = node.version and node.version[:1]
 
 
 def _root(target: Tensor) -> Tensor:
@@ -441,16 +448,18 @@ def _begins(x: Tensor) -> bool:
         return x.node is None or x.node.op is None
     if x.data is None:
         return not x.node.requires_grad  # type: ignore[union-attr]
+    if not STATE.trace.of_values and x.node is not None and x.node.op is not None:
+        return False
     node = current(x)
     return node.op is None or (node.op.name == "alias" and node.handle is not None)
 
 
 def touch(target: Tensor) -> int:
-    """Count a change of the tensor's memory, so that records which need the old value notice."""
+    """Number a change of the tensor's memory, so that older records which need the value notice."""
     counter = target._version
     if counter is None:
         counter = target._version = [0]
-    counter[0] += 1
+    counter[0] = next_serial()
     return counter[0]
 
 

@@ -36,8 +36,8 @@ class Node:
         Whether gradients flow through this node.
     value : numpy.ndarray or None
         The value, where a gradient rule needs it, or the value of a leaf.
-    version : tuple or None
-        ``(counter, count)`` at the time when ``value`` was kept.
+    version : list or None
+        The counter of changes of the memory in which ``value`` lies.
     handle : callable or None
         Returns the tensor that a leaf (or a retained node) stands for, or None.
     name : str or None

@@ -48,7 +48,7 @@ class Tensor:
     requires_grad: bool
     _grad: Any
     _view: Any
-    _version: list[Any] | None  # the count of changes, then weak references to views
+    _version: list[Any] | None  # the number of the last change, then weak references to views
     _name: str | None
 
     @property
@@ -164,9 +164,9 @@ def leaf_of(t: Tensor) -> Node:
 
 
 def keep(t: Tensor, node: Node) -> None:
-    """Keep a value for the gradient rules of a recorded node, with its version."""
+    """Keep a value for the gradient rules of a recorded node, and what tells of its changes."""
     counter = t._version
     if counter is None:
         counter = t._version = [0]
     node.value = t.data
-    node.version = (counter, counter[0])
+    node.version = counter

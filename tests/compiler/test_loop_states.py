@@ -1,0 +1,110 @@
+"""What bodies of loops change in place: values, gradients, and whether it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+ROWS = np.arange(10.0).reshape(5, 2)
+
+
+def counting(b: Any, c: Any, w: Any) -> None:
+    with ag.no_grad():
+        b += 1
+
+
+def averaging(b: Any, c: Any, w: Any) -> None:
+    b += (c.detach() - b) * 0.5
+
+
+def nested(b: Any, c: Any, w: Any) -> None:
+    ag.scan(lambda d, r: (d, averaging(b, r, w)), 0.0, c.detach()[None, :])
+
+
+def branching(b: Any, c: Any, w: Any) -> None:
+    ag.cond(c.sum() > 3, lambda: averaging(b, c, w), lambda: counting(b, c, w))
+
+
+def recording(b: Any, c: Any, w: Any) -> None:
+    b[...] = b * w + c
+
+
+@pytest.mark.parametrize("checkpoint", [True, 1, 2, 5, 7])
+@pytest.mark.parametrize("change", [counting, averaging, nested, branching, recording])
+def test_checkpoints_leave_states_as_loops_without_leave_them(
+    change: Callable[..., None], checkpoint: bool | int
+) -> None:
+    def run(checkpoint: bool | int) -> Any:
+        w = ag.tensor([0.5, -0.25], dtype="float64", requires_grad=True)
+        buffer = ag.zeros(2, dtype="float64")
+
+        def step(c, r):
+            change(buffer, c, w)
+            return c * w + r, (c, r)
+
+        for _ in range(2):
+            c, (ys, rows) = ag.scan(step, ROWS[0], ag.tensor(ROWS), checkpoint=checkpoint)
+            (c.sum() + ys.sum() + (buffer * w).sum()).backward()
+            buffer = buffer.detach().clone()
+        flags = [t.requires_grad for t in (c, ys, rows, buffer)]
+        return flags, [t.detach().numpy() for t in (c, ys, buffer, w.grad)]
+
+    (flags, values), (expected_flags, expected) = run(checkpoint), run(False)
+    assert flags == expected_flags
+    for a, b in zip(values, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("checkpoint", [True, 2, 7])
+def test_a_computed_tensor_is_changed_on(checkpoint: bool | int) -> None:
+    """It has a record before the loop, which goes on behind it."""
+    def run(checkpoint: bool | int) -> list[Any]:
+        w = ag.tensor([0.5, -0.25], dtype="float64", requires_grad=True)
+        h = w * 3
+
+        def step(c, r):
+            h[...] = h * 0.5 + c
+            return c * w + r + h, h * w
+
+        c, ys = ag.scan(step, ROWS[0], ag.tensor(ROWS), checkpoint=checkpoint)
+        (c.sum() + ys.sum() + (h * h).sum()).backward()
+        return [c.tolist(), ys.tolist(), h.tolist(), w.grad.tolist()]
+
+    for a, b in zip(run(checkpoint), run(False), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_views_from_outside_look_again_in_every_step(way: Callable[..., Any]) -> None:
+    state = ag.zeros((4, 2), dtype="float64")
+
+    def f(x):
+        row = state[1]
+        corner = row[:1]
+
+        def step(c, r):
+            row.add_(r)
+            state[2] = row * 2
+            corner.mul_(0.5)
+            return c + state.sum(), (state[1:3].sum(), row)
+
+        return *ag.scan(step, 0.0, x), row * 1
+
+    expected, total, rows = np.zeros((4, 2)), 0.0, []
+    for r in ROWS:
+        expected[1] += r
+        expected[2] = expected[1] * 2
+        expected[1, 0] *= 0.5
+        total += expected.sum()
+        rows.append((expected[1:3].sum(), expected[1].copy()))
+    total_found, (sums, seen), row = way(f)(ag.tensor(ROWS))
+    np.testing.assert_allclose(total_found.item(), total)
+    np.testing.assert_allclose(sums.numpy(), [s for s, _ in rows])
+    np.testing.assert_allclose(seen.numpy(), [s for _, s in rows])
+    np.testing.assert_allclose(row.numpy(), expected[1])
+    np.testing.assert_allclose(state.numpy(), expected)
