@@ -234,6 +234,37 @@ def test_copies_carry_gradients():
     x = ag.tensor([1.0, 2.0], requires_grad=True)
     loss = (ag.asarray(x, copy=True) * ag.reshape(x, (2,), copy=True)).sum()
     assert ag.grad(loss, x).tolist() == [2, 4]
+    assert ag.grad((ag.tensor(x, "float64") * ag.array(x)).sum(), x).tolist() == [2, 4]
+    leaf = ag.tensor(x, requires_grad=True)
+    (leaf * leaf).sum().backward()
+    assert leaf.grad.tolist() == [2, 4] and x.grad is None
+    with ag.no_grad():
+        assert not ag.tensor(x).requires_grad
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit])
+def test_tensors_in_lists_are_joined_with_their_gradients(run):
+    def f(x):
+        rows = ag.array([[x[0], 2 * x[1]], (x[1], 1.0)])
+        return (rows @ ag.asarray([x[0], 3])).sum() + (x * [x[1], x[0]]).sum()
+
+    x = ag.tensor([5.0, 7.0])
+    found = [run(g)(x) for g in (f, ag.grad(f), ag.hessian(f))]
+    # a**2 + 6 b + 3 a b + 3
+    assert found[0].item() == 25 + 6 * 7 + 3 * 5 * 7 + 3
+    assert found[1].tolist() == [2 * 5 + 3 * 7, 6 + 3 * 5]
+    assert found[2].tolist() == [[2, 3], [3, 0]]
+    assert found[0].dtype == ag.float32
+
+
+def test_tensors_in_lists_decide_over_the_dtype_as_operands_do():
+    half, whole = ag.tensor(1.0, dtype="float16"), ag.tensor(1)
+    assert ag.array([half, 2.5]).dtype == ag.float16
+    assert ag.array([whole, 2.5]).dtype == ag.float32
+    assert ag.array([half, np.float64(2)]).dtype == ag.float64
+    assert ag.array([[half], [whole]], dtype="int8").dtype == ag.int8
+    with pytest.raises(ValueError, match=r"asarray\(.*shapes \(\) and \(2,\) differ"):
+        ag.asarray([whole, [1, 2]])
 
 
 def test_live_tensors_are_copied_when_the_compiled_function_runs():
@@ -242,8 +273,10 @@ def test_live_tensors_are_copied_when_the_compiled_function_runs():
     assert step(ag.zeros(2)).tolist() == [2, 4]
     state += ag.tensor([10.0, 10.0])
     assert step(ag.zeros(2)).tolist() == [22, 24]
-    with pytest.raises(TraceError, match=r"join tensors with ag.stack or ag.concat"):
-        ag.jit(lambda x: ag.asarray([x[0], state[0]]))(ag.zeros(2))
+    joined = ag.jit(lambda x: ag.asarray([x[0], state[0]]))
+    assert joined(ag.zeros(2)).tolist() == [0, 11]
+    state += 1
+    assert joined(ag.zeros(2)).tolist() == [0, 12]
 
 
 # -- dtypes -------------------------------------------------------------------------------------

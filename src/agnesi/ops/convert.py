@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from agnesi.core import dtypes, loops
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, TraceError
+from agnesi.core.errors import DTypeError
 from agnesi.core.layouts import as_operands
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -107,6 +107,8 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
             return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
         except OverflowError:
             raise _too_large(x) from None
+    if isinstance(x, (list, tuple)) and _holds_tensor(x):
+        return as_tensor(joined(x), dtype)
     return wrap(as_array(x, dtype))
 
 
@@ -115,8 +117,6 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
 
     Python floats take the default float dtype; arrays keep theirs.
     """
-    if isinstance(x, (list, tuple)) and any(isinstance(v, Tensor) for v in x):
-        x = [_value(v) if isinstance(v, Tensor) else v for v in x]
     only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
     array = np.from_dlpack(x) if only_dlpack else np.asarray(x)
     if dtype is None:
@@ -137,13 +137,19 @@ def _too_large(x: int) -> DTypeError:
     return DTypeError(f"the integer {x} does not fit into int64 or uint64; write it as a float")
 
 
-def _value(element: Tensor) -> np.ndarray:
-    if element.data is None or STATE.trace is not None:
-        raise TraceError(
-            f"a list cannot hold {typed(element)} here, whose value is unknown while the graph is "
-            "written; join tensors with ag.stack or ag.concat"
-        )
-    return element.data
+def joined(x: Any) -> Any:
+    """One tensor of a nested list that holds tensors, with their gradients; all else as it is."""
+    if not isinstance(x, (list, tuple)) or not _holds_tensor(x):
+        return x
+    return import_module("agnesi.ops.join").stack([joined(v) for v in x])
+
+
+def _holds_tensor(x: Any) -> bool:
+    kinds = set(map(type, x))
+    if any(issubclass(kind, Tensor) for kind in kinds):
+        return True
+    nested = any(issubclass(kind, (list, tuple)) for kind in kinds)
+    return nested and any(_holds_tensor(v) for v in x if isinstance(v, (list, tuple)))
 
 
 def _default(found: np.dtype) -> np.dtype:

@@ -17,7 +17,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast
+from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast, joined
 from agnesi.ops.expand import BroadcastTo, broadcast_to
 
 
@@ -79,6 +79,11 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
     return t
 
 
+def _is_followed(t: Tensor) -> bool:
+    """Whether what is computed from it belongs to a record or a trace."""
+    return STATE.trace is not None or (STATE.recording and t.requires_grad)
+
+
 def _read(t: Tensor) -> Node:
     """A live tensor's value at run time, as a leaf of gradients."""
     node = graph_node(apply(COPY, t))
@@ -100,11 +105,12 @@ def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
     Parameters
     ----------
     data : array_like or Tensor
-        Numbers, nested sequences, arrays, or a tensor.
+        Numbers, nested sequences, arrays, or a tensor.  Sequences may hold tensors.
     dtype : dtype, optional
         Type of the elements; Python floats take ``config.default_float`` otherwise.
     requires_grad : bool
-        Whether gradients are to be computed for it.
+        Whether the tensor is one that gradients are computed for.  Otherwise those of what is
+        computed from it go on to the tensors that it was made of.
     name : str, optional
         A name for printing.
 
@@ -119,11 +125,14 @@ def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
     tensor([1., 2.])
     """
     kind = None if dtype is None else dtypes.as_dtype(dtype)
+    data = joined(data)
     if isinstance(data, Tensor) and data.data is None:
         t = cast(data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
-    if isinstance(data, Tensor) and STATE.trace is not None:
+    if isinstance(data, Tensor) and requires_grad and STATE.trace is not None:
         return _finished(symbol(_read(cast(data, kind or data.dtype))), requires_grad, name)
+    if isinstance(data, Tensor) and not requires_grad and _is_followed(data):
+        return _finished(cast(apply(COPY, data), kind or data.dtype), False, name)
     array = data.data if isinstance(data, Tensor) else data
     fresh = np.array(as_array(array, kind), copy=True, order="C")
     if kind is not None and fresh.dtype != kind:

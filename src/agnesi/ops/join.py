@@ -17,7 +17,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, common
+from agnesi.ops.convert import SCALARS, as_tensor, common
 from agnesi.ops.creation import filled
 from agnesi.ops.index import take
 from agnesi.ops.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
@@ -96,7 +96,7 @@ def _joined(tensors: Sequence[Any]) -> tuple[Tensor, ...]:
     tensors = list(tensors)
     if not tensors:
         raise ValueError("at least one operand is needed")
-    return common(*map(as_tensor, tensors))
+    return common(*(x if type(x) in SCALARS else as_tensor(x) for x in tensors))
 
 
 @public
