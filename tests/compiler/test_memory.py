@@ -369,3 +369,25 @@ def test_what_ends_in_another_order_is_made_there(last):
     np.testing.assert_allclose(found, exact, atol=1e-3)
     assert turned.plan().arena_bytes == (0 if last else exact.nbytes)
     checked(turned)
+
+def test_plans_of_run_time_sizes_say_so():
+    f = ag.jit(lambda x, w: ag.softmax(x @ w, axis=1) @ w.T)
+    for n in (5, 9, 30):
+        f(ag.ones((n, 4)), ag.ones((4, 6)))
+    plan = f.plan()
+    first, second, *lines = str(plan).splitlines()
+    assert first == "n0, axis 0 of argument 0, is any size from 2 to 128"
+    assert second == "all bytes are those of n0 = 16, for example:"
+    assert "a0 argument 0: float32[n0, 4], 256 bytes, kernels 0 to 0" in lines
+    assert plan.sizes["n0"].most == 128
+    f = ag.jit(lambda x: x + 1)
+    f(ag.ones(3))
+    assert not f.plan().sizes and str(f.plan()).startswith("every value in its own array")
+
+
+def test_plans_tell_whose_memory_is_taken_over():
+    f = ag.jit(lambda x, w: ag.softmax(x @ w, axis=1) @ w.T)
+    f(ag.ones((300, 4)), ag.ones((4, 300)))
+    (place,) = [p for p in f.plan().places if p.shares]
+    assert place.what != "matmul" and place.shares.endswith("matmul")
+    assert f"takes over the memory of {place.shares}" in str(f.plan())

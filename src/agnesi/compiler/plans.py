@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from agnesi.compiler.compiled import Compiled
 from agnesi.core.dims import product
-from agnesi.core.extents import guess
+from agnesi.core.extents import Extent, guess
+from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import (
     Branch,
     Buffer,
@@ -57,13 +58,24 @@ class Place(NamedTuple):
     shares: str
 
 
+class Sized(NamedTuple):
+    """What is known of a size that every call brings along."""
+
+    least: int | None
+    most: int | None
+    typical: int
+    whose: str
+
+
 class MemoryPlan:
     """Kernels in order, and the memory of every buffer; printing it gives both.
 
-    Where sizes are run-time values, bytes are those of typical sizes.
+    Where sizes are run-time values, bytes are those of typical sizes, which printing it names.
 
     Attributes
     ----------
+    sizes : dict
+        The run-time sizes by name: least, most and typical value, and whose size it is.
     eager_bytes : int
         Memory if every value of the user's graph had an array of its own.
     planned_bytes : int
@@ -85,7 +97,7 @@ class MemoryPlan:
             raise RuntimeError("functions on the interpreter have no memory plan")
         self.layout = compiled.scheduled.layout
         self.steps = compiled.scheduled.steps
-        self.sizes = compiled.graph.extents
+        self.sizes = _sizes(compiled.graph)
         self.arena_bytes = guess(self.layout.arena_bytes)
         self.eager_bytes = sum(_bytes(n) for n in compiled.graph.nodes if n.value is None)
         self.planned_bytes = self.arena_bytes + sum(guess(b.nbytes) for b in self.layout.table)
@@ -142,9 +154,11 @@ class MemoryPlan:
         return "\n".join([*self._summary(), *self._kernels(), *self._memory()])
 
     def _summary(self) -> list[str]:
-        typical = ", ".join(f"{n} = {guess(n)}" for n in self.sizes)
+        typical = " and ".join(f"{name} = {n.typical}" for name, n in self.sizes.items())
         return [
-            *([f"for {typical}:"] if typical else []),
+            *(f"{name}, {n.whose}, is any size from {n.least} to {n.most}"
+              for name, n in self.sizes.items()),
+            *([f"all bytes are those of {typical}, for example:"] if typical else []),
             f"every value in its own array: {self.eager_bytes} bytes; "
             f"planned: {self.planned_bytes} bytes, {self.arena_bytes} of them in the arena",
             f"arguments {self.argument_bytes}, state {self.state_bytes}, constants "
@@ -163,15 +177,27 @@ class MemoryPlan:
 
     def _memory(self) -> Iterable[str]:
         for p in self.places:
-            told = " ".join(filter(None, (p.name, p.role, p.what)))
+            role = "" if p.what.startswith(p.role) else p.role
+            told = " ".join(filter(None, (p.name, role, p.what)))
             line = f"{told}: {p.dtype}{list(p.shape)}, {p.nbytes} bytes"
             if p.role == "temporary":
                 line += f" at {p.offset}"
             if p.first >= 0:
                 line += f", kernels {p.first} to {p.last}"
+            if p.shares:
+                line += f", takes over the memory of {p.shares}"
             yield line
-        for buffer, owner in self.layout.shared.items():
-            yield f"{buffer.name} {list(buffer.shape)} takes over the memory of {owner}"
+
+
+def _sizes(graph: FunctionGraph) -> dict[str, Sized]:
+    """The run-time sizes of a graph, each as the first argument that brings it tells it."""
+    found: dict[str, Sized] = {}
+    for i, node in enumerate(graph.inputs):
+        for axis, n in enumerate(node.shape):
+            if isinstance(n, Extent) and not n.op:
+                whose = f"axis {axis} of {node.name or f'argument {i}'}"
+                found.setdefault(str(n), Sized(n.least, n.most, n.guess, whose))
+    return found
 
 
 def _bytes(node: Any) -> int:
@@ -181,13 +207,24 @@ def _bytes(node: Any) -> int:
 def _place(buffer: Buffer, layout: Any) -> Place:
     first, last = layout.lifetimes.get(buffer, (-1, -1))
     owner = layout.shared.get(buffer)
-    node = buffer.node
-    what = "copy" if node is None else node.name or (node.op.name if node.op is not None else "")
     return Place(
-        _placed(buffer), buffer.role, what, tuple(buffer.shape), buffer.dtype.name,
+        _placed(buffer), buffer.role, _what(buffer), tuple(buffer.shape), buffer.dtype.name,
         guess(buffer.nbytes), guess(buffer.offset), first, last,
-        "" if owner is None else repr(owner),
+        "" if owner is None else _owner(owner),
     )
+
+
+def _owner(buffer: Buffer) -> str:
+    """Which buffer it is: temporaries in one place have one name."""
+    told = repr(buffer)
+    return f"{told} {_what(buffer)}" if buffer.role == "temporary" and _what(buffer) else told
+
+
+def _what(buffer: Buffer) -> str:
+    node = buffer.node
+    if node is None:
+        return "copy"
+    return node.name or (node.op.name if node.op is not None else "")
 
 
 def _covered(ranges: Iterable[tuple[int, int]]) -> int:
