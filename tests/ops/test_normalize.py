@@ -155,3 +155,37 @@ def test_layers_and_errors():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_16_bits_are_normalized_in_32():
+    x = (np.random.default_rng(1).normal(size=(6, 4, 3)) * 300).astype("float16")
+    wide = x.astype("float64")
+    assert np.square(wide).max() > np.finfo("float16").max
+    for layer in (nn.BatchNorm1d(4), nn.GroupNorm(2, 4), nn.InstanceNorm1d(4), nn.LayerNorm(3)):
+        expected = layer.to("float64")(wide).numpy()
+        found = layer.half()(x)
+        assert found.dtype == "float16"
+        np.testing.assert_allclose(found.numpy(), expected, atol=4e-3)
+    norm = nn.BatchNorm1d(4).half()
+    norm(x)
+    assert norm.running_var.dtype == "float16"
+    variance = wide.var((0, 2), ddof=1)
+    np.testing.assert_allclose(norm.running_var.numpy(), 0.9 + 0.1 * variance, rtol=2e-3)
+
+
+@pytest.mark.parametrize("layer", [nn.GroupNorm(2, 4), nn.LayerNorm(2)], ids=repr)
+def test_gradients_of_close_numbers_of_16_bits(layer):
+    near = 1 + np.arange(8.0).reshape(2, 4, 1) / 256 * np.array([1.0, -1.0])
+    slopes = np.random.default_rng(2).normal(size=near.shape).astype("float16")
+    found = {}
+    for dtype in ("float64", "float16"):
+        x = ag.tensor(near.astype("float16").astype(dtype), requires_grad=True)
+        (layer.to(dtype)(x) * slopes.astype(dtype)).sum().backward()
+        found[dtype] = x.grad.numpy()
+    scale = np.abs(found["float64"]).max()
+    np.testing.assert_allclose(found["float16"], found["float64"], atol=2e-3 * scale)
+
+
+def test_batch_normalization_takes_lists():
+    norm = nn.BatchNorm1d(2)
+    np.testing.assert_allclose(norm([[1.0, 5.0], [3.0, 1.0]]).tolist(), [[-1, 1], [1, -1]], 1e-5)

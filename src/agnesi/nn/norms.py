@@ -11,11 +11,11 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
-from agnesi.ops.convert import cast
+from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import ones, zeros
 from agnesi.ops.images import as_images
 from agnesi.ops.movement import expand_dims, reshape, squeeze
-from agnesi.ops.normalize import moments
+from agnesi.ops.normalize import moments, widened
 
 
 def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,
@@ -114,6 +114,7 @@ class BatchNorm1d(Module):
             self.num_batches_tracked = zeros((), dtype="int64")
 
     def forward(self, x: Tensor) -> Tensor:
+        x = as_tensor(x)
         self._check(x)
         if self.training and self.running_mean is not None:
             self._take_down(x)
@@ -134,7 +135,7 @@ class BatchNorm1d(Module):
         axes = (0, *range(2, x.ndim))
         count: Any = product([x.shape[a] for a in axes])
         with no_grad():
-            centre, variance = moments(x, axes)
+            centre, variance = moments(widened(x), axes)
             unbiased = variance * (count / (count - 1)) if count != 1 else variance
             share: Any = self.momentum
             if share is None:
@@ -143,7 +144,7 @@ class BatchNorm1d(Module):
             for running, new in ((self.running_mean, centre), (self.running_var, unbiased)):
                 assert running is not None
                 new = reshape(new, running.shape)
-                running.copy_(running * (1 - share) + new * share)
+                running.copy_(cast(running * (1 - share) + new * share, running.dtype))
 
     def extra_repr(self) -> str:
         return f"{self.num_features}"

@@ -41,15 +41,14 @@ class Standardize(Op):
         return silently(self._compute, x) if x.size else x.copy()
 
     def _compute(self, x: np.ndarray) -> np.ndarray:
-        wide = x.astype(np.float32) if x.dtype in dtypes.HALVES else x
+        wide = x.astype(_computed(x.dtype))
         off: Any = wide - wide.mean(self.axes, keepdims=True)
         off /= np.sqrt(np.square(off).mean(self.axes, keepdims=True) + self.eps)
         return np.asarray(off, x.dtype)
 
     def decompose(self, x: Tensor) -> Tensor:
-        if x.dtype in dtypes.HALVES:
-            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
-        return _centred(x, self.axes) * self.scale(x)
+        wide = widened(x)
+        return cast(_centred(wide, self.axes) * self.scale(wide), x.dtype)
 
     def scale(self, x: Tensor) -> Tensor:
         """What differences from the mean are multiplied by."""
@@ -60,9 +59,23 @@ class Standardize(Op):
         return (self.jvp((g,), y, x),)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        t = ts[0]
+        t = widened(ts[0])
+        if x.dtype != t.dtype:  # what is rounded to 16 bits tells too little about differences
+            x = widened(x)
+            y = _centred(x, self.axes) * self.scale(x)
         along = y * mean(t * y, self.axes, keepdims=True)
-        return (t - mean(t, self.axes, keepdims=True) - along) * self.scale(x)
+        slope = (t - mean(t, self.axes, keepdims=True) - along) * self.scale(x)
+        return cast(slope, ts[0].dtype)
+
+
+def _computed(dtype: np.dtype) -> np.dtype:
+    """The dtype in which means and variances are computed."""
+    return dtypes.float32 if dtype in dtypes.HALVES else dtype
+
+
+def widened(x: Tensor) -> Tensor:
+    """``x`` in that dtype: squares of 16 bits would soon be infinite."""
+    return cast(x, _computed(x.dtype))
 
 
 def _centred(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -201,7 +214,8 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
     if x.ndim < 2 or not isinstance(x.shape[1], int) or x.shape[1] % groups:
         raise ShapeError(f"the channels of {typed(x)} do not fall into {groups} groups")
     each = x.shape[1] // groups
-    parts = reshape(x, (x.shape[0], groups, each, *x.shape[2:]))
+    wide = widened(x)
+    parts = reshape(wide, (x.shape[0], groups, each, *x.shape[2:]))
     axes = tuple(range(2, parts.ndim))
     centre, variance = moments(parts, axes)
 
@@ -209,7 +223,8 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
         rows = reshape(v, (x.shape[0], groups))
         return reshape(repeat(rows, each, axis=1), (*x.shape[:2], *(1,) * (x.ndim - 2)))
 
-    return _scaled((x - by_channel(centre)) * by_channel(arith.rsqrt(variance + eps)), weight, bias)
+    y = (wide - by_channel(centre)) * by_channel(arith.rsqrt(variance + eps))
+    return _scaled(cast(y, x.dtype), weight, bias)
 
 
 @public
