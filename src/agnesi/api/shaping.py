@@ -36,8 +36,10 @@ def add(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @public
-def reshape(self: Tensor, *shape: Any) -> Tensor:
+def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
     """The elements in another shape; one size may be -1.  Shares memory where it can.
+
+    With ``order="F"`` they are taken and put in column-major order.
 
     Examples
     --------
@@ -46,7 +48,7 @@ def reshape(self: Tensor, *shape: Any) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    return to_shape(self, _listed(shape))
+    return to_shape(self, _listed(shape), order=order)
 
 
 @public

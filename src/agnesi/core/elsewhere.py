@@ -53,6 +53,8 @@ AGNESI = {
     "ndarray": "`ag.Tensor`", "seterr": "`numpy.seterr`", "errstate": "`numpy.errstate`",
     "set_printoptions": "`numpy.set_printoptions`", "savez": _LOAD, "loadtxt": _LOAD,
     "array2string": _FORMS, "array_repr": _FORMS, "nditer": _FORMS, "ndenumerate": _FORMS,
+    "c_": "`ag.column_stack`", "r_": "`ag.concat`, or `ag.arange` and `ag.linspace` for slices",
+    "s_": "`numpy.s_`", "index_exp": "`numpy.s_`", "ndindex": "`numpy.ndindex(*x.shape)`",
     "in1d": "`ag.isin`", "product": "`ag.prod`", "cumproduct": "`ag.cumprod`",
     "matrix": "`ag.tensor`; `@` multiplies matrices", "int_": "`ag.int64`",
     "float_": "`ag.float64`",

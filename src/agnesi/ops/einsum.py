@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import operator
+import string
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -170,7 +172,7 @@ def _path(optimize: Any, terms: Sequence[Term], result: Iterable[Label]) -> Path
 
 
 @public
-def einsum(subscripts: str, /, *operands: Any, optimize: Any = True,
+def einsum(subscripts: Any, /, *operands: Any, optimize: Any = True,
            out: Tensor | None = None) -> Tensor:
     """Sums of products after Einstein's convention, as in ``einsum("ij,jk->ik", a, b)``.
 
@@ -183,7 +185,8 @@ def einsum(subscripts: str, /, *operands: Any, optimize: Any = True,
         A letter for each axis of each operand, and for the result after an arrow; ``...`` stands
         for axes that broadcast.
     *operands : array_like
-        The factors.
+        The factors.  Without a string before them, each has a list of numbers below 52, one for
+        each axis, behind it, and the result one at the end.
     optimize : bool, {"optimal", "greedy"} or path
         In which order: the best one, or nearly the best for many operands; as they stand if False;
         or pairs as :func:`einsum_path` gives them.
@@ -196,7 +199,10 @@ def einsum(subscripts: str, /, *operands: Any, optimize: Any = True,
     tensor([ 5., 25.])
     >>> ag.einsum("ii", a)
     tensor(5.)
+    >>> ag.einsum(a, [0, 1], a, [0, 1], [0])
+    tensor([ 5., 25.])
     """
+    subscripts, operands = _in_letters(subscripts, operands)
     terms, result = _terms(subscripts, operands)
     for pair in _path(optimize, terms, result):
         a, b = (terms[k] for k in pair)
@@ -204,6 +210,21 @@ def einsum(subscripts: str, /, *operands: Any, optimize: Any = True,
             terms.pop(k)
         terms.append(_pair(a, b, _wanted(terms, result)))
     return terms[0].summed(result).arranged(result)
+
+
+def _in_letters(first: Any, others: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Subscripts as a string, and the operands, where lists of numbers stand behind operands."""
+    if isinstance(first, str):
+        return first, others
+    given = (first, *others)
+    lists = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
+    words = ["".join(map(_letter, numbers)) for numbers in lists]
+    arrow = "->" + words.pop() if len(given) % 2 else ""
+    return ",".join(words) + arrow, given[: len(given) // 2 * 2 : 2]
+
+
+def _letter(number: Any) -> str:
+    return "..." if number is Ellipsis else string.ascii_letters[operator.index(number)]
 
 
 def _terms(subscripts: str, operands: Sequence[Any]) -> tuple[list[Term], list[Label]]:
@@ -221,7 +242,7 @@ def _wanted(others: Iterable[Term], result: Iterable[Label]) -> set[Label]:
 
 
 @public
-def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = True) -> tuple[Any, str]:
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = True) -> tuple[Any, str]:
     """In which order :func:`einsum` would multiply, and what that costs.
 
     Parameters
@@ -247,6 +268,7 @@ def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = True) -> tup
     >>> print(text)
     ij,jk,k->i: 1458 multiplications at once, 162 along the path
     """
+    subscripts, operands = _in_letters(subscripts, operands)
     terms, result = _terms(subscripts, operands)
     path = _path(optimize, terms, result)
     labels, wanted, sizes = _summary(terms, result)

@@ -25,7 +25,7 @@ from agnesi.ops.masked import part_of, selection
 from agnesi.ops.movement import reshape
 from agnesi.ops.places import ScatterAdd, add_at, gathered, selected, spread, taken
 from agnesi.ops.ranges import Arange
-from agnesi.ops.select import where
+from agnesi.ops.select import clip, where
 from agnesi.ops.slices import FULL, Slice
 
 _INT64 = np.dtype("int64")
@@ -145,7 +145,7 @@ def as_index(index: Any) -> Tensor:
 
 
 @public
-def take(x: Any, indices: Any, /, axis: int | None = None, *,
+def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise",
          out: Tensor | None = None) -> Tensor:
     """Elements at indices along an axis, or of the flat elements.
 
@@ -155,6 +155,9 @@ def take(x: Any, indices: Any, /, axis: int | None = None, *,
     indices : array_like of int
         Their shape stands in the place of the axis.
     axis : int, optional
+    mode : {"raise", "wrap", "clip"}
+        What becomes of indices beyond the ends: an error, counted on from the other end, or the
+        nearest one there is.
 
     Returns
     -------
@@ -170,7 +173,17 @@ def take(x: Any, indices: Any, /, axis: int | None = None, *,
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = shapes.axis_of(axis, x.ndim)
-    return apply(Index((axis,), axis), x, as_index(indices))
+    return apply(Index((axis,), axis), x, placed(indices, x.shape[axis], mode))
+
+
+def placed(indices: Any, size: Any, mode: str) -> Tensor:
+    """Indices of an axis; those beyond its ends are brought inside as ``mode`` says."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    index = as_index(indices)
+    if mode == "clip":
+        return clip(index, 0, size - 1)
+    return index % size if mode == "wrap" else index
 
 
 def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
@@ -234,7 +247,8 @@ def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tenso
 
 
 @public
-def select(x: Any, axis: Any, index: Any = 0, *, out: Tensor | None = None) -> Tensor:
+def select(x: Any, axis: Any, index: Any = 0, *, default: Any = None,
+           out: Tensor | None = None) -> Tensor:
     """The slice at one position of an axis (PyTorch's); or elements by conditions (NumPy's).
 
     Parameters
@@ -245,6 +259,8 @@ def select(x: Any, axis: Any, index: Any = 0, *, out: Tensor | None = None) -> T
         Its axis, or what to take where each condition holds; of several, the first counts.
     index : int, or array_like
         Which slice, or what to take where no condition holds.
+    default : array_like, optional
+        NumPy's name for the latter.
 
     Examples
     --------
@@ -256,7 +272,7 @@ def select(x: Any, axis: Any, index: Any = 0, *, out: Tensor | None = None) -> T
     tensor([ 1,  0,  0, 40])
     """
     if isinstance(axis, (list, tuple)):
-        return _by_conditions(x, axis, index)
+        return _by_conditions(x, axis, index if default is None else default)
     x = as_tensor(x)
     return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), index))
 

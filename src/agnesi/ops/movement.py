@@ -151,7 +151,7 @@ def _rest(shape: Shape, target: Shape) -> Size:
 
 
 @public
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None,
+def reshape(x: Any, /, shape: Any, *, order: str = "C", copy: bool | None = None,
             out: Tensor | None = None) -> Tensor:
     """The elements, in row-major order, in another shape.
 
@@ -160,6 +160,8 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None,
     x : array_like
     shape : int or tuple of int
         One size may be -1: it is found from the others.
+    order : {"C", "F"}
+        "F" takes and puts the elements in column-major order instead.
     copy : bool, optional
         True always copies; False never does (ValueError where it must).
 
@@ -177,6 +179,8 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None,
     """
     x = as_tensor(x)
     target = sizes_of(shape)
+    if order != "C":
+        return _turned(reshape(_turned(x, order), target[::-1], copy=copy), order)
     if any(n == -1 and not isinstance(n, Dim) for n in target):
         if sum(n == -1 for n in target if not isinstance(n, Dim)) > 1:
             raise ShapeError(f"only one size may be -1, not several of {target}")
@@ -209,8 +213,10 @@ def flatten(x: Any, start: int = 0, end: int = -1, *, out: Tensor | None = None)
 
 
 @public
-def ravel(x: Any, *, out: Tensor | None = None) -> Tensor:
+def ravel(x: Any, order: str = "C", *, out: Tensor | None = None) -> Tensor:
     """All elements in one axis, one after another in memory: a copy where they are not yet.
+
+    With ``order="F"`` they are in column-major order.
 
     Examples
     --------
@@ -218,7 +224,14 @@ def ravel(x: Any, *, out: Tensor | None = None) -> Tensor:
     >>> ag.ravel(ag.zeros((2, 3))).shape
     (6,)
     """
-    return flatten(contiguous(as_tensor(x)))
+    return flatten(contiguous(_turned(as_tensor(x), order)))
+
+
+def _turned(x: Tensor, order: str) -> Tensor:
+    """With all axes in the opposite order, if that of the elements is to be column-major."""
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' or 'F', not {order!r}")
+    return x if order == "C" else permute_dims(x)
 
 
 def contiguous(x: Tensor) -> Tensor:

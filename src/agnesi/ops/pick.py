@@ -15,13 +15,13 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import not_equal
 from agnesi.ops.convert import as_tensor, cast, common
-from agnesi.ops.index import as_index, getitem, take
+from agnesi.ops.index import getitem, placed, take
 from agnesi.ops.join import stack
 from agnesi.ops.movement import reshape
 from agnesi.ops.replicate import broadcast_arrays, broadcast_to
 from agnesi.ops.running import cumsum
 from agnesi.ops.scatter import index_put
-from agnesi.ops.select import clip, where
+from agnesi.ops.select import where
 
 __all__ = [
     "choose", "compress", "copyto", "extract", "piecewise", "place", "put", "putmask",
@@ -47,12 +47,8 @@ def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise",
     >>> ag.choose(ag.tensor([1, 0]), [[10, 20], [30, 40]])
     tensor([30, 20])
     """
-    index = as_index(indices)
     arrays = common(*choices)
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
-    n = len(arrays)
-    index = clip(index, 0, n - 1) if mode == "clip" else index % n if mode == "wrap" else index
+    index = placed(indices, len(arrays), mode)
     index, *rows = broadcast_arrays(index, *arrays)
     if mode == "raise" and index.data is not None and index.size and index.data.min() < 0:
         raise ValueError(f"an index is negative, and mode is {mode!r}")
@@ -158,11 +154,7 @@ def put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
     tensor([5., 0., 6.])
     """
     x = _target(x)
-    index = reshape(as_index(indices), (-1,))
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
-    index = clip(index, 0, x.size - 1) if mode == "clip" else \
-        index % x.size if mode == "wrap" else index
+    index = reshape(placed(indices, x.size, mode), (-1,))
     if index.size == 0:
         return
     new = _repeated(as_tensor(values, x.dtype), np.arange(index.shape[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Literal, overload
 
@@ -328,6 +329,7 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
     So many ``others`` of its arguments are of the shape of the images.
     """
 
+    @functools.wraps(function)  # whose signature is shown
     def pool(x: Any, *args: Any, out: Tensor | None = None, **keywords: Any) -> Any:
         x = as_images(x, rank)
         if x.ndim == rank + 1:
@@ -343,7 +345,6 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
         f"{summary}\n\n    It is :func:`{function.__name__}` of {shape},\n"
         f"    or of one image without a batch.\n\n{rest}"
     )
-    pool.__wrapped__ = function  # its signature is shown
     return public(pool)
 
 
