@@ -108,3 +108,82 @@ def test_views_from_outside_look_again_in_every_step(way: Callable[..., Any]) ->
     np.testing.assert_allclose(seen.numpy(), [s for _, s in rows])
     np.testing.assert_allclose(row.numpy(), expected[1])
     np.testing.assert_allclose(state.numpy(), expected)
+
+
+WAYS = pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+
+
+@WAYS
+def test_a_carry_is_not_the_buffer_that_was_returned_for_it(way: Callable[..., Any]) -> None:
+    buffer = ag.zeros(2, dtype="float64")
+
+    def step(c, r):
+        return buffer.add_(r), c
+
+    def grow(c):
+        return c + buffer.mul_(1.5)
+
+    c, ys = way(lambda x: ag.scan(step, x[0], x))(ag.tensor(ROWS))
+    sums = np.cumsum(ROWS, 0)
+    np.testing.assert_array_equal(ys.numpy(), [ROWS[0], *sums[:-1]])
+    buffer.fill_(1.0)
+    np.testing.assert_array_equal(c.numpy(), sums[-1])
+    found = way(lambda b: ag.while_loop(lambda c: c.sum() < 10, grow, b))(buffer)
+    assert found.tolist() == [1 + 1.5 + 1.5**2 + 1.5**3] * 2
+    assert buffer.tolist() == [1.5**3] * 2
+
+
+@WAYS
+@pytest.mark.parametrize("checkpoint", [False, 2])
+@pytest.mark.parametrize("what", ["row", "sequence", "non-sequence"])
+def test_what_a_body_is_given_stays(
+    way: Callable[..., Any], what: str, checkpoint: bool | int
+) -> None:
+    def f(x, w):
+        changed = {"row": lambda r, v: r, "sequence": lambda r, v: x[3],
+                   "non-sequence": lambda r, v: v}[what]
+
+        def step(c, r, v):
+            changed(r, v).mul_(2)
+            return c + r * v, None
+
+        return ag.scan(step, 0.0 * x[0], x, non_sequences=(w,), checkpoint=checkpoint)[0]
+
+    with pytest.raises(ag.TraceError, match="scan: the body changes a row or non-sequence in "
+                                            "place; change a copy of it"):
+        way(f)(ag.tensor(ROWS), ag.tensor([1.0, 2.0], dtype="float64"))
+
+
+@WAYS
+@pytest.mark.parametrize("how", [
+    {"checkpoint": 2}, {"checkpoint": True}, {"truncate_gradient": 2},
+    {"truncate_gradient": 3, "checkpoint": 1},
+])
+def test_numbers_begin_with_the_same_dtype_in_parts_of_a_loop(
+    way: Callable[..., Any], how: dict[str, Any]
+) -> None:
+    def f(x, **how):
+        return ag.scan(lambda c, r: ((c[0] + r, c[1] * 2), c), (0, 1), x, **how)
+
+    for x in (ROWS[:, 0], ROWS[:, 0].astype("float32")):
+        (c, n), (cs, ns) = way(lambda x: f(x, **how))(ag.tensor(x))
+        (expected, _), (rows, _) = f(ag.tensor(x))
+        assert c.dtype == cs.dtype == x.dtype and n.dtype == ns.dtype == "int64"
+        assert c.item() == expected.item() and cs.tolist() == rows.tolist()
+        assert n.item() == 32 and ns.tolist() == [1, 2, 4, 8, 16]
+
+
+@WAYS
+def test_strict_loops_of_as_many_steps_as_a_tensor_tells(way: Callable[..., Any]) -> None:
+    w = ag.tensor(2.0)
+
+    def f(x, n):
+        return ag.scan(lambda c, _: (c * w, None), x, length=n, strict=True)[0]
+
+    def g(x, n):
+        return ag.scan(lambda c, _, w: (c * w, None), x, length=n, non_sequences=(w,),
+                       strict=True)[0]
+
+    assert way(g)(ag.tensor(3.0), ag.tensor(2)).item() == 12
+    with pytest.raises(ag.TraceError, match=r"strict=True .* also uses w, float32"):
+        way(f)(ag.tensor(3.0), ag.tensor(2))

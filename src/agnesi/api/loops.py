@@ -13,6 +13,7 @@ from typing import Any
 
 from agnesi.api.nests import (
     Nest,
+    apart,
     asked,
     decision,
     is_symbolic,
@@ -99,7 +100,8 @@ def scan(
     ShapeError, DTypeError, TypeError
         If the next carry is of other types than the carry, or sequences differ in length.
     TraceError
-        If the body is ``strict`` and uses something else.
+        If the body changes a row or non-sequence in place, or is ``strict`` and uses something
+        else than what it is given.
 
     Examples
     --------
@@ -209,7 +211,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
                 return None
             if not bool(proceed):
                 return nest
-            carries = next_carries("while_loop", carry, step(nest), ran=True)
+            carries = [apart(c) for c in next_carries("while_loop", carry, step(nest), ran=True)]
 
     found = None if is_symbolic(*carry.tensors) else again(attempt, carry)
     return traced_while("while_loop", test, step, carry) if found is None else found

@@ -14,7 +14,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import current
 from agnesi.core.dtypes import bool_, fits, promote
-from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.errors import DTypeError, ShapeError, TraceError, at
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.tensor import Tensor, wrap
@@ -72,6 +72,24 @@ def snapshot(x: Any) -> Any:
     if x.requires_grad:
         t.node, t.requires_grad = current(x), True
     return t
+
+
+def apart(x: Any) -> Any:
+    """A next carry, in memory of its own where the body may go on changing that of ``x``."""
+    changed = isinstance(x, Tensor) and x._version is not None and x._version[0]
+    return snapshot(x) if changed else x
+
+
+def changes(tensors: Sequence[Tensor]) -> list[int]:
+    """Numbers that tell whether tensors have been changed in place."""
+    return [0 if t._version is None else t._version[0] for t in tensors]
+
+
+def changes_fixed(owner: str) -> TraceError:
+    """What a body did to what it was given, which no other step would see in a graph."""
+    return TraceError(
+        at(f"{owner}: the body changes a row or non-sequence in place; change a copy of it")
+    )
 
 
 def is_symbolic(*tensors: Any) -> bool:

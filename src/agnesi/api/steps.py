@@ -8,7 +8,10 @@ from typing import Any
 
 from agnesi.api.nests import (
     Nest,
+    apart,
     asked,
+    changes,
+    changes_fixed,
     decision,
     is_symbolic,
     next_carries,
@@ -110,6 +113,8 @@ class Loop:
                 at("scan: until does not go with truncate_gradient and checkpoint, which must "
                    "know where the last step is")
             )
+        if (self.cut is not None or self.checkpoint) and any(self.carry.weak):
+            self._traced()  # which dtypes numbers begin with, before the loop is cut into parts
         if self.cut is not None:
             return self._truncated()
         if self.checkpoint:
@@ -163,16 +168,21 @@ class Loop:
     def _steps(self) -> Any:
         carries = [snapshot(c) for c in self.carry.tensors]
         given = self.given.build(self.given.tensors)
+        fixed = [*self.xs.tensors, *self.given.tensors]
         rows: list[list[Any]] = []
         shape: Any = None
         for t in self._order():
             xs = self.xs.build([x[t] for x in self.xs.tensors])
+            before = changes(fixed)
             found = self.called(self.carry.build(carries), xs, *given)
+            if changes(fixed) != before:
+                raise changes_fixed(self.owner)
             following, result = pair_of(self.owner, found)
             leaves, its_shape = tree.flatten(result)
             if is_symbolic(*tree.flatten(following)[0], *leaves):
                 return None  # it uses symbolic tensors, so it is written into a graph
             carries = next_carries(self.owner, self.carry, following, ran=not rows)
+            carries = [apart(c) for c in carries]
             if shape is not None and its_shape != shape:
                 raise TypeError(
                     at(
@@ -242,8 +252,8 @@ class Loop:
         if isinstance(self.length, Extent):
             return self._in_counted_segments(size)
         number = self.length // size
-        whole = number * size
-        before, after = self._parts(whole)
+        covered = number * size
+        before, after = self._parts(covered)
 
         def segment(carry: Any, rows: Any, *given: Any) -> Any:
             inner = before.part(carry, rows, size)
@@ -255,8 +265,8 @@ class Loop:
                       self.given.build(self.given.tensors))
         outer.reverse, outer.strict, outer.length = self.reverse, self.strict, number
         carry, ys, steps = outer.traced()
-        ys = tree.map_leaves(lambda y: y.reshape((whole, *y.shape[2:])), ys)
-        if known and whole == self.length:
+        ys = tree.map_leaves(lambda y: y.reshape((covered, *y.shape[2:])), ys)
+        if known and covered == self.length:
             return carry, ys, steps
         carry, more, steps = after(carry).traced()
         return carry, self._joined(ys, more), steps
@@ -269,11 +279,11 @@ class Loop:
             take(x, places, 0).reshape((number, size, *x.shape[1:])) for x in self.xs.tensors
         ]))
 
-        def segment(carry: Any, rows: Any, *given: Any) -> Any:
-            number, rows = rows
+        def segment(carry: Any, numbered: Any, *given: Any) -> Any:
+            place, rows = numbered
             inner = self.part(carry, rows, size)
             inner.given = Nest(self.owner, "non_sequences", given)
-            inner.count = minimum(length - number * size, size)
+            inner.count = minimum(length - place * size, size)
             return inner.traced()[:2]
 
         rows = (arange(number), xs.build(xs.tensors))
@@ -287,6 +297,8 @@ class Loop:
     # -- as many steps as a value says ----------------------------------------------------
     def _open(self) -> tuple[Any, Any, Any]:
         """A while loop that counts."""
+        if self.strict:
+            self._traced()
         given = self.given.build(self.given.tensors)
         shape: list[Any] = []
 

@@ -11,6 +11,8 @@ from agnesi.api.nests import (
     Nest,
     Wider,
     asked,
+    changes,
+    changes_fixed,
     decision,
     is_symbolic,
     next_carries,
@@ -159,6 +161,8 @@ class TracedScan:
             carries, given = variables(trace, self.carry), variables(trace, self.given)
             begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
             arguments = [self.carry.build(carries), self.xs.build(rows)]
+            fixed = [*self.xs.tensors, *self.given.tensors]
+            before = changes(fixed)
             found = self.called(*arguments, *self.given.build(given))
             following, result = pair_of(self.owner, found)
             next_ = next_carries(self.owner, self.carry, following)
@@ -166,11 +170,9 @@ class TracedScan:
             ys = [as_tensor(y) for y in leaves]
             stop = [] if self.stops is None else [self.stops(self.carry.build(next_))]
             ends = [current(t) for t in next_], [current(t) for t in (*ys, *stop)]
-            if [t.node for t in (*rows, *given)] != [*begin[0], *begin[2]]:
-                raise TraceError(
-                    at(f"{self.owner}: the body changes a row or non-sequence in place; change a "
-                       "copy of it")
-                )
+            changed = [t.node for t in (*rows, *given)] != [*begin[0], *begin[2]]
+            if changed or changes(fixed) != before:
+                raise changes_fixed(self.owner)
             self.states, self.clear = trace.states(), trace.clear
         inner = [s.inner for s in self.states]
         body, captured = close(

@@ -20,16 +20,16 @@ from agnesi.ops.body import Body
 _DEEPEST = 40
 #: Constants up to this size stay inside of a body; greater ones are given to it.
 _INSIDE_BYTES = 1 << 12
+_LEFT = (
+    "the body of a loop or branch leaves a gradient with {}; call backward() outside, or let each "
+    "step begin with zero_grad() and use the gradient up"
+)
 
 
 def stand_in(shape: Any, dtype: Any, weak: bool = False, name: str | None = None,
              where: Where = None) -> Tensor:
     """A free variable of a body; gradients flow through all that can carry them."""
     return symbol(Node(None, (), tuple(shape), dtype, weak, dtype.kind in "fcV", where, name=name))
-_LEFT = (
-    "the body of a loop or branch leaves a gradient with {}; call backward() outside, or let each "
-    "step begin with zero_grad() and use the gradient up"
-)
 
 
 class Capture:
