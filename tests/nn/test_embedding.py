@@ -210,6 +210,11 @@ def test_layers_on_pairs():
     cosine = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
     np.testing.assert_allclose(nn.CosineSimilarity()(a, b).numpy(), cosine, 1e-12)
     assert nn.CosineSimilarity()(a * 0, b).numpy().tolist() == [0] * 4
+    for dtype, scale in (("float16", 2e4), ("float32", 1e18)):
+        long = (a * scale).astype(dtype)
+        found = nn.CosineSimilarity()(long, b.astype(dtype))
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found.numpy(), cosine, atol=2e-3)
     far = np.linalg.norm(a - b + 1e-6, axis=1)
     np.testing.assert_allclose(nn.PairwiseDistance()(a, b).numpy(), far, 1e-12)
     near = nn.PairwiseDistance(1, eps=0.0, keepdim=True)(a, b).numpy()

@@ -92,6 +92,22 @@ def test_norm_like_numpy(order: float) -> None:
     np.testing.assert_allclose(ag.norm(z, order).numpy(), np.linalg.norm(z, order))
 
 
+@pytest.mark.parametrize("order", [1, 2, 3, np.inf])
+def test_norms_of_16_bits_are_infinite_only_if_they_are_too_large(order: float) -> None:
+    x = ag.tensor(np.array([[300, 400], [1e-4, 0]]), "float16", requires_grad=True)
+
+    def norms(x: ag.Tensor) -> ag.Tensor:
+        return ag.norm(x, order, axis=1)
+
+    for f in (norms, ag.jit(norms)):
+        found = f(x)
+        assert found.dtype == "float16"
+        expected = np.linalg.norm(x.numpy().astype("float64"), order, axis=1)
+        np.testing.assert_allclose(found.numpy(), expected, 1e-3)
+    ag.norm(x, order).backward()
+    assert np.isfinite(x.grad.numpy()).all()
+
+
 def test_argmax_of_all_keeps_dimensions() -> None:
     assert ag.argmax(X, keepdims=True).shape == (1, 1, 1)
     assert ag.argmax(X).item() == X.argmax()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.nn.elementary import uniform
 from agnesi.nn.module import Module
 from agnesi.ops.arith import add, divide, multiply, subtract
+from agnesi.ops.convert import cast, pair
 from agnesi.ops.einsum import einsum
+from agnesi.ops.normalize import widened
 from agnesi.ops.reduce import norm, sum
 from agnesi.ops.select import maximum
 
@@ -22,7 +25,7 @@ class CosineSimilarity(Module):
     dim : int
         The axis that holds the vectors.
     eps : float
-        The least product of lengths to divide by.
+        The least length to divide a vector by.
 
     Examples
     --------
@@ -35,8 +38,13 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        lengths = multiply(norm(x1, axis=self.dim), norm(x2, axis=self.dim))
-        return divide(sum(multiply(x1, x2), self.dim), maximum(lengths, self.eps))
+        x1, x2 = pair(x1, x2)
+        cosine = sum(multiply(*map(self._direction, (widened(x1), widened(x2)))), self.dim)
+        return cast(cosine, dtypes.floating(x1.dtype))
+
+    def _direction(self, x: Tensor) -> Tensor:
+        """Vectors of length 1: products of long ones would soon be infinite."""
+        return divide(x, maximum(norm(x, axis=self.dim, keepdims=True), self.eps))
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"

@@ -456,6 +456,8 @@ def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False
     tensor(5.)
     """
     x = _floating(x)
+    if x.dtype in dtypes.HALVES:  # powers of its elements would soon be infinite
+        return cast(norm(cast(x, dtypes.float32), ord, axis, keepdims=keepdims), x.dtype)
     axes = shapes.axes_of(axis, x.ndim)
     size = arith.abs(x)
     if ord == math.inf:
