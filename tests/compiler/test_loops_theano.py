@@ -305,3 +305,27 @@ def test_ifelse_of_numbers_and_values():
     n = T.lscalar("n")
     f = ag.function([n], T.ifelse(n, n * 2, 7))
     assert (f(3), f(0)) == (6, 7)
+
+
+@pytest.mark.parametrize("cut", [0, 2, 5, 6])
+def test_truncated_loops_update_shared_variables_and_draw_on(cut):
+    count = ag.shared(1.0)
+    x = T.dmatrix("x")
+
+    def step(row, last):
+        noise = ag.random.uniform(shape=(2,))
+        return last * 0.5 + row * count, noise, {count: count + 1}
+
+    found = []
+    for steps in (-1, cut):
+        ag.manual_seed(0)
+        count.set_value(np.float32(1))
+        (ys, noise), updates = T.scan(step, sequences=[x], outputs_info=[x[0], None],
+                                      truncate_gradient=steps)
+        f = ag.function([x], [ys, noise], updates=updates)
+        rows = np.arange(12.0).reshape(6, 2)
+        found.append([*f(rows), *f(rows), count.get_value()])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert len(np.unique([found[0][1], found[0][3]])) == 24
+    assert found[0][-1] == 13

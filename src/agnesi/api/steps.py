@@ -134,6 +134,7 @@ class Loop:
         loop = Loop(self.f, Nest("scan", "init", carry), Nest("scan", "xs", xs),
                      self.given.build(self.given.tensors))
         loop.reverse, loop.strict, loop.length = self.reverse, self.strict, length
+        loop.updates, loop.symbolic = self.updates, self.symbolic
         return loop
 
     def _traced(self) -> TracedScan:
@@ -150,7 +151,7 @@ class Loop:
     def traced(self) -> tuple[Any, Any, Any]:
         """One operation."""
         made = self._traced()
-        carry, ys, steps = made.apply()
+        carry, ys, steps = made.apply(self.updates or {})
         if self.updates is None:
             stores(self.owner, made.states, made.values)
         else:

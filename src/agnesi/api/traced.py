@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -183,8 +183,11 @@ class TracedScan:
             refuse_captures(self.owner, [self.f], [*(s.outer for s in self.states), *captured])
         self.body, self.captured, self.stacked = body, captured, len(ys)
 
-    def apply(self) -> tuple[Any, Any, Tensor | None]:
-        """The last carry, the stacked results, and the number of steps where that is open."""
+    def apply(self, known: Mapping[Tensor, Tensor]) -> tuple[Any, Any, Tensor | None]:
+        """The last carry, the stacked results, and the number of steps where that is open.
+
+        ``known`` tells with what states begin that a graph has changed before.
+        """
         op = Scan(
             self.body, self.length, len(self.xs.tensors),
             len(self.carry.tensors) + len(self.states), self.stacked, self.reverse,
@@ -194,7 +197,7 @@ class TracedScan:
         self.values: Sequence[Tensor] = ()
         if not op.outputs:
             return self.carry.build([]), self.result_shape.build([]), None
-        before = [s.outer for s in self.states]
+        before = [known.get(s.outer, s.outer) for s in self.states]
         others = [*self.xs.tensors, *self.carry.tensors, *self.given.tensors, *self.captured]
         if not is_symbolic(*before, *others):
             before = [snapshot(x) for x in before]  # they change, and gradients need what they were
