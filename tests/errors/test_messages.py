@@ -171,6 +171,12 @@ CASES = [
     (lambda m: ag.exp(2**70), ag.DTypeError,
      "exp(1180591620717411303424): the integer 1180591620717411303424 does not fit into int64 or "
      "uint64; write it as a float"),
+    (lambda m: ag.tensor([3, 300], dtype="uint8"), ag.DTypeError,
+     "tensor([3, 300]): the integer 300 does not fit into uint8"),
+    (lambda m: ag.asarray(((0,), (-1,)), dtype="uint16"), ag.DTypeError,
+     "asarray(((0,), (-1,))): the integer -1 does not fit into uint16"),
+    (lambda m: ag.full((2,), 300, dtype="uint8"), ag.DTypeError,
+     "full((2,), 300): the integer 300 does not fit into uint8"),
     (lambda m: ag.tril(m("float32", 3)), ag.ShapeError,
      "tril(float32(3)): a matrix has at least 2 dimensions, this has shape (3,)"),
     (lambda m: ag.flip(m("float32", 3), axis=1), IndexError,

@@ -299,3 +299,14 @@ def test_copies_keep_signs_of_zeros_and_infinities():
             for g in (f, ag.jit(f)):
                 assert g(t).numpy().tobytes() == t.numpy().tobytes()
                 assert not np.shares_memory(g(t).numpy(), t.numpy())
+
+
+@pytest.mark.parametrize("make", [
+    ag.tensor, ag.asarray, lambda x: ag.full((1,), x), lambda x: ag.tensor([x]),
+    lambda x: ag.stack([[x]]), lambda x: ag.maximum(ag.tensor(0, dtype="uint64"), x),
+])
+def test_integers_beyond_int64_are_unsigned(make):
+    found = make(2**63 + 5)
+    assert found.dtype == ag.uint64 and found.ravel().tolist() == [2**63 + 5]
+    with pytest.raises(ag.DTypeError):
+        make(2**64)

@@ -152,6 +152,12 @@ def floating(dtype: np.dtype) -> np.dtype:
     return dtype if dtype.kind in "fcV" else config.float_dtype
 
 
+#: The largest integer that is an int64 where nobody says what it is.
+_LARGEST = 2**63 - 1
+
+
 def of_scalar(scalar: Any) -> np.dtype:
     """The dtype that a Python scalar takes on its own."""
+    if type(scalar) is int and scalar > _LARGEST:
+        return uint64
     return promote_scalar(bool_, scalar)

@@ -106,7 +106,7 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
         try:
             return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
         except OverflowError:
-            raise _too_large(x) from None
+            raise too_large(x, dtype) from None
     if isinstance(x, (list, tuple)) and _holds_tensor(x):
         return as_tensor(joined(x), dtype)
     return wrap(as_array(x, dtype))
@@ -119,12 +119,15 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     """
     only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
     array = np.from_dlpack(x) if only_dlpack else np.asarray(x)
+    written = isinstance(x, (list, tuple)) and not _has_array(x)
     if dtype is None:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
-        if isinstance(x, (list, tuple)) and not _has_array(x):
+        if written:
             dtype = _default(array.dtype)
+    elif (written or type(x) is int) and dtype.kind in "iu" and array.dtype.kind in "iu":
+        _check_range(array, dtype)
     if type(x) is int and array.dtype.kind == "O":
-        raise _too_large(x)
+        raise too_large(x, dtype)
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
         raise DTypeError(
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
@@ -133,8 +136,19 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     return array.astype(dtypes.as_dtype(dtype), copy=False)
 
 
-def _too_large(x: int) -> DTypeError:
-    return DTypeError(f"the integer {x} does not fit into int64 or uint64; write it as a float")
+def _check_range(array: np.ndarray, dtype: np.dtype) -> None:
+    """Whether all integers that the user wrote fit into a dtype."""
+    limits = np.iinfo(dtype)
+    for x in (array.min(), array.max()) if array.size else ():
+        if not limits.min <= int(x) <= limits.max:
+            raise too_large(int(x), dtype)
+
+
+def too_large(x: int, dtype: np.dtype | None = None) -> DTypeError:
+    """The error where a Python integer has no place in its dtype, or in any."""
+    if dtype is None:
+        return DTypeError(f"the integer {x} does not fit into int64 or uint64; write it as a float")
+    return DTypeError(f"the integer {x} does not fit into {dtype}")
 
 
 def joined(x: Any) -> Any:
@@ -158,7 +172,7 @@ def _default(found: np.dtype) -> np.dtype:
         return dtypes.config.float_dtype
     if found.kind == "c":
         return dtypes.complex_of(dtypes.config.float_dtype)
-    return dtypes.int64 if found.kind in "iu" else found
+    return dtypes.int64 if found.kind == "i" else found
 
 
 def _has_array(x: Any) -> bool:

@@ -17,7 +17,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast, joined
+from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast, joined, too_large
 from agnesi.ops.expand import BroadcastTo, broadcast_to
 
 
@@ -248,7 +248,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
     sizes = checked_sizes(shape)
     if type(fill_value) in SCALARS:
         kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
-        return _finished(filled(sizes, fill_value, kind), requires_grad)
+        try:
+            return _finished(filled(sizes, fill_value, kind), requires_grad)
+        except OverflowError:
+            raise too_large(fill_value, kind) from None
     value = as_tensor(fill_value, None if dtype is None else dtypes.as_dtype(dtype))
     return _finished(alloc(value, *sizes), requires_grad)
 
