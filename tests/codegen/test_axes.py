@@ -18,3 +18,25 @@ def test_a_reduction_is_not_inside_the_loop_over_its_axis() -> None:
     y = x.transpose(0, 3, 1, 2)
     exact = (y - y.mean((2, 3), keepdims=True)) * scale + shift
     np.testing.assert_allclose(ag.jit(centred)(*arrays).data, exact, rtol=1e-12, atol=1e-12)
+
+
+def test_lanes_run_along_what_is_read_most() -> None:
+    """Numbers of channels are neighbours along the channels, the many pixels along the lines."""
+    rng = np.random.default_rng(0)
+    x, *numbers = (rng.standard_normal(s) for s in ((3, 20, 9, 11), (20,), (20,), (20,), (20,)))
+
+    def normal(x: ag.Tensor, *numbers: ag.Tensor) -> ag.Tensor:
+        mean, scale, weight, bias = (n[:, None, None] for n in numbers)
+        return (x - mean) * scale * weight + bias
+
+    def sums(x: ag.Tensor, *numbers: ag.Tensor) -> ag.Tensor:
+        return normal(x, *numbers).sum((0, 2, 3))
+
+    mean, scale, weight, bias = (n[:, None, None] for n in numbers)
+    exact = (x - mean) * scale * weight + bias
+    for f, wanted in ((normal, exact), (sums, exact.sum((0, 2, 3)))):
+        compiled = ag.jit(f)
+        found = compiled(*map(ag.tensor, (x, *numbers)))
+        np.testing.assert_allclose(found.data, wanted, rtol=1e-9, atol=1e-9)
+        text = compiled.ir()
+        assert "gather" not in text and "scatter" not in text

@@ -312,11 +312,16 @@ SQUARES = {
 }
 
 
+@pytest.mark.parametrize("layout", ["first", "last"])
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("case", SQUARES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_squares(kind: str, case: str, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the taps, and in one block or in as many as there may be."""
+def test_squares(kind: str, case: str, many: bool, layout: str,
+                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the taps, in one block or in as many as there may be, channels first or last.
+
+    Where results lie line by line, squares of sums are turned.
+    """
     found = []
 
     def cycles(plan: WinogradPlan, l2: int) -> float:
@@ -326,9 +331,10 @@ def test_squares(kind: str, case: str, many: bool, monkeypatch: pytest.MonkeyPat
 
     for way in (WinogradPlan, WinogradWeightPlan):
         monkeypatch.setattr(way, "cycles", cycles)
-    layout, dtype, vector_bits = ("first", "float64", 256) if many else ("last", "float32", 512)
-    _check(kind, SQUARES[case], layout, dtype, host(vector_bits))
-    assert found
+    dtype, vector_bits = ("float64", 256) if many else ("float32", 512)
+    run = _check(kind, SQUARES[case], layout, dtype, host(vector_bits))
+    lines = layout == "first" and kind != "weight" and SQUARES[case].dilation[-1] == 1
+    assert found and ("@turn" in run.text) == lines
 
 
 def test_ways() -> None:

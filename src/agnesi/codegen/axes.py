@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from agnesi.core.dims import product
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, price
 
@@ -97,11 +98,11 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
         return None
     for s in stores:
         for a in scores:
-            scores[a] += 2 * (s.offset.terms.get(a, 0) == 1)
+            scores[a] += 2 * _beside(s.offset, (a,))
     for value in below:
         if value.op == "load":
             for a in scores:
-                scores[a] += value.param[1].terms.get(a, 0) == 1
+                scores[a] += _beside(value.param[1], (a,))
     best = max(reversed(scores), key=lambda a: scores[a])
     apart = any(best in a.free for s in stores for a in s.offset.atoms)
     if ordered and not scores[best] and apart:
@@ -117,10 +118,18 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
 def _strides(reduction: Expr, axis: Axis) -> tuple[int, int]:
     """Loads that are contiguous along the reduction, and along ``axis``."""
     along = across = 0
-    bound = set(reduction.param[1])
     for value in walk(list(reduction.args)):
         if value.op == "load":
-            terms: Any = value.param[1].terms
-            along += any(terms.get(a, 0) == 1 for a in bound)
-            across += terms.get(axis, 0) == 1
+            along += _beside(value.param[1], reduction.param[1])
+            across += _beside(value.param[1], (axis,))
     return along, across
+
+
+def _beside(index: Affine, axes: Sequence[Axis]) -> int:
+    """How many elements an access reaches if neighbours along one of these axes are so in memory.
+
+    What has fewer axes than the loops around it is read less often, or not at all.
+    """
+    if all(index.terms.get(a, 0) != 1 for a in axes):
+        return 0
+    return math.prod(guess(a.extent) for a in index.free)

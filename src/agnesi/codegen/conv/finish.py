@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agnesi.codegen.apart import apart as shared
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.evaluate import Addresses, Scope
 from agnesi.codegen.gemm.operands import element_bytes
+from agnesi.codegen.gemm.pack import zip_rounds
 from agnesi.codegen.gemm.tiling import Piece, pieces_of
 
 # (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
 Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]
 #: (row of sums in memory, their place, pieces of the row)
 FinishRow = Callable[[Value, tuple[Value, ...], tuple[Piece, ...]], None]
+#: (sums of a line of the image in memory, the place of the first, elements between them, columns)
+FinishLine = Callable[[Value, tuple[Value, ...], Value, int], None]
 
 
 def vectors(b: Builder, pointer: Addresses, dense: Dense) -> Finish:
@@ -47,6 +51,50 @@ def rows(b: Builder, type_: str, finish: Finish, along: int) -> FinishRow:
             finish(value, _beside(b, place, along, offset), along, p.lanes, p.mask)
 
     return finish_row
+
+
+def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
+          room: Value) -> FinishLine:
+    """The epilogue for results whose neighbours in memory are places of a line, not columns.
+
+    Sums are turned by squares of ``lanes``, in ``room`` for one; sums behind a line are read.
+    """
+    count = dense.spans[2].count
+    rest = count % lanes
+
+    def finish_line(line: Value, place: tuple[Value, ...], pitch: Value, columns: int) -> None:
+        with b.loop(i64(0), i64(columns), lanes) as column:
+            there = _beside(b, place, 2, column.index)
+            active = b.intrinsic("smin", b.sub(i64(columns), column.index), i64(lanes))
+
+            def square(x: Value, piece: Piece) -> None:
+                at = b.gep(type_, line, b.add(b.mul(x, pitch), column.index))
+                _turn(b, type_, lanes, at, room, pitch)
+                with b.loop(i64(0), active, nonempty=True) as row:
+                    at = b.gep(type_, room, b.mul(row.index, i64(lanes)))
+                    value = b.load(vector(type_, piece.lanes), at, element_bytes(type_))
+                    finish(value, _beside(b, _beside(b, there, 2, row.index), 5, x), 5,
+                           piece.lanes, piece.mask)
+
+            with b.loop(i64(0), i64(count - rest), lanes) as across:
+                square(across.index, Piece(0, lanes, lanes))
+            if rest:
+                square(i64(count - rest), pieces_of(rest, lanes)[0])
+
+    return finish_line
+
+
+def _turn(b: Builder, type_: str, lanes: int, source: Value, target: Value, pitch: Value) -> None:
+    """Exchange the rows and columns of a square, by a function that kernels share."""
+    def body(own: Builder, source: Value, target: Value, pitch: Value) -> None:
+        found, align = [], element_bytes(type_)
+        for n in range(lanes):
+            source = own.gep(type_, source, pitch) if n else source
+            found.append(own.load(vector(type_, lanes), source, align))
+        for n, row in enumerate(zip_rounds(own, found, lanes)):
+            own.store(row, own.gep(type_, target, i64(n * lanes)), align)
+
+    shared(b, "turn", (type_, lanes), body, source, target, pitch)
 
 
 def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,

@@ -11,7 +11,8 @@ from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.calls import Call, emit_call, plan_call
 from agnesi.codegen.conv.dense import Dense, dense_parts, weight_part
-from agnesi.codegen.conv.finish import apart, called, rows, vectors
+from agnesi.codegen.conv.finish import apart, called, lines, rows, vectors
+from agnesi.codegen.conv.layouts import store_cycles
 from agnesi.codegen.conv.placesplan import PlacesPlan, plan_places
 from agnesi.codegen.conv.plan import ROOM, WidePlan, fewest_cycles, plan_wide
 from agnesi.codegen.conv.point import as_product
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 _LONG = 40
 _PARALLEL_WORK = 600_000
-_SCATTERED = 1.5  # cycles to store one element away from its neighbours
 _BYTES = {"float32": 4, "float64": 8}
 
 
@@ -136,24 +136,24 @@ def _plan_weight(dense: Dense, type_: str,
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
                 ) -> WidePlan | RowsPlan | WinogradPlan:
     """Lanes along channels or along rows, by what tiles and stores take."""
-    scattered = [
-        0.0 if dense.body[0].offset.terms.get(dense.axes[i], 1) == 1 else _SCATTERED * dense.results
-        for i in (2, 5)
-    ]
+    steps = [dense.body[0].offset.terms.get(dense.axes[i], 1) for i in (2, 5)]
+    stored = [dense.results * store_cycles(step, machine.itemsize) for step in steps]
     squares = None
     if dense.squared(machine.lanes):
         from agnesi.codegen.conv.winogradplan import plan_winograd
 
         squares = plan_winograd(dense, type_, machine)
-    least = math.inf if squares is None else squares.cycles(machine.l2) + scattered[0]
-    if squares is not None and least <= fewest_cycles(dense, machine) + min(scattered):
+    least = math.inf
+    if squares is not None:
+        least = squares.cycles(machine.l2) + stored[0] * (not squares.turned)
+    if squares is not None and least <= fewest_cycles(dense, machine) + min(stored):
         return squares
     wide = plan_wide(dense, type_, machine, long)
     if dense.depth == 0 or machine.lanes == 1:
         return wide
     rows = plan_rows(dense, type_, machine, long)
     fits = rows.scratch <= 2 * ROOM
-    costs = [wide.cycles + scattered[0], rows.cycles + scattered[1] if fits else math.inf, least]
+    costs = [wide.cycles + stored[0], rows.cycles + stored[1] if fits else math.inf, least]
     if squares is not None and least < min(costs[:2]):
         return squares
     return wide if costs[0] <= costs[1] else rows
@@ -197,7 +197,11 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
     shape, dense, along = part.shape, part.dense, part.along
     if not shape.hasty:
         *operands, scratch, low, high = given
-        finish = rows(b, part.type, vectors(b, pointer(b), dense), along)
+        each = vectors(b, pointer(b), dense)
+        finish = rows(b, part.type, each, along)
+        if shape.turned:
+            room = b.gep("i8", scratch, i64(sum(part.areas[:3]) + part.room * part.itemsize))
+            finish = lines(b, part.type, each, dense, part.lanes, room)
         told = constants(b, part)
         emitter(b, told, part, shape, *operands, finish, scratch).emit(low, high)
         return

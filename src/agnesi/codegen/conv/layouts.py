@@ -10,7 +10,9 @@ from agnesi.core.record import record
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
 _SQUARES = 1.35  # time of a multiplication in another basis
-_SCATTERED = 1.5  # cycles to store one element away from its neighbours
+_SCATTERED, _ALIKE = 1.5, 8.0  # cycles to store one element away from its neighbours
+_TURNED = 0.5  # the same where lines of squares are turned first
+_PAGE = 4096  # bytes after which places share a line of the first cache
 
 
 @record
@@ -40,6 +42,11 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
     last, filters = (0, *space, 1), (*space, 1, 0)
     first_elements, second_elements, results = _elements(kind, sizes)
     channels, rows = _by_channels(kind, sizes, lanes), _by_rows(kind, sizes, lanes)
+    made = sizes.image if kind == "input" else sizes.places
+    wide = sizes.groups * (sizes.channels if kind == "input" else sizes.filters)
+    apart = store_cycles(guess(math.prod(made)), itemsize)
+    if _squared(sizes, lanes):
+        apart = _TURNED
     found = []
     for first in (last, plain):
         for other in (last, plain):
@@ -48,11 +55,11 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
                 turned += second_elements * (other == plain)
                 found.append(Layouts(first, other, filters, channels + turned * _COPIED))
                 continue
-            stored = results * _SCATTERED * (other == plain)
+            stored = results * apart * (other == plain)
             cycles = channels + turned * _COPIED + stored
             if rows is not None:
                 turned = first_elements - turned
-                stored = results * _SCATTERED * (other == last)
+                stored = results * store_cycles(wide, itemsize) * (other == last)
                 cycles = min(cycles, rows + turned * _COPIED + stored)
             taken = filters if kind == "forward" else (*space, 0, 1)
             found.append(Layouts(first, taken, other, cycles))
@@ -64,10 +71,23 @@ def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
     if sizes.channels == sizes.filters == 1:
         return 1.5 * guess(sizes.work) / lanes
     cycles = guess(sizes.work) / (lanes * _filled(kind, sizes, lanes))
-    squares = len(sizes.kernel) > 1 and set(sizes.stride[-2:]) == {1}
-    if squares and min(sizes.channels, sizes.filters) >= lanes:
+    if _squared(sizes, lanes):
         cycles *= min(1.0, _SQUARES * math.prod(_in_squares(taps) for taps in sizes.kernel[-2:]))
     return cycles
+
+
+def _squared(sizes: ConvSizes, lanes: int) -> bool:
+    """Whether squares of results may be computed in another basis."""
+    taps = len(sizes.kernel) > 1 and min(sizes.kernel[-2:]) > 1
+    channels = min(sizes.channels, sizes.filters) >= lanes
+    return taps and channels and set(sizes.stride[-2:]) == {1}
+
+
+def store_cycles(step: int, itemsize: int) -> float:
+    """Cycles to store an element whose neighbours come with it and lie so many elements away."""
+    if step == 1:
+        return 0.0
+    return _ALIKE if step * itemsize % _PAGE == 0 else _SCATTERED
 
 
 def _in_squares(taps: int) -> float:

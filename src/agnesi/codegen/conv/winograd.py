@@ -19,7 +19,7 @@ from typing import Any
 from agnesi.codegen.apart import apart
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.conv.basis import FILTERS, RESULT, SOURCE, Matrix, Squares, carry
-from agnesi.codegen.conv.finish import FinishRow
+from agnesi.codegen.conv.finish import FinishLine, FinishRow
 from agnesi.codegen.conv.pack import clear, pack_filters
 from agnesi.codegen.conv.products import tiles_of
 from agnesi.codegen.conv.source import (
@@ -101,7 +101,7 @@ class Both:
     last: Value  # behind them
 
     def __init__(self, b: Builder, plan: Any, known: Any, shape: Shape, source: Value,
-                 filters: Value, finish: FinishRow, scratch: Value,
+                 filters: Value, finish: FinishRow | FinishLine, scratch: Value,
                  product: Value | None = None) -> None:
         self.b, self.plan, self.shape, self.finish = b, plan, shape, finish
         self.product = product
@@ -427,28 +427,46 @@ class Winograd(Both):
     def _results(self, kind: int, index: Value, where: tuple[Value, Value], first: Value,
                  block: Block) -> None:
         """Squares of results of a plane of an image, and their epilogue where they are inside."""
-        b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
+        b, plan = self.b, self.plan
         pitch, width = b.mul(plan.tiles, plan.width), plan.width
         column = b.mul(index, plan.panel_columns)
         y = b.mul(block.y, self._times(SIDE, plan.high.step))
-        square, pieces = self._times(SIDE * SIDE, width), self._pieces(kind)
+        square, line = self._times(SIDE * SIDE, width), self._times(SIDE, width)
+        if self.shape.turned:  # lines of squares become lines of the image
+            square, line = line, b.mul(plan.wide.squares, line)
         with b.loop(i64(0), block.lines) as down:
             here = self._at(self.m, (first, width), (down.index, b.mul(plan.wide.squares, width)))
             carry(b, self.type, RESULT, Squares(here, width, self._times(ALPHA, pitch), pitch),
-                  Squares(self.packed, square, self._times(SIDE, width), width),
+                  Squares(self.packed, square, line, width),
                   plan.wide.squares, *self._vectors(kind))
             top = b.add(y, self._corner(plan.high, down.index))
-            with b.loop(i64(0), plan.wide.squares, nonempty=True) as across:
-                left = self._corner(plan.wide, across.index)
-                here = self._at(self.packed, (across.index, square))
-                with (
-                    b.loop(i64(0), self._inside(h, top)) as i,
-                    b.loop(i64(0), self._inside(w, left)) as j,
-                ):
-                    row = self._at(here, (i.index, self._times(SIDE, width)), (j.index, width))
-                    place = (b.add(top, b.mul(i.index, h.step)),
-                             b.add(left, b.mul(j.index, w.step)))
-                    self.finish(row, (where[0], self.group, column, where[1], *place), pieces)
+            finish = self._finish_lines if self.shape.turned else self._finish_rows
+            finish(kind, (where[0], self.group, column, where[1]), top, (square, line))
+
+    def _finish_lines(self, kind: int, where: tuple[Value, ...], top: Value,
+                      steps: tuple[Value, Value]) -> None:
+        """The epilogue of a line of squares, line by line of the image."""
+        b, plan, (_, h, _) = self.b, self.plan, self.dense.spans
+        with b.loop(i64(0), self._inside(h, top)) as i:
+            self.finish(self._at(self.packed, (i.index, steps[1])),
+                        (*where, b.add(top, b.mul(i.index, h.step)), i64(0)), plan.width,
+                        self.known.panels[kind].columns)
+
+    def _finish_rows(self, kind: int, where: tuple[Value, ...], top: Value,
+                     steps: tuple[Value, Value]) -> None:
+        """The same square by square, place by place."""
+        b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
+        with b.loop(i64(0), plan.wide.squares, nonempty=True) as across:
+            left = self._corner(plan.wide, across.index)
+            here = self._at(self.packed, (across.index, steps[0]))
+            with (
+                b.loop(i64(0), self._inside(h, top)) as i,
+                b.loop(i64(0), self._inside(w, left)) as j,
+            ):
+                row = self._at(here, (i.index, steps[1]), (j.index, plan.width))
+                place = (b.add(top, b.mul(i.index, h.step)),
+                         b.add(left, b.mul(j.index, w.step)))
+                self.finish(row, (*where, *place), self._pieces(kind))
 
     def _inside(self, span: Any, corner: Value) -> Value:
         """How many places of a square are inside of the image."""

@@ -19,6 +19,7 @@ _UNITS = 16
 _VECTORS = 2  # in a panel
 TOGETHER = 8  # channels of a gradient to filters that are carried back at once
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
+_TURNED = 0.5  # cycles to store an element whose neighbours in memory are those of its line
 _TURN = 1  # cycles of each turn of a tile on top, where heights are few
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
 
@@ -35,6 +36,7 @@ class Shape:
     source: Way
     cotangent: Way | None
     varying: bool  # whether the batch is a run-time value
+    turned: bool
     hasty: bool
 
 
@@ -70,7 +72,14 @@ class WinogradPlan(Paneled):
             self.type, self.lanes, () if self.hasty else tuple(p.pieces for p in self.panels),
             () if self.hasty else self.heights, self.joined and not self.hasty,
             packing(self.squared.plane, self.layout, self.lanes, self.hasty), None,
-            isinstance(dense.images, Extent), self.hasty)
+            isinstance(dense.images, Extent), self.turned, self.hasty)
+
+    @property
+    def turned(self) -> bool:
+        """Whether the result's neighbours in memory are places of a line, and not columns."""
+        terms, axes = self.dense.body[0].offset.terms, self.dense.axes
+        beside = terms.get(axes[2]) != 1 and terms.get(axes[5]) == 1
+        return beside and self.wide.step == 1 and not self.hasty
 
     @property
     def dense(self) -> Dense:
@@ -188,9 +197,14 @@ class WinogradPlan(Paneled):
         sizes = (panels * self.panel_elements,
                  max(taps * self.part_elements, (squares + beyond) * self.channel_pitch),
                  (ALPHA * ALPHA * self.tiles + beyond) * self.width,
-                 max(self.layout.plane, SIDE * SIDE * self.wide.squares * self.width))
+                 max(self.layout.plane, self.room + self.turned * self.lanes * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
+
+    @property
+    def room(self) -> int:
+        """Elements of a line of squares of results."""
+        return SIDE * SIDE * self.wide.squares * self.width
 
     @property
     def scratch(self) -> int:
@@ -213,6 +227,7 @@ class WinogradPlan(Paneled):
         total += passes * self.source_tiles * channels * _SOURCE * scale
         total += self.squared.squares * vectors * _RESULT * scale
         total += dense.groups * self.parts * dense.channels * vectors * _FILTER * scale
+        total += dense.results * _TURNED * self.turned
         filters, source, results, _ = self.areas
         near = filters + source + results <= l2
         read = passes * (filters + source * self.panel_count / self.panel_groups)
@@ -280,6 +295,7 @@ class WinogradWeightPlan(WinogradPlan):
 
     emitter = "winogradweight:WinogradWeight"
     along = 1
+    turned = False
 
     @property
     def channels(self) -> Rows:
