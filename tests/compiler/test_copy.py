@@ -250,3 +250,16 @@ def test_copies_refuse_what_is_no_swap_and_no_switch():
             f.copy(**options)
     with pytest.raises(ag.TraceError, match=r"float\(\) is for .* whose value is x.get_value\(\)"):
         float(s)
+
+
+def test_options_of_copies_are_checked():
+    x, s = T.vector("x"), ag.shared(np.ones(2))
+    f = ag.function([x], x * s, name="scale")
+    assert repr(f) == "<ag.function scale of (x)>"
+    assert repr(f.copy(name="other")) == "<ag.function other of (x)>"
+    with pytest.raises(TypeError, match=r"copy: share_memory tells .* not 'no'"):
+        f.copy(share_memory="no")
+    with pytest.raises(TypeError, match="copy: name must be text, not 3"):
+        f.copy(name=3)
+    with pytest.raises(DTypeError, match="the dtype must agree"):
+        f.copy(swap={s: ag.shared(np.ones(2, "float32"))})

@@ -381,3 +381,13 @@ def test_versions_in_turn_with_and_without_records():
             assert f(ag.ones(size)).requires_grad
             with ag.no_grad():
                 assert not f(ag.ones(size)).requires_grad
+
+
+def test_what_is_not_compiled_says_why():
+    f = ag.jit(lambda x: x * 2)
+    with ag.config(compile=False):
+        f(ag.ones(2))
+        with pytest.raises(RuntimeError, match=r"not compiled: config\.compile is False"):
+            f.plan()
+    with pytest.raises(RuntimeError, match="has not been called yet"):
+        f.plan()

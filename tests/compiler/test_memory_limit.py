@@ -168,3 +168,10 @@ def test_limits_as_text():
     for wrong in ("much", 0, -1, 2.5, "5 TB"):
         with pytest.raises(ValueError, match="memory_limit"):
             ag.jit(lambda x: x, memory_limit=wrong)
+
+
+def test_limits_may_be_whole_numbers_of_any_type():
+    assert byte_count(2e9) == 2_000_000_000 and byte_count(np.int64(100)) == 100
+    for wrong in (True, 0, -1, 2.5, np.nan, np.inf):
+        with pytest.raises(ValueError, match="memory_limit must be a number of bytes or text"):
+            byte_count(wrong)

@@ -1,6 +1,7 @@
 """Compiled functions, variables and graphs through pickles and deep copies."""
 
 import copy
+import inspect
 import pickle
 import subprocess
 import sys
@@ -220,3 +221,14 @@ def test_what_has_no_name_cannot_be_pickled():
 def test_a_missing_operation_is_named():
     with pytest.raises(LookupError, match="no elementwise operation 'not_there'"):
         elementwise._row("not_there")
+
+
+@pytest.mark.parametrize("module", [ag, ag.special, ag.nn.functional])
+def test_public_functions_are_found_by_name(module):
+    functions = [f for f in map(module.__dict__.get, dir(module)) if inspect.isfunction(f)]
+    functions += [ag.tanh, ag.exp, ag.maximum, ag.abs, ag.special.j0]
+    for f in functions:
+        assert pickle.loads(pickle.dumps(f)) is f
+    layer = ag.nn.Linear(2, 2)
+    layer.activation = ag.tanh
+    assert pickle.loads(pickle.dumps(layer)).activation is ag.tanh

@@ -88,3 +88,11 @@ def test_random_programs(program: Program):
     if program.smooth:
         for a, b in zip(expected, found, strict=True):
             np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-2, atol=1e-2)
+
+
+def test_dtypes_may_be_given_themselves():
+    for dtype in (ag.float16, ag.bfloat16, np.float16, np.dtype("float32")):
+        f = ag.jit(ag.exp, save_dtype=dtype)
+        assert f.settings.save_dtype == np.dtype(dtype).name
+    with pytest.raises(ValueError, match=r"save_dtype must be 'float16', .* not 'int8'"):
+        ag.jit(ag.exp, save_dtype=np.int8)

@@ -281,3 +281,14 @@ def test_rules_start_at_operations_that_there_are(own_rule):
             rewrite_rule(name="never", ops=[function])(lambda node: None)
     for function in (ag.sum, ag.argmax, ag.real, ag.exp, ag.softmax):
         own_rule(name=function.__name__, ops=[function])(lambda node: None)
+
+
+def test_replacements_and_tags_are_checked(own_rule):
+    x = variables("x")
+    with pytest.raises(TypeError, match=r"rule .code.: the replacement is an expression"):
+        rewrite_rule(ag.sin(x), lambda x: x, name="code")
+    with pytest.raises(TypeError, match=r"write tags=\['mine'\]"):
+        rewrite_rule(ag.sin(x), x, name="tagged", tags="mine")
+    own_rule(ag.sin(x), x * 2, name="once")
+    with pytest.raises(ValueError, match=r"already; forget_rule takes one's own(?s:.*)test_engine"):
+        rewrite_rule(ag.sin(x), x, name="once")

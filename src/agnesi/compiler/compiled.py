@@ -45,6 +45,8 @@ class Settings:
                 raise TypeError(at(f"{name} takes names and tags of rewrite rules in a list: write "
                                    f"{name}=[{value!r}]"))
             setattr(self, name, tuple(value))
+        if isinstance(self.save_dtype, (type, np.dtype)):
+            self.save_dtype = np.dtype(self.save_dtype).name
         if self.save_dtype not in (None, "", "float16", "bfloat16", "float32"):
             raise ValueError(
                 at("save_dtype must be 'float16', 'bfloat16', 'float32' or '', "

@@ -10,11 +10,27 @@ from agnesi.compiler.compiled import Known
 from agnesi.compiler.fingerprint import source_stamp, version_stamp
 from agnesi.compiler.packed import nodes_of, rows_of
 from agnesi.compiler.recipe import Recipe
+from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph, Interner, copied
 from agnesi.core.node import Node
+from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 
 Swap = Mapping[int, Tensor]
+
+
+def check_copy(swap: Any, updates: Any, share_memory: Any, name: Any) -> None:
+    """Refuse what ``copy`` cannot take."""
+    if not isinstance(swap or {}, Mapping):
+        raise TypeError(at(f"copy: swap maps variables to others, not {typed(swap)}"))
+    if not isinstance(updates, bool):
+        raise TypeError(at("copy: updates tells whether the copy changes state, True or False, "
+                           f"not {typed(updates)}; make another ag.function for other ones"))
+    if not isinstance(share_memory, bool):
+        raise TypeError(at("copy: share_memory tells whether intermediate values lie where those "
+                           f"of others do, True or False, not {typed(share_memory)}"))
+    if not isinstance(name, (str, type(None))):
+        raise TypeError(at(f"copy: name must be text, not {typed(name)}"))
 
 
 def with_other_state(graph: FunctionGraph, swap: Swap) -> FunctionGraph:

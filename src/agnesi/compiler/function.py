@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled, Known, Settings
-from agnesi.compiler.copies import packed, swapped, unpacked, with_other_state
+from agnesi.compiler.copies import check_copy, packed, swapped, unpacked, with_other_state
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
@@ -66,6 +66,9 @@ class Function(Direct, Inspectable):
     Calling it with arrays (positional, or by the inputs' names) returns NumPy arrays.  Machine
     code is made at the first call, and again where sizes change: then for all sizes if that goes.
     """
+
+    def __repr__(self) -> str:
+        return f"<ag.function {self.name} of ({', '.join(n or '_' for n in self._names)})>"
 
     def __init__(self, inputs: Sequence[In], outputs: Any, updates: Mapping[Tensor, Tensor],
                  givens: Mapping[Tensor, Tensor], name: str, settings: Settings) -> None:
@@ -272,11 +275,7 @@ class Function(Direct, Inspectable):
         >>> add(1.0), peek(1.0), add(1.0), other.get_value()
         (array(1.), array(101.), array(2.), array(100.))
         """
-        if not isinstance(swap or {}, Mapping):
-            raise TypeError(at(f"copy: swap maps variables to others, not {typed(swap)}"))
-        if not isinstance(updates, bool):
-            raise TypeError(at("copy: updates tells whether the copy changes state, True or False, "
-                               f"not {typed(updates)}; make another ag.function for other ones"))
+        check_copy(swap, updates, share_memory, name)
         pairs = {id(_storage(a)): _storage(b) for a, b in (swap or {}).items()}
         self._check_swap(swap or {}, pairs, updates)
         new = Function.__new__(Function)
@@ -315,7 +314,8 @@ class Function(Direct, Inspectable):
                 raise ValueError(at(f"{self.name} does not use {typed(a)}, so nothing can take its "
                                     "place; swap takes variables that it reads or updates"))
             if old.dtype != new.dtype:
-                raise DTypeError(at(f"{typed(b)} cannot take the place of {typed(a)}"))
+                raise DTypeError(at(f"{typed(b)} cannot take the place of {typed(a)}: the dtype "
+                                    "must agree"))
             if old.ndim != new.ndim:
                 raise ShapeError(at(f"{typed(b)} cannot take the place of {typed(a)}: the number "
                                     "of axes must agree"))

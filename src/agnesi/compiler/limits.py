@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from numbers import Real
 from typing import Any
 
 from agnesi.core.errors import at
@@ -16,11 +17,14 @@ def byte_count(limit: Any, name: str = "memory_limit") -> int | None:
     Examples
     --------
     >>> from agnesi.compiler.limits import byte_count
-    >>> byte_count("1.5 GB"), byte_count("512MiB"), byte_count(1000)
+    >>> byte_count("1.5 GB"), byte_count("512MiB"), byte_count(1e3)
     (1500000000, 536870912, 1000)
     """
-    if limit is None or (isinstance(limit, int) and limit > 0):
-        return limit
+    if limit is None:
+        return None
+    number = isinstance(limit, Real) and not isinstance(limit, bool)
+    if number and limit > 0 and limit % 1 == 0:
+        return int(limit)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?)B?\s*", str(limit).upper())
     if not isinstance(limit, str) or found is None or found[2] not in _UNITS:
         raise ValueError(

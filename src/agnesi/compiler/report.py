@@ -7,6 +7,8 @@ from typing import Any
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.plans import MemoryPlan
 from agnesi.compiler.unrolled import repetitions
+from agnesi.core.config import config
+from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph
 
 
@@ -71,7 +73,10 @@ class Inspectable:
 
     def _last(self) -> Compiled:
         if not self.specialisations:
-            raise RuntimeError(f"{self.name} has not been called yet, so nothing is compiled")
+            raise RuntimeError(at(
+                f"{self.name} has not been called yet, so nothing is compiled" if config.compiles
+                else f"{self.name} is not compiled: config.compile is False, so calls run as Python"
+            ))
         return self.specialisations[-1].compiled
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import importlib
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -416,9 +417,19 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
         raise explain(error, op.name, xs) from None
 
 
+def _imported() -> str:
+    """The module that is being imported, or runs."""
+    frame: Any = sys._getframe(2)
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
+
+
 def told(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
-    """The function with the row's name and a docstring with an example."""
+    """The function with the row's name and a docstring with an example; pickles find it where
+    the row is."""
     function.__name__ = function.__qualname__ = op.name
+    function.__module__ = _imported()
     if summary:
         names = "x" if op.arity == 1 else ", ".join(f"x{i + 1}" for i in range(op.arity))
         function.__doc__ = _DOC.format(

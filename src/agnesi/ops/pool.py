@@ -340,6 +340,7 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
 
     name, shape = f"{function.__name__}{rank}d", f"(batch, channels{', size' * rank})"
     pool.__name__ = pool.__qualname__ = name
+    pool.__module__ = __name__
     summary, _, rest = (function.__doc__ or "").partition("\n\n")
     pool.__doc__ = (
         f"{summary}\n\n    It is :func:`{function.__name__}` of {shape},\n"

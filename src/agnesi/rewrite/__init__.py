@@ -116,9 +116,17 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     >>> rule = rewrite_rule(ag.sin(x) * ag.sin(x) + ag.cos(x) * ag.cos(x), 1, name="circle")
     >>> forget_rule("circle")
     """
+    if isinstance(tags, str):
+        raise TypeError(at(f"rewrite_rule takes tags in a list: write tags=[{tags!r}]"))
     if pattern is not None:
         if not name or replacement is None:
-            raise ValueError(f"rule {name!r}: a pattern needs a name and a replacement")
+            raise ValueError(at(f"rule {name!r}: a pattern needs a name and a replacement"))
+        if callable(replacement):
+            raise TypeError(at(
+                f"rule {name!r}: the replacement is an expression of the pattern's variables or a "
+                "number, not a function; one that computes it goes without a pattern: "
+                "@rewrite_rule(ops=[...])"
+            ))
         made = pattern_rule(pattern, replacement, name=name, stage=stage, when=when, tags=tags)
         return library.register(made, position)
 

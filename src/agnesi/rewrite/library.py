@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 
+from agnesi.core.errors import at
 from agnesi.rewrite.rules import STAGES, Book, Rule
 
 _FIRST, _STABLE, _LAST = STAGES
@@ -61,9 +62,10 @@ def custom_rules() -> bool:
 def register(rule: Rule, position: str) -> Rule:
     """Add a rule of a user's."""
     if position not in OWN:
-        raise ValueError(f"position must be 'first' or 'last', not {position!r}")
+        raise ValueError(at(f"position must be 'first' or 'last', not {position!r}"))
     if any(r.name == rule.name for r in rules()):
-        raise ValueError(f"there is a rewrite rule {rule.name!r} already")
+        raise ValueError(at(f"there is a rewrite rule {rule.name!r} already; forget_rule takes "
+                            "one's own out again"))
     OWN[position].add(rule)
     return rule
 
@@ -75,4 +77,4 @@ def forget(name: str) -> None:
             if rule.name == name:
                 book.rules.remove(rule)
                 return
-    raise ValueError(f"there is no rewrite rule of one's own with the name {name!r}")
+    raise ValueError(at(f"there is no rewrite rule of one's own with the name {name!r}"))

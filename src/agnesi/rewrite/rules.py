@@ -170,11 +170,11 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
     """A rule from a pattern and its replacement."""
     found, new = compiled(pattern), compiled(replacement)
     if found.op is None:
-        raise ValueError(f"rule {name!r}: the pattern must be an operation on variables")
+        raise ValueError(at(f"rule {name!r}: the pattern must be an operation on variables"))
     unbound = new.names() - found.names()
     if unbound:
         raise ValueError(
-            f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern lacks"
+            at(f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern lacks")
         )
     return PatternRule(name, stage, tuple(tags), (found.op.name,), found, new, when)
 
