@@ -79,3 +79,17 @@ def test_one_image_rows_volumes_layers_and_batches_of_any_size():
 def test_errors(call, kind, words):
     with pytest.raises(kind, match=words):
         call(ag.tensor(IMAGES))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_columns_of_16_bits_are_added_up_in_32(dtype):
+    columns = ag.tensor([[[2048.0, 1, 1], [1, 2048, 1], [1, 1, 2048]]], dtype)
+
+    def folded(x):
+        return F.fold(x, (5,), (3,))
+
+    expected = folded(columns.astype("float32")).astype(dtype)
+    for f in (folded, ag.jit(folded)):
+        found = f(columns)
+        assert found.dtype == dtype
+        assert found.tolist() == expected.tolist()

@@ -350,3 +350,10 @@ def test_an_infinite_pixel_reaches_its_windows_only():
     assert np.isinf(expected[0, :, 5:8, 3:6]).all()
     np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
     assert np.isfinite(expected).sum() == expected.size - 16 * 9
+
+
+def test_transforms_of_integers_are_rounded_and_not_cut():
+    x, w = RANDOM.integers(-9, 9, (2, 4, 6, 5)), RANDOM.integers(-9, 9, (6, 2, 3, 2))
+    found = ag.conv2d(x, w, groups=2, algorithm="fft")
+    assert found.dtype == "int64"
+    np.testing.assert_array_equal(found.numpy(), ag.conv2d(x, w, groups=2).numpy())

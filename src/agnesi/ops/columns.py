@@ -18,7 +18,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.images import as_images
 from agnesi.ops.movement import reshape
-from agnesi.ops.windows import Ints, Windows, all_of, borders, count, per_axis
+from agnesi.ops.pooled import summed
+from agnesi.ops.windows import Ints, Windows, all_of, borders, count, per_axis, within_kernel
 from agnesi.ops.windows import fold as combined
 
 
@@ -76,11 +77,11 @@ class Folded(Op):
         rank = len(self.kernel)
         wide = [n + low + high for n, (low, high) in zip(self.sizes, self.windows.padding,
                                                          strict=True)]
-        padded = np.zeros((*x.shape[:2], *wide), x.dtype)
+        padded = np.zeros((*x.shape[:2], *wide), summed(x.dtype))
         for tap, where in self.windows.taps(self.kernel, x.shape[2 + rank:]):
             here: Any = (slice(None), slice(None), *tap)
             padded[where] += x[here]
-        return np.ascontiguousarray(self.windows.inner(padded))
+        return np.ascontiguousarray(self.windows.inner(padded), x.dtype)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Columns(self.windows, self.kernel), g),)
@@ -94,22 +95,17 @@ class Folded(Op):
     def lower(self, at: Any, x: Any) -> Any:
         places = x.shape[2 + len(self.kernel):]
         runs = self.windows.covers(at[2:], self.kernel, self.sizes, places)
-        zero = loops.const(0, x.dtype)
+        dtype = summed(np.dtype(x.dtype)).name
+        zero = loops.const(0, dtype)
 
         def term(found: Any) -> Any:
-            taps = [_least(p.tap, k) for p, k in zip(found, self.kernel, strict=True)]
-            value = x(*at[:2], *taps, *(p.at for p in found))
+            taps = [within_kernel(p.tap, k) for p, k in zip(found, self.kernel, strict=True)]
+            value = loops.cast(x(*at[:2], *taps, *(p.at for p in found)), dtype)
             inside = all_of([p.inside for p in found])
             return value if inside is None else loops.where(inside, value, zero)
 
-        return combined("add", runs, at, term) if count(runs) else zero
-
-
-def _least(tap: Any, size: int) -> Any:
-    """A tap that may lie outside of the kernel, moved to where it can be read."""
-    if not tap.terms:
-        return loops.Affine(min(tap.const, size - 1))
-    return loops.atom_of(loops.call("minimum", loops.index(tap), loops.const(size - 1, "int64")))
+        total = combined("add", runs, at, term) if count(runs) else zero
+        return loops.cast(total, x.dtype)
 
 
 # -- functions ----------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from agnesi.ops.windows import (
     count,
     fold,
     per_axis,
+    within_kernel,
 )
 
 
@@ -221,7 +222,7 @@ class ConvGradX(_Bilinear):
         def term(o: Affine, places: tuple[Place, ...]) -> Any:
             filter_ = group * each + o
             value = g(at[0], filter_, *(p.at for p in places))
-            taps = (_within_kernel(p.tap, k) for p, k in zip(places, w.shape[2:], strict=True))
+            taps = (within_kernel(p.tap, k) for p, k in zip(places, w.shape[2:], strict=True))
             return _times(value, w(filter_, channel, *taps), places)
 
         return _total(at, each, runs, term)
@@ -307,15 +308,6 @@ def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:
 
     sizes = [channels, *(r.length for r in runs)]
     return loops.reduce_("add", sizes, body, avoid, [31 + i for i in range(len(sizes))])
-
-
-def _within_kernel(tap: Affine, size: int) -> Affine:
-    """A tap that may lie outside of the kernel, moved to where it can be read."""
-    if not tap.terms:
-        return Affine(min(tap.const, size - 1))
-    return loops.atom_of(
-        loops.call("minimum", loops.index(tap), loops.const(size - 1, "int64"))
-    )
 
 
 # -- parameters -------------------------------------------------------------------------------

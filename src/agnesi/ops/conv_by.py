@@ -50,9 +50,8 @@ class _By(Op):
         return self.op.vjp(g, y, a, b)
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
-        parts = [None if t is None else apply(self, *pair)
-                 for t, pair in zip(ts, ((ts[0], b), (a, ts[1])), strict=True)]
-        first, second = parts
+        first = None if ts[0] is None else apply(self, ts[0], b)
+        second = None if ts[1] is None else apply(self, a, ts[1])
         if first is None or second is None:
             return second if first is None else first
         return first + second
@@ -157,8 +156,8 @@ class Fourier(_By):
             w = w.reshape(groups, len(w) // groups, w.shape[1], *wide)
             formula = "ngc...,goc...->ngo..." if kind == "forward" else "ngo...,goc...->ngc..."
             y = np.einsum(formula, x, np.conj(w) if kind == "forward" else w)
-        y = back(y, sizes, axes).reshape(shape[0], shape[1], *sizes)
-        return np.ascontiguousarray(self._cut(y, kind, shape), dtype)
+        y = self._cut(back(y, sizes, axes).reshape(shape[0], shape[1], *sizes), kind, shape)
+        return np.ascontiguousarray(np.rint(y) if dtype.kind in "iu" else y, dtype)
 
     def _cut(self, y: np.ndarray, kind: str, shape: Any) -> np.ndarray:
         """Those of the lags that are wanted."""

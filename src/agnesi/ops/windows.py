@@ -232,6 +232,13 @@ def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Place, ...]],
                          [32 + i for i in range(len(runs))])
 
 
+def within_kernel(tap: Affine, size: int) -> Affine:
+    """A tap that may lie outside of the kernel, moved to where it can be read."""
+    if not tap.terms:
+        return Affine(min(tap.const, size - 1))
+    return loops.atom_of(loops.call("minimum", loops.index(tap), loops.const(size - 1, "int64")))
+
+
 # -- parameters -------------------------------------------------------------------------------
 def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
     """One integer for each spatial axis, from one for all or one each."""
