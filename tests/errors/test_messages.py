@@ -171,6 +171,8 @@ CASES = [
     (lambda m: ag.exp(2**70), ag.DTypeError,
      "exp(1180591620717411303424): the integer 1180591620717411303424 does not fit into int64 or "
      "uint64; write it as a float"),
+    (lambda m: ag.logspace(0, 2, 3, False), TypeError,
+     "logspace(0, 2, 3, False): base must be a number, not False; give endpoint by name"),
     (lambda m: ag.tensor([3, 300], dtype="uint8"), ag.DTypeError,
      "tensor([3, 300]): the integer 300 does not fit into uint8"),
     (lambda m: ag.asarray(((0,), (-1,)), dtype="uint16"), ag.DTypeError,

@@ -135,6 +135,10 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     "einsum (lists)": (lambda xp, x, y: xp.einsum(x, [0, 1], y, [2, 1], [0, 2]), (A, B)),
     "einsum (lists, dots)": (lambda xp, x: xp.einsum(x, [..., 3], x, [..., 3]), (A,)),
     "array (of elements)": (lambda xp, x: xp.array([[x[0, 0], 2.0], x[1, :2]]), (A,)),
+    "tensordot (2)": (lambda xp, x, y: xp.tensordot(x, y, ([0, 1], [0, 1])), (A, B)),
+    "angle (degrees)": (lambda xp, x, y: xp.angle(x + 1j * y, True), (A, B)),
+    "array_equal (NaN)": (lambda xp, x: [xp.array_equal(x * xp.nan, x * xp.nan, equal_nan=e)
+                                         for e in (False, True)], (A,)),
     "rot90": (lambda xp, x: [xp.rot90(x, k) for k in range(-1, 4)], (A,)),
     "fliplr": (lambda xp, x: xp.fliplr(xp.flipud(x)), (A,)),
     "rollaxis": (lambda xp, x: xp.rollaxis(x[None], 2), (A,)),

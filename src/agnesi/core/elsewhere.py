@@ -141,7 +141,8 @@ OPTIMIZER = {
 
 #: Keywords of functions, layers and optimizers.
 KEYWORDS = {
-    "dim": "`axis`", "keepdim": "`keepdims`", "other": "two operands without names",
+    "dim": "`axis`", "dims": "`axis`, or `axes` of several operands", "keepdim": "`keepdims`",
+    "other": "two operands without names",
     "ceil_mode": "`cover_all`", "ignore_border": "`cover_all`, which is its opposite",
     "padding_mode": "`ag.pad(x, widths, mode)` before a convolution without padding",
     "sparse": "nothing: gradients of lookups touch the rows in use",

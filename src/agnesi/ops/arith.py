@@ -294,8 +294,8 @@ def imag(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def angle(x: Any, /, *, out: Tensor | None = None) -> Tensor:
-    """Angle of complex numbers, in radians.
+def angle(x: Any, /, deg: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Angle of complex numbers, in radians, or in degrees with ``deg``.
 
     Examples
     --------
@@ -306,4 +306,5 @@ def angle(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     x = as_tensor(x)
     if x.dtype.kind != "c":
         x = as_tensor(x, dtypes.complex_of(dtypes.floating(x.dtype)))
-    return call(ANGLE, (x,))
+    radians = call(ANGLE, (x,))
+    return radians * (180 / math.pi) if deg else radians

@@ -65,8 +65,9 @@ def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
 
 
 @public
-def array_equal(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
-    """Whether two arrays have the same shape and elements.
+def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False, *,
+                out: Tensor | None = None) -> Tensor:
+    """Whether two arrays have the same shape and elements; NaN is NaN with ``equal_nan``.
 
     Examples
     --------
@@ -75,7 +76,10 @@ def array_equal(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     True
     """
     a, b = as_tensor(x1), as_tensor(x2)
-    return every(equal(a, b)) if a.shape == b.shape else as_tensor(False)
+    if a.shape != b.shape:
+        return as_tensor(False)
+    same = equal(a, b)
+    return every(logical_or(same, logical_and(isnan(a), isnan(b))) if equal_nan else same)
 
 
 @public

@@ -217,7 +217,7 @@ def outer(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, out: Tensor | None = None) -> Tensor:
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over pairs of axes; a number n pairs the last n with the first n.
 
     Examples

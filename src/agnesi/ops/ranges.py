@@ -196,6 +196,8 @@ def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype
     >>> ag.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
+    if isinstance(base, bool):
+        raise TypeError(f"base must be a number, not {base}; give endpoint by name")
     values = np.logspace(start, stop, num, endpoint, base, float_dtype(dtype))
     return constant(values, values.dtype) if STATE.trace is not None else wrap(values)
 
