@@ -10,7 +10,7 @@ from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
-from agnesi.nn.module import Module
+from agnesi.nn.module import Module, size_of
 from agnesi.ops.arith import add
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import empty, zeros
@@ -92,6 +92,11 @@ def _uniform(shape: tuple[int, ...], hidden: int, dtype: Any) -> Tensor:
     return init.uniform_(weight, -bound, bound)
 
 
+def recurrent_sizes(module: Module, inputs: Any, hidden: Any) -> tuple[int, int]:
+    """The sizes of the input and of the state."""
+    return size_of(module, inputs, "input_size"), size_of(module, hidden, "hidden_size")
+
+
 def add_weights(module: Module, kind: Kind, inputs: int, hidden: int, suffix: str, bias: bool,
                 dtype: Any, projected: int = 0) -> None:
     """Give a module the weights and biases of one layer in one direction."""
@@ -144,9 +149,9 @@ class _Cell(Module):
 
     def __init__(self, kind: Kind, input_size: int, hidden_size: int, bias: bool,
                  dtype: Any) -> None:
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        self._kind = kind
-        add_weights(self, kind, input_size, hidden_size, "", bias, dtype)
+        self.input_size, self.hidden_size = recurrent_sizes(self, input_size, hidden_size)
+        self.bias, self._kind = bias, kind
+        add_weights(self, kind, self.input_size, self.hidden_size, "", bias, dtype)
 
     def forward(self, x: Tensor, state: Any = None) -> Any:
         x = as_tensor(x)

@@ -10,7 +10,7 @@ from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
-from agnesi.nn.module import Module
+from agnesi.nn.module import Module, size_of
 from agnesi.ops.conv import conv1d, conv2d, conv3d
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.join import pad
@@ -51,7 +51,9 @@ class _Conv(Module):
         if padding_mode not in _BORDERS:
             raise ValueError(at(f"{type(self).__name__}: padding_mode {padding_mode!r} is none of "
                                 f"{', '.join(map(repr, _BORDERS))}"))
-        (groups,) = sizes_for(self, groups, 1, "groups")
+        in_channels = size_of(self, in_channels, "in_channels")
+        out_channels = size_of(self, out_channels, "out_channels")
+        groups = size_of(self, groups, "groups")
         if in_channels % groups or out_channels % groups:
             raise ValueError(
                 at(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "

@@ -12,7 +12,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.elementary import uniform
 from agnesi.nn.functional import embedding
-from agnesi.nn.module import Module
+from agnesi.nn.module import Module, size_of
 from agnesi.ops.bags import MODES, embedding_bag
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import empty
@@ -21,8 +21,10 @@ from agnesi.ops.reduce import norm, sum
 from agnesi.ops.select import where
 
 
-def _vectors(count: int, length: int, padding: int | None, dtype: Any) -> Tensor:
+def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype: Any) -> Tensor:
     """Vectors drawn from the normal distribution, but for zeros at ``padding``."""
+    count = size_of(layer, count, "num_embeddings", 0)
+    length = size_of(layer, length, "embedding_dim", 0)
     if padding is not None and not -count <= padding < count:
         raise ValueError(at(f"padding_idx={padding} is none of {count} vectors"))
     weight = empty((count, length), dtype=dtype)
@@ -66,7 +68,7 @@ class Embedding(Module):
                  max_norm: float | None = None, norm_type: float = 2.0, *,
                  dtype: Any = None) -> None:
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
-        self.weight = _vectors(num_embeddings, embedding_dim, padding_idx, dtype)
+        self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
@@ -140,7 +142,7 @@ class EmbeddingBag(Module):
         if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
         self.mode, self.padding_idx = mode, padding_idx
-        self.weight = _vectors(num_embeddings, embedding_dim, padding_idx, dtype)
+        self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
 
     def forward(self, indices: Tensor, offsets: Any = None,
                 per_sample_weights: Any = None) -> Tensor:
@@ -186,7 +188,8 @@ class SparseLinear(Module):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
                  dtype: Any = None) -> None:
-        bound = 1 / math.sqrt(in_features)
+        bound = 1 / math.sqrt(size_of(self, in_features, "in_features"))
+        out_features = size_of(self, out_features, "out_features")
         self.weight = uniform((in_features, out_features), bound, dtype)
         self.bias = uniform((out_features,), bound, dtype) if bias else None
 

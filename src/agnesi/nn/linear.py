@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
-from agnesi.nn.module import Module
+from agnesi.nn.module import Module, size_of
 from agnesi.ops.creation import empty, float_dtype
 from agnesi.ops.linear import linear
 
@@ -66,10 +66,10 @@ class Linear(Module):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
                  dtype: Any = None) -> None:
-        self.in_features = in_features
-        self.out_features = out_features
-        self.weight = weights((out_features, in_features), dtype)
-        self.bias = bias_for(self.weight, out_features) if bias else None
+        self.in_features = size_of(self, in_features, "in_features")
+        self.out_features = size_of(self, out_features, "out_features", 0)
+        self.weight = weights((self.out_features, self.in_features), dtype)
+        self.bias = bias_for(self.weight, self.out_features) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         return linear(x, self.weight, self.bias)

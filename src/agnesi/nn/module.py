@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
 
@@ -315,6 +316,18 @@ class Module:
 
     def __repr__(self) -> str:
         return table(self)
+
+
+def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:
+    """A size that a layer is made with; errors name both."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(at(f"{type(layer).__name__}: {what} must be an integer, not {value!r}"))
+    number = operator.index(value)
+    if number < least:
+        raise ValueError(
+            at(f"{type(layer).__name__}: {what} must be at least {least}, not {number}")
+        )
+    return number
 
 
 def _same(a: Any, b: Any) -> bool:

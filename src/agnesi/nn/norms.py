@@ -10,7 +10,7 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
-from agnesi.nn.module import Module
+from agnesi.nn.module import Module, size_of
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import ones, zeros
 from agnesi.ops.images import as_images
@@ -48,9 +48,9 @@ class LayerNorm(Module):
 
     def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5,
                  elementwise_affine: bool = True, bias: bool = True, *, dtype: Any = None) -> None:
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
+        sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (
+            normalized_shape,)
+        self.normalized_shape = tuple(size_of(self, n, "normalized_shape") for n in sizes)
         self.eps = eps
         self.weight, self.bias = _affine(self.normalized_shape, elementwise_affine, bias, dtype)
 
@@ -105,8 +105,9 @@ class BatchNorm1d(Module):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
                  affine: bool = True, track_running_stats: bool = True, *,
                  dtype: Any = None) -> None:
-        shape = (num_features,)
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.num_features = size_of(self, num_features, "num_features")
+        self.eps, self.momentum = eps, momentum
+        shape = (self.num_features,)
         self.weight, self.bias = _affine(shape, affine, True, dtype)
         self.running_mean = zeros(shape, dtype=dtype) if track_running_stats else None
         self.running_var = ones(shape, dtype=dtype) if track_running_stats else None
@@ -203,7 +204,8 @@ class GroupNorm(Module):
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5,
                  affine: bool = True, *, dtype: Any = None) -> None:
-        if num_groups < 1 or num_channels % num_groups:
+        num_channels = size_of(self, num_channels, "num_channels")
+        if size_of(self, num_groups, "num_groups", 0) < 1 or num_channels % num_groups:
             raise ValueError(
                 at(f"GroupNorm: {num_channels} channels do not fall into {num_groups} equal groups")
             )
@@ -224,8 +226,8 @@ class _InstanceNorm(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = False, *,
                  dtype: Any = None) -> None:
-        self.num_features, self.eps = num_features, eps
-        self.weight, self.bias = _affine((num_features,), affine, True, dtype)
+        self.num_features, self.eps = size_of(self, num_features, "num_features"), eps
+        self.weight, self.bias = _affine((self.num_features,), affine, True, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         x = as_images(x, self.rank, type(self).__name__, self.num_features)

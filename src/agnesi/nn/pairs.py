@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.nn.elementary import uniform
-from agnesi.nn.module import Module
+from agnesi.nn.module import Module, size_of
 from agnesi.ops.arith import add, divide, multiply, subtract
 from agnesi.ops.convert import cast, pair
 from agnesi.ops.einsum import einsum
@@ -107,6 +107,9 @@ class Bilinear(Module):
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
                  *, dtype: Any = None) -> None:
+        for value, what in ((in1_features, "in1_features"), (in2_features, "in2_features"),
+                            (out_features, "out_features")):
+            size_of(self, value, what)
         bound = 1 / math.sqrt(in1_features)
         shape = (out_features, in1_features, in2_features)
         self.weight = uniform(shape, bound, dtype)

@@ -22,10 +22,11 @@ from agnesi.nn.cells import (
     add_weights,
     as_state,
     given_as,
+    recurrent_sizes,
     shares,
 )
 from agnesi.nn.functional import dropout
-from agnesi.nn.module import Module
+from agnesi.nn.module import Module, size_of
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros
 from agnesi.ops.demands import demanded
@@ -44,8 +45,8 @@ class _Layers(Module):
     def __init__(self, kind: Kind, input_size: int, hidden_size: int, num_layers: int,
                  bias: bool, batch_first: bool, dropout: float, bidirectional: bool,
                  dtype: Any) -> None:
-        if num_layers < 1:
-            raise ValueError(at(f"num_layers must be at least 1, not {num_layers}"))
+        num_layers = size_of(self, num_layers, "num_layers")
+        input_size, hidden_size = recurrent_sizes(self, input_size, hidden_size)
         if not 0 <= dropout <= 1:
             raise ValueError(at(f"dropout is a share between 0 and 1, not {dropout}"))
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers

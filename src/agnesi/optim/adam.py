@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import sqrt
 from agnesi.optim.hyper import Hyper
@@ -50,6 +51,8 @@ class Adam(Optimizer):
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0) -> None:
         super().__init__(parameters, lr)
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise ValueError(at(f"{type(self).__name__}: betas must be two numbers, not {betas!r}"))
         self.beta1, self.beta2 = betas
         self.eps = eps
         self.weight_decay = weight_decay

@@ -52,6 +52,13 @@ class Scheduler:
 class StepLR(Scheduler):
     """``lr`` times ``gamma`` every ``step_size`` epochs.
 
+    Parameters
+    ----------
+    optimizer : Optimizer
+    step_size : int
+        How many epochs there are between changes.
+    gamma : float
+
     Examples
     --------
     >>> import agnesi as ag
@@ -74,6 +81,14 @@ class StepLR(Scheduler):
 
 class CosineAnnealingLR(Scheduler):
     """Half a cosine from ``lr`` down to ``eta_min`` in ``T_max`` epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    T_max : int
+        Epochs from the highest rate to the lowest.
+    eta_min : float
+        The lowest rate.
 
     Examples
     --------
