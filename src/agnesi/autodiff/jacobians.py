@@ -189,6 +189,13 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
 
     ``f`` runs once, however often the derivative is used.
 
+    Parameters
+    ----------
+    f : callable
+        Of tensors, or nests of tensors.
+    *primals : tensor or nest of tensors
+        Its arguments.
+
     Returns
     -------
     value : tensor or nest of tensors

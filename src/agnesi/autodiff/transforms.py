@@ -298,6 +298,15 @@ class Inputs:
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and the function that pulls cotangents back to its arguments.
 
+    Parameters
+    ----------
+    f : callable
+        Of tensors, or nests of tensors.
+    *primals : tensor or nest of tensors
+        Its arguments.
+    has_aux : bool
+        Whether ``f`` gives a pair, of which the second is no part of what is differentiated.
+
     Returns
     -------
     value : tensor or nest of tensors

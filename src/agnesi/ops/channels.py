@@ -23,7 +23,7 @@ _DOC = """A share ``p`` of the channels of images zero, the others divided by ``
     training : bool
         Otherwise ``x`` stays as it is.
     generator : Generator, optional
-        Where the random numbers come from; by default :data:`agnesi.random.default_generator`.
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
 
     Examples
     --------

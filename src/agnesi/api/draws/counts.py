@@ -48,6 +48,8 @@ def poisson(lam: Any = 1.0, size: Any = None, *, generator: Generator | None = N
     lam : float or Tensor
     size : int or tuple of int, optional
         Shape of the result; by default that of ``lam``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
 
     Returns
     -------

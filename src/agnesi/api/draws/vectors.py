@@ -109,6 +109,8 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *, generator: Generator | 
         Chances, of shape (..., k); the last one is what the others leave.
     size : int or tuple of int, optional
         Shape of the result without its last axis; by default that of the parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
 
     Returns
     -------
@@ -162,6 +164,8 @@ def multivariate_hypergeometric(colors: Any, nsample: Any, size: Any = None, *,
         Of shape (...).
     size : int or tuple of int, optional
         Shape of the result without its last axis; by default that of the parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
 
     Returns
     -------
