@@ -18,6 +18,15 @@ IMAGES = ag.ones((2, 3, 6, 6))
 ITERABLE = "optimises an iterable of tensors, not"
 NEITHER = "cannot be optimised: parameters are tensors with a value that require grad"
 
+
+
+class Named(nn.Module):
+    """A user's layer with an option that must be given by name."""
+
+    def __init__(self, size: int, *, also: int, more: int = 0) -> None:
+        self.sizes = size, also, more
+
+
 CASES = [
     (lambda: optim.SGD(W, 0.1), TypeError, f"SGD {ITERABLE} float32(2, 3): write SGD([w], ...) for "
      "one tensor, SGD(model.parameters(), ...) for a module"),
@@ -107,9 +116,13 @@ CASES = [
      "`stride`?"),
     (lambda: ag.zeros(3, dtyp="int64"), TypeError,
      "zeros(3): zeros() got an unexpected keyword argument 'dtyp'; did you mean `dtype`?"),
-    (lambda: nn.Conv2d(3, 4, 3, 1, 0, 1, 1), TypeError, "Conv2d() takes 5 without a name "
-     "(in_channels, out_channels, kernel_size, stride, padding), not 7; give dilation, groups, "
-     "bias, padding_mode, dtype, algorithm by name"),
+    (lambda: nn.Conv2d(3, 4, 3, 1, 0, 1, 1), TypeError, "Conv2d() takes 5 arguments "
+     "(in_channels, out_channels, kernel_size, stride, padding) without a name, not 7; give "
+     "dilation, groups, bias, padding_mode, dtype, algorithm by name"),
+    (lambda: nn.Identity(3), TypeError, "Identity() takes no arguments, not 1"),
+    (lambda: optim.lr_scheduler.StepLR(optim.SGD([W]), 2, 0.5, 1), TypeError,
+     "StepLR() takes 3 arguments (optimizer, step_size, gamma), not 4"),
+    (lambda: Named(1), TypeError, "Named() needs also, too"),
     (lambda: nn.Conv2d(3), TypeError, "Conv2d() needs out_channels and kernel_size, too"),
     (lambda: nn.ReLU(True), TypeError, "ReLU() takes no arguments, not 1"),
     (lambda: nn.Tanh(colour=1), TypeError, "Tanh() got an unexpected keyword argument 'colour'"),

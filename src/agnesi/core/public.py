@@ -117,7 +117,8 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
         raise TypeError(at(_too_many(cls.__name__, len(args), places, known)))
     if not code.co_flags & inspect.CO_VARKEYWORDS:
         _check_keywords(cls.__name__, keywords, known)
-    needed = places[len(args): len(places) - len(init.__defaults__ or ())]
+    needed = (*places[len(args): len(places) - len(init.__defaults__ or ())],
+              *(name for name in known[len(places):] if name not in (init.__kwdefaults__ or ())))
     missing = [name for name in needed if name not in keywords]
     if missing:
         raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
@@ -126,10 +127,10 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:
     """That there are more arguments than places for them."""
     rest = known[len(places):]
-    if not known:
-        return f"{name}() takes no arguments, not {count}"
-    text = f"{name}() takes {len(places)} without a name ({', '.join(places)}), not {count}"
-    return f"{text}; give {', '.join(rest)} by name" if rest else text
+    room = f"{len(places)} arguments ({', '.join(places)})" if places else "no arguments"
+    if not rest:
+        return f"{name}() takes {room}, not {count}"
+    return f"{name}() takes {room} without a name, not {count}; give {', '.join(rest)} by name"
 
 
 def _check_keywords(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> None:
