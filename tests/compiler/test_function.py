@@ -84,7 +84,7 @@ def test_calls_by_name():
         f(x, a=y)
     with pytest.raises(TypeError, match=r"difference needs a value for b"):
         f(a=x)
-    with pytest.raises(TypeError, match=r"difference takes 2 arguments, but 1"):
+    with pytest.raises(TypeError, match=r"difference takes 2 arguments \(a, b\), but 1"):
         f(x)
 
 
@@ -101,7 +101,7 @@ def test_wrong_types_name_the_input():
     x, n = T.matrix("x"), T.lvector("n")
     f = ag.function([x, n], x.sum() + n.sum(), name="total")
     ones, count = np.ones((2, 2)), np.arange(2)
-    with pytest.raises(ag.ShapeError, match=r"input x of total has 2 axes; .*\(2,\) does not fit"):
+    with pytest.raises(ag.ShapeError, match=r"input x of total is 2-dim.*; .*\(2,\) does not fit"):
         f(np.ones(2), count)
     with pytest.raises(ag.DTypeError, match=r"input n of total is declared int64; float64 values"):
         f(ones, np.ones(2))
@@ -335,3 +335,19 @@ def test_updates_keep_sizes():
     assert f(np.ones(4)).tolist() == [2] * 4 and w.get_value().tolist() == [2] * 4
     with pytest.raises(ag.ShapeError):
         f(np.ones(5))
+
+
+def test_arguments_that_are_no_numbers_are_told():
+    x = T.vector("x")
+    f = ag.function([x], x * 2, name="twice")
+    for wrong, told in (("a", "'a'"), (None, "None"), ([1, "b"], r"\[1, 'b'\]"), (x, r"float64\(")):
+        with pytest.raises(TypeError, match=f"input x of twice takes numbers, not {told}"):
+            f(wrong)
+    with pytest.raises(TypeError, match=r"twice takes 1 argument \(x\), but 2 came"):
+        f(1, 2)
+    with pytest.raises(TypeError, match=r"no free input 'x', for it was given by position"):
+        f([1.0], x=[1.0])
+    with pytest.raises(ag.ShapeError, match=r"input x of twice is 1-dimensional"):
+        f(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="is among the inputs twice"):
+        ag.function([x, x], x)

@@ -391,3 +391,14 @@ def test_what_is_not_compiled_says_why():
             f.plan()
     with pytest.raises(RuntimeError, match="has not been called yet"):
         f.plan()
+
+
+def test_causes_are_told_by_the_nearest_version():
+    f = ag.jit(lambda a, b=2: a * b)
+    x = ag.ones(2)
+    for args in ((x,), (x, 3), (x.astype("float64"),), (ag.ones((2, 2)),)):
+        f(*args)
+    assert [s.cause for s in f.specialisations] == [
+        "it was the first call", "the arguments had a new structure",
+        "argument 0 was float32[2], now float64[2]",
+        "argument 0 was float64[2], now float32[2, 2]"]

@@ -10,7 +10,7 @@ from agnesi.compiler.compiled import Known
 from agnesi.compiler.fingerprint import source_stamp, version_stamp
 from agnesi.compiler.packed import nodes_of, rows_of
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.errors import at
+from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph, Interner, copied
 from agnesi.core.node import Node
 from agnesi.core.op import typed
@@ -31,6 +31,16 @@ def check_copy(swap: Any, updates: Any, share_memory: Any, name: Any) -> None:
                            f"of others do, True or False, not {typed(share_memory)}"))
     if not isinstance(name, (str, type(None))):
         raise TypeError(at(f"copy: name must be text, not {typed(name)}"))
+
+
+def check_pair(old: Any, new: Any) -> None:
+    """Refuse a variable in the place of another one of another kind."""
+    if old.dtype != new.dtype:
+        raise DTypeError(
+            at(f"{typed(new)} cannot take the place of {typed(old)}: the dtype must agree"))
+    if old.ndim != new.ndim:
+        raise ShapeError(at(
+            f"{typed(new)} cannot take the place of {typed(old)}: the number of axes must agree"))
 
 
 def with_other_state(graph: FunctionGraph, swap: Swap) -> FunctionGraph:

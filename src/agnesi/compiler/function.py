@@ -8,11 +8,24 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled, Known, Settings
-from agnesi.compiler.copies import check_copy, packed, swapped, unpacked, with_other_state
+from agnesi.compiler.copies import (
+    check_copy,
+    check_pair,
+    packed,
+    swapped,
+    unpacked,
+    with_other_state,
+)
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
-from agnesi.compiler.shared import Shared, SharedDim, with_default_updates
+from agnesi.compiler.shared import (
+    Shared,
+    SharedDim,
+    fitting,
+    storage_of,
+    with_default_updates,
+)
 from agnesi.compiler.valued import ValueDim, carried, carrier, last_rows_uncut, value_dims
 from agnesi.compiler.varying import (
     Family,
@@ -31,7 +44,7 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.convert import as_tensor
 
 #: What copies have in common.
 _SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_returned")
@@ -80,7 +93,7 @@ class Function(Direct, Inspectable):
         self._names = [i.variable.name for i in inputs]
         self._mutable = [i.mutable for i in inputs]
         self._types = [(i.variable.dtype, i.variable.ndim) for i in inputs]
-        targets = [_storage(t) for t in updates]
+        targets = [storage_of(t) for t in updates]
         given = [graph_node(i.variable) for i in inputs]
         nodes = last_rows_uncut(
             [graph_node(as_tensor(t)) for t in (*results, *updates.values())]
@@ -119,7 +132,9 @@ class Function(Direct, Inspectable):
         for name, value in keywords.items():
             if name not in rest:
                 known = ", ".join(str(n) for n in self._names)
-                raise TypeError(at(f"{self.name} has no free input {name!r}; inputs: {known}"))
+                twice = ", for it was given by position" if name in self._names else ""
+                raise TypeError(
+                    at(f"{self.name} has no free input {name!r}{twice}; inputs: {known}"))
             values[name] = value
         missing = [str(n) for n in rest if n not in keywords]
         if missing:
@@ -130,10 +145,10 @@ class Function(Direct, Inspectable):
         """Check the arguments, find or make the code for their sizes, run it."""
         if keywords:
             return self.dispatch(*self._ordered(args, keywords))
-        if len(args) != len(self._types):
-            raise TypeError(
-                at(f"{self.name} takes {len(self._types)} arguments, but {len(args)} were given")
-            )
+        if len(args) != (n := len(self._types)):
+            names = ", ".join(n or f"number {i}" for i, n in enumerate(self._names))
+            raise TypeError(at(f"{self.name} takes {n} argument{'s' * (n != 1)}"
+                               f"{names and f' ({names})'}, but {len(args)} came"))
         arrays = [self._checked(i, a) for i, a in enumerate(args)]
         if self._sizes:
             arrays += self._carriers(arrays)
@@ -169,6 +184,9 @@ class Function(Direct, Inspectable):
             if array.dtype != dtype and python and np.can_cast(array.dtype, dtype, "same_kind"):
                 array = array.astype(dtype)
         if array.dtype != dtype:
+            if array.dtype.kind in "OUS":
+                raise TypeError(
+                    at(f"input {label} of {self.name} takes numbers, not {typed(value)}"))
             if not np.can_cast(array.dtype, dtype, "safe"):
                 raise DTypeError(
                     at(
@@ -181,7 +199,7 @@ class Function(Direct, Inspectable):
         if array.ndim != ndim:
             raise ShapeError(
                 at(
-                    f"input {label} of {self.name} has {ndim} axes; an array of shape "
+                    f"input {label} of {self.name} is {ndim}-dimensional; an array of shape "
                     f"{array.shape} does not fit"
                 )
             )
@@ -276,7 +294,7 @@ class Function(Direct, Inspectable):
         (array(1.), array(101.), array(2.), array(100.))
         """
         check_copy(swap, updates, share_memory, name)
-        pairs = {id(_storage(a)): _storage(b) for a, b in (swap or {}).items()}
+        pairs = {id(storage_of(a)): storage_of(b) for a, b in (swap or {}).items()}
         self._check_swap(swap or {}, pairs, updates)
         new = Function.__new__(Function)
         for slot in _SAME:
@@ -304,21 +322,16 @@ class Function(Direct, Inspectable):
     def _copied_with(self, swap: Mapping[Any, Any]) -> Function:
         """A copy in which what it uses of the variables is swapped."""
         mine = self._variables()
-        return self.copy({a: b for a, b in swap.items() if any(t is _storage(a) for t in mine)})
+        return self.copy({a: b for a, b in swap.items() if any(t is storage_of(a) for t in mine)})
 
     def _check_swap(self, swap: Mapping[Any, Any], pairs: Mapping[int, Tensor],
                     updates: bool) -> None:
         for a, b in swap.items():
-            old, new = _storage(a), _storage(b)
+            old = storage_of(a)
             if not any(t is old for t in self._variables()):
                 raise ValueError(at(f"{self.name} does not use {typed(a)}, so nothing can take its "
                                     "place; swap takes variables that it reads or updates"))
-            if old.dtype != new.dtype:
-                raise DTypeError(at(f"{typed(b)} cannot take the place of {typed(a)}: the dtype "
-                                    "must agree"))
-            if old.ndim != new.ndim:
-                raise ShapeError(at(f"{typed(b)} cannot take the place of {typed(a)}: the number "
-                                    "of axes must agree"))
+            check_pair(a, b)
         if len({id(t) for t in pairs.values()}) < len(pairs):
             raise ValueError(at("two variables cannot be swapped for the same one"))
         twice = [t for t, _ in self._updates if id(t) not in pairs and any(
@@ -387,19 +400,6 @@ def _rest(key: Any) -> Any:
     return tuple(map(len, shapes)), *others
 
 
-def _storage(t: Any) -> Tensor:
-    if isinstance(t, Shared):
-        return t.storage
-    if isinstance(t, Tensor) and t.data is not None:
-        return t
-    raise TypeError(
-        at(
-            f"only shared variables and tensors with a value hold state, not {typed(t)}; "
-            "make it with ag.shared(value)"
-        )
-    )
-
-
 def function(
     inputs: Sequence[Tensor | In] | Tensor,
     outputs: Any = None,
@@ -464,12 +464,14 @@ def function(
     """
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [i if isinstance(i, In) else In(i) for i in given]
-    for i in wanted:
+    for n, i in enumerate(wanted):
         if not isinstance(i.variable, Tensor):
             raise TypeError(at(f"an input must be a Tensor, not {typed(i.variable)}"))
+        if any(i.variable is other.variable for other in wanted[:n]):
+            raise ValueError(at(f"function: {typed(i.variable)} is among the inputs twice"))
     new = dict(updates or {})
     for target, value in new.items():
-        new[target] = _fitting(target, value)
+        new[target] = fitting(target, value)
     replaced = dict(givens or {})
     with_default_updates(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
@@ -484,17 +486,3 @@ def _results(outputs: Any) -> list[Any]:
     if isinstance(outputs, Tensor):
         return [outputs]
     return list(outputs.values() if isinstance(outputs, dict) else outputs or ())
-
-
-def _fitting(target: Any, value: Any) -> Tensor:
-    _storage(target)
-    value = as_tensor(value)
-    if value.ndim != target.ndim:
-        raise ShapeError(
-            at(f"the update of {typed(target)} is {typed(value)}: the number of axes must agree")
-        )
-    if not np.can_cast(value.dtype, target.dtype, "same_kind"):
-        raise DTypeError(
-            at(f"the update of {typed(target)} is {typed(value)}: convert it with .astype()")
-        )
-    return cast(value, target.dtype)

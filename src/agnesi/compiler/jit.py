@@ -57,7 +57,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.name = getattr(function, "__name__", type(function).__name__)
         self._made: dict[Any, list[Version]] = {}
         self._families: dict[Any, Family[Version]] = {}
-        self._newest: Any = None
+        self._seen: list[Any] = []
         self._served: dict[Any, Version] = {}
         self._ready: list[Version] = []
         self.call_directly(self.dispatch)
@@ -165,7 +165,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if made.reached:
             cause += ("; it runs eagerly, for backward() leaves gradients at its arguments: give "
                       "them with ag.value_and_grad, which is compiled")
-        self._newest = key
+        self._seen = [*self._seen[1 - _KEPT :], key]
         self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
         return made
 
@@ -212,7 +212,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def _cause(self, key: Any, known: Sequence[Version]) -> str:
         """Why none of the versions made so far serves."""
-        if self._newest is None:
+        if not self._seen:
             return "it was the first call"
         if any(v.outdated() for v in known):
             return ("the gradients that it adds to are other tensors; zero_grad(set_to_none=False) "
@@ -221,9 +221,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return ("tensors that it uses changed shape, dtype, requires_grad or gradient, "
                     "or modules a setting")
         tree, kinds, recording, default = key
-        known_tree, known_kinds, known_recording, known_default = self._newest
-        if known_tree != tree:
+        alike = [k for k in reversed(self._seen) if k[0] == tree]
+        if not alike:
             return "the arguments had a new structure"
+        _, known_kinds, known_recording, known_default = min(
+            alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
         changed = [
             f"argument {i} was {_told(a)}, now {_told(b)}"
             for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b

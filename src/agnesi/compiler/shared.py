@@ -13,8 +13,9 @@ from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import DTypeError, ShapeError, at, user_where
 from agnesi.core.node import Node, toposort
+from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_array, as_tensor
+from agnesi.ops.convert import as_array, as_tensor, cast
 
 
 class _Advancing:
@@ -190,3 +191,32 @@ def with_default_updates(outputs: Sequence[Any], updates: dict[Any, Tensor],
         known |= set(map(id, new))
         updates.update(new)
         ends = [graph_node(t) for t in new.values()]
+
+
+def storage_of(t: Any) -> Tensor:
+    """What holds the value of a shared variable, or of a tensor."""
+    if isinstance(t, Shared):
+        return t.storage
+    if isinstance(t, Tensor) and t.data is not None:
+        return t
+    raise TypeError(
+        at(
+            f"only shared variables and tensors with a value hold state, not {typed(t)}; "
+            "make it with ag.shared(value)"
+        )
+    )
+
+
+def fitting(target: Any, value: Any) -> Tensor:
+    """The new value of state, at its type."""
+    storage_of(target)
+    value = as_tensor(value)
+    if value.ndim != target.ndim:
+        raise ShapeError(
+            at(f"the update of {typed(target)} is {typed(value)}: the number of axes must agree")
+        )
+    if not np.can_cast(value.dtype, target.dtype, "same_kind"):
+        raise DTypeError(
+            at(f"the update of {typed(target)} is {typed(value)}: convert it with .astype()")
+        )
+    return cast(value, target.dtype)
