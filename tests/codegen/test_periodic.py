@@ -55,3 +55,13 @@ def test_gradients_of_windows_that_fit(shape, size, dtype):
         return ag.grad(lambda x: (ag.nn.functional.adaptive_max_pool(x, size) ** 2).sum())(x)
 
     np.testing.assert_array_equal(ag.jit(gradient)(x).numpy(), gradient(x).numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("step", [-1, -2, -3, -6, -7])
+def test_back_by_a_few_elements(dtype, step):
+    for n in SIZES:
+        x = (np.arange(n * -step) % 251).astype(dtype)
+        for rows in (x, x.reshape(-step, n)):
+            found = ag.jit(lambda x: ag.logical_not(x[..., ::step]))(ag.tensor(rows)).numpy()
+            np.testing.assert_array_equal(found, np.logical_not(rows[..., ::step]))

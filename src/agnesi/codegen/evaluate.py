@@ -292,7 +292,7 @@ class Scope:
             return None
         step = self.step(at)
         if step is not None:
-            if not isinstance(step, int) or not 1 < step <= LONGEST_STEP:
+            if not isinstance(step, int) or not 1 <= abs(step) <= LONGEST_STEP:
                 return None
             address = self.address(dtype, buffer, at)
             return load_steps(self.b, type_, address, self.lanes, step, active, _ITEM[dtype])

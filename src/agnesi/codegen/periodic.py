@@ -52,7 +52,14 @@ def lanes_with_periods(wide: int, native: int, values: Iterable[Expr], along: Ax
 
 def load_steps(b: Builder, type_: str, address: Value, count: int, step: int, active: int,
                align: int) -> Value:
-    """Every ``step``-th element in ``count`` lanes, of which the first ``active`` must be read."""
+    """Every ``step``-th element in ``count`` lanes, of which the first ``active`` must be read.
+
+    Steps back are read forwards, from the last element on, and turned round.
+    """
+    if step < 0:
+        last = b.gep(type_, address, Value(str((active - 1) * step), "i64"))
+        found = load_steps(b, type_, last, count, -step, active, align)
+        return b.shuffle(found, None, [max(active - 1 - k, 0) for k in range(count)])
     chunk = min(count, _REGISTER // max(align, 4))
     parts = [
         _every(b, type_, b.gep(type_, address, Value(str(first * step), "i64")),

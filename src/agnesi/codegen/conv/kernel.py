@@ -198,12 +198,12 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
     if not shape.hasty:
         *operands, scratch, low, high = given
         each = vectors(b, pointer(b), dense)
-        finish = rows(b, part.type, each, along)
+        finish, finish_line = rows(b, part.type, each, along), None
         if shape.turned:
             room = b.gep("i8", scratch, i64(sum(part.areas[:3]) + part.room * part.itemsize))
-            finish = lines(b, part.type, each, dense, part.lanes, room)
+            finish_line = lines(b, part.type, each, dense, part.lanes, room)
         told = constants(b, part)
-        emitter(b, told, part, shape, *operands, finish, scratch).emit(low, high)
+        emitter(b, told, part, shape, *operands, finish, scratch, None, finish_line).emit(low, high)
         return
     from agnesi.codegen.conv.products import product_of
 

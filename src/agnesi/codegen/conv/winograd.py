@@ -101,10 +101,10 @@ class Both:
     last: Value  # behind them
 
     def __init__(self, b: Builder, plan: Any, known: Any, shape: Shape, source: Value,
-                 filters: Value, finish: FinishRow | FinishLine, scratch: Value,
-                 product: Value | None = None) -> None:
+                 filters: Value, finish: FinishRow, scratch: Value, product: Value | None = None,
+                 finish_line: FinishLine | None = None) -> None:
         self.b, self.plan, self.shape, self.finish = b, plan, shape, finish
-        self.product = product
+        self.product, self.finish_line = product, finish_line
         self.known: WinogradWeightPlan = known  # as far as it is used: or something like it
         self.dense, self.type, self.lanes = plan.dense, shape.type, shape.lanes
         self.source, self.filters = source, filters
@@ -440,19 +440,22 @@ class Winograd(Both):
                   Squares(self.packed, square, line, width),
                   plan.wide.squares, *self._vectors(kind))
             top = b.add(y, self._corner(plan.high, down.index))
-            finish = self._finish_lines if self.shape.turned else self._finish_rows
-            finish(kind, (where[0], self.group, column, where[1]), top, (square, line))
+            place, steps = (where[0], self.group, column, where[1]), (square, line)
+            if self.finish_line is not None:
+                self._finish_lines(self.finish_line, kind, place, top, line)
+            else:
+                self._finish_squares(kind, place, top, steps)
 
-    def _finish_lines(self, kind: int, where: tuple[Value, ...], top: Value,
-                      steps: tuple[Value, Value]) -> None:
+    def _finish_lines(self, finish: FinishLine, kind: int, where: tuple[Value, ...], top: Value,
+                      line: Value) -> None:
         """The epilogue of a line of squares, line by line of the image."""
         b, plan, (_, h, _) = self.b, self.plan, self.dense.spans
         with b.loop(i64(0), self._inside(h, top)) as i:
-            self.finish(self._at(self.packed, (i.index, steps[1])),
-                        (*where, b.add(top, b.mul(i.index, h.step)), i64(0)), plan.width,
-                        self.known.panels[kind].columns)
+            finish(self._at(self.packed, (i.index, line)),
+                   (*where, b.add(top, b.mul(i.index, h.step)), i64(0)), plan.width,
+                   self.known.panels[kind].columns)
 
-    def _finish_rows(self, kind: int, where: tuple[Value, ...], top: Value,
+    def _finish_squares(self, kind: int, where: tuple[Value, ...], top: Value,
                      steps: tuple[Value, Value]) -> None:
         """The same square by square, place by place."""
         b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
