@@ -119,3 +119,18 @@ def test_values_of_few_steps_are_computed_again():
     for a, b in zip(found[1:], (slope.sum(1), slope.sum((0, 2))), strict=True):
         np.testing.assert_allclose(a.numpy(), b, rtol=1e-9, atol=1e-9)
     assert step.plan().arena_bytes < 2 * x.nbytes
+
+
+def test_what_follows_from_sums_of_columns_is_computed_once() -> None:
+    """The root of a variance is one for each column, not for each element that is divided by it."""
+    x = np.random.default_rng(0).standard_normal((5000, 20))
+
+    def normal(x: ag.Tensor) -> ag.Tensor:
+        centred = x - x.mean(0)
+        return centred / ag.sqrt((centred * centred).mean(0) + 1e-5)
+
+    compiled = ag.jit(normal)
+    centred = x - x.mean(0)
+    exact = centred / np.sqrt((centred**2).mean(0) + 1e-5)
+    np.testing.assert_allclose(compiled(ag.tensor(x)).data, exact, rtol=1e-9)
+    assert "temporary sqrt: float64[20]" in str(compiled.plan())

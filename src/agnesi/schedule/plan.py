@@ -59,46 +59,6 @@ def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([n for n in shape if n != 1])
 
 
-def _is_dear(base: Node, many: int, size: int) -> bool:
-    """Whether what is repeated is costly: a large value a few times, for components of a vector
-    say, or a small one very often, for all places of images say.
-
-    It has ``many`` elements, and a result made of them ``size``.
-    """
-    if size >= _BIG and size >= _OFTEN * many >= _OFTEN * _SMALLEST:
-        return _is_given(base)
-    if many < _LITTLE or size > _FEW_TIMES * many:
-        return False
-    total, stack, seen = 0, [base], {id(base)}
-    while stack and total < _DEAR:
-        maker = stack.pop()
-        if maker.op is None or not lowerable(maker) or not maker.op.pointwise:
-            continue
-        total += price(maker.op.name)
-        for operand in maker.inputs:
-            if operand.shape == base.shape and id(operand) not in seen:
-                seen.add(id(operand))
-                stack.append(operand)
-    return total >= _DEAR
-
-
-def _is_given(base: Node) -> bool:
-    """Whether something costly is computed element by element from nothing but what is there."""
-    total, stack, seen = 0, [base], {id(base)}
-    while stack:
-        maker = stack.pop()
-        if maker.op is None:
-            continue
-        if not lowerable(maker) or not maker.op.pointwise:
-            return False
-        total += price(maker.op.name)
-        for operand in map(source, maker.inputs):
-            if id(operand) not in seen:
-                seen.add(id(operand))
-                stack.append(operand)
-    return total >= _DEAR_OFTEN
-
-
 class Plan:
     """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
 
@@ -258,8 +218,55 @@ class Plan:
             for operand in node.inputs:
                 base = self._source(operand)
                 many = self._facts[id(base)].weight
-                if 2 * many <= size and _is_dear(base, many, size):
+                if 2 * many <= size and self._is_dear(base, many, size):
                     self._must.add(id(base))
+
+    def _is_dear(self, base: Node, many: int, size: int) -> bool:
+        """Whether what is repeated is costly: a large value a few times, for components of a vector
+        say, or a small one very often, for all places of images say.
+
+        It has ``many`` elements, and a result made of them ``size``.
+        """
+        if size >= _BIG and size >= _OFTEN * many >= _OFTEN * _SMALLEST:
+            return self._is_given(base)
+        if many < _LITTLE or size > _FEW_TIMES * many:
+            return False
+        total, stack, seen = 0, [base], {id(base)}
+        while stack and total < _DEAR:
+            maker = stack.pop()
+            if maker.op is None or not lowerable(maker) or not maker.op.pointwise:
+                continue
+            total += price(maker.op.name)
+            for operand in maker.inputs:
+                if operand.shape == base.shape and id(operand) not in seen:
+                    seen.add(id(operand))
+                    stack.append(operand)
+        return total >= _DEAR
+
+    def _is_given(self, base: Node) -> bool:
+        """Whether something costly is computed element by element from nothing but what is there.
+
+        Sums over leading axes are: no loop over their results can compute them on the way.
+        """
+        total, stack, seen = 0, [base], {id(base)}
+        while stack:
+            maker = stack.pop()
+            if maker.op is None or self._leads(maker):
+                continue
+            if not lowerable(maker) or not maker.op.pointwise:
+                return False
+            total += price(maker.op.name)
+            for operand in map(source, maker.inputs):
+                if id(operand) not in seen:
+                    seen.add(id(operand))
+                    stack.append(operand)
+        return total >= _DEAR_OFTEN
+
+    def _leads(self, node: Node) -> bool:
+        """Whether a reduction leaves axes behind those that it takes."""
+        axes = self._facts[id(node)].axes
+        rank = len(node.inputs[0].shape) if axes else 0
+        return any([a < rank - len(axes) for a in axes])
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
         if id(node) in self._must or depth > _DEPTH:
@@ -361,7 +368,7 @@ class Plan:
         """Whether a reduction can be computed inside the loops of all its users."""
         operand, axes = node.inputs[0], self._facts[id(node)].axes
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
-        trailing = all(a >= len(operand.shape) - len(axes) for a in axes)
+        trailing = not self._leads(node)
         for cluster in users:
             if cluster.product is not None or cluster.foreign or cluster.reduces >= _REDUCTIONS:
                 return False
