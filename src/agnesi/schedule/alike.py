@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,31 @@ def pattern(kernels: Sequence[Any], given: Iterable[Buffer],
             _liken(kernel)
         hidden |= {b: None for b in kernel.like.buffers if b not in known}
     return Pattern([*kernels], [*listed, *hidden], [[*k.body] for k in kernels], [*exprs])
+
+
+class Again:
+    """What is made of kernels, made again for those that are alike."""
+
+    def __init__(self) -> None:
+        #: Of the first of them: its buffers, nodes, and how.
+        self._known: dict[Hashable, tuple[list[Buffer], list[Node], Pattern | None]] = {}
+
+    def __call__(self, kernel: Kernel, rows: Sequence[Buffer], parts: Sequence[Buffer],
+                 make: Callable[[], list[Any]]) -> list[Any]:
+        """What ``make`` makes of a kernel for some of its buffers, ``rows``, and with ``parts``."""
+        if kernel.like is None:
+            return make()
+        given = [*kernel.like.buffers, *parts]
+        key = (kernel.like.model, *map(given.index, rows), *[part.shape for part in parts])
+        if key not in self._known:
+            new = make()
+            self._known[key] = given, kernel.nodes, pattern(new, given)
+            return new
+        theirs, nodes, made = self._known[key]
+        if made is None:
+            return make()
+        swap = dict(zip(theirs, given, strict=True))
+        return again(made, swap, {id(a): b for a, b in zip(nodes, kernel.nodes, strict=True)})
 
 
 def again(made: Pattern, swap: dict[Buffer, Buffer], nodes: Mapping[int, Node]) -> list[Kernel]:

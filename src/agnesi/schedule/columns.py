@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core import loops
@@ -16,9 +16,8 @@ from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, row_major, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
-from agnesi.core.node import Node
 from agnesi.core.record import replace
-from agnesi.schedule.alike import Pattern, again, pattern
+from agnesi.schedule.alike import Again
 from agnesi.schedule.points import axes_of, point
 
 #: Bytes of what is summed, from which reading it again costs more than adding on the way, and of
@@ -40,8 +39,7 @@ class _Sums:
         self.parts: dict[Buffer, Buffer | None] = {}
         self._makers: dict[Buffer, Nest] = {}
         self._cut: dict[int, list[Any]] = {}
-        #: What was made of the first of kernels that are alike: its buffers, nodes, and how.
-        self._known: dict[Hashable, tuple[list[Buffer], list[Node], Pattern | None]] = {}
+        self._again = Again()
         written = [kernel.writes() for kernel in kernels]
         writers = Counter([b for buffers in written for b in buffers])
         result: list[Kernel] = []
@@ -81,23 +79,6 @@ class _Sums:
                 self._cut[id(maker)] = new
                 self.parts[rows], = new[0].writes()
         return self.parts[rows]
-
-    def _again(self, kernel: Nest, rows: Sequence[Buffer], parts: Sequence[Buffer],
-               make: Callable[[], list[Any]]) -> list[Any]:
-        """What ``make`` makes of a kernel for these rows; the same for kernels that are alike."""
-        if kernel.like is None:
-            return make()
-        given = [*kernel.like.buffers, *parts]
-        key = (kernel.like.model, *map(given.index, rows), *[part.shape for part in parts])
-        if key not in self._known:
-            new = make()
-            self._known[key] = given, kernel.nodes, pattern(new, given)
-            return new
-        theirs, nodes, made = self._known[key]
-        if made is None:
-            return make()
-        swap = dict(zip(theirs, given, strict=True))
-        return again(made, swap, {id(a): b for a, b in zip(nodes, kernel.nodes, strict=True)})
 
 
 def _summed(kernel: Nest) -> list[Buffer]:

@@ -40,6 +40,7 @@ from agnesi.schedule.points import axes_of, point, point_in
 from agnesi.schedule.program import Program
 from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.repeated import Repeats
+from agnesi.schedule.shares import with_parts
 from agnesi.schedule.together import together
 from agnesi.schedule.zeros import zeros_of
 
@@ -85,9 +86,10 @@ class _Fuser:
             for root in cluster.roots:
                 self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
-        kernels, parts = with_sums(checked(together(self.program.kernels)))
+        kernels, sums = with_sums(checked(together(self.program.kernels)))
+        kernels, parts = with_parts(kernels)
         self.program.kernels, copies = with_copies(kernels)
-        self.program.buffers += [*parts, *copies]
+        self.program.buffers += [*sums, *parts, *copies]
         if "c" in {node.dtype.kind for node in order}:
             from agnesi.schedule.complexes import split
 

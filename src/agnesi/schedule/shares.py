@@ -1,0 +1,105 @@
+"""Reductions of much to little are cut in parts, so that threads can share them.
+
+How many parts there are does not depend on the number of threads, so that results do not either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.core.dims import is_static
+from agnesi.core.kernels import Buffer, Kernel, Nest, Store, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.record import replace
+from agnesi.schedule.alike import Again
+
+#: Elements from which a reduction is worth threads, and results that they could not share.
+_MUCH, _LITTLE = 400_000, 128
+#: Parts at most.
+_PARTS = 16
+_KEPT = ("float32", "float64", "int32", "int64", "bool")
+_SLOT = 94  # of the axis that counts parts
+
+
+def with_parts(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
+    """The kernels with large reductions in parts, and the memory of those."""
+    again = Again()
+    result: list[Kernel] = []
+    parts: list[Buffer] = []
+    for kernel in kernels:
+        new = again(kernel, (), (), partial(_cut, kernel)) if _has_little(kernel) else []
+        for first in new[:-1]:
+            parts += first.writes()
+        result += new or [kernel]
+    return result, parts
+
+
+def _has_little(kernel: Kernel) -> TypeGuard[Nest]:
+    """Whether a kernel's points are so few that threads cannot share them."""
+    if type(kernel) is not Nest or kernel.ordered:
+        return False
+    sizes = [a.extent for a in kernel.axes]
+    return is_static(sizes) and math.prod(sizes) <= _LITTLE
+
+
+def _cut(kernel: Nest) -> list[Any]:
+    """Kernels that reduce the parts, and the same kernel without that; nothing if it has none."""
+    known: dict[Expr, Expr] = {}
+    made: dict[Any, Nest] = {}
+    for value in walk([s.value for s in kernel.body]):
+        split = _split(value)
+        if split is None:
+            continue
+        axes = tuple(a for a in kernel.axes if a in value.free)
+        key = split, value.param[1], axes
+        if key not in made:
+            made[key] = Nest(kernel.nodes, (Axis(_SLOT, split[1]), *axes))
+            made[key].waits = [*kernel.waits]
+        known[value] = _in_parts(made[key], value, split[0])
+    if not made:
+        return []
+    change = Substitution({}, known)
+    body = [replace(s, value=change(s.value)) for s in kernel.body]
+    return [*made.values(), replace(kernel, body=body)]
+
+
+def _split(value: Expr) -> tuple[Axis, int] | None:
+    """The axis along which a large reduction is cut, and into how many parts."""
+    if value.op != "reduce" or value.dtype not in _KEPT:
+        return None
+    bound = value.param[1]
+    sizes = [a.extent for a in (*bound, *value.free)]
+    if not is_static(sizes) or math.prod(sizes) < _MUCH:
+        return None
+    if any(v.op in ("reduce", "steps") for v in walk(value.args)):
+        return None
+    for axis in bound:
+        count = next((n for n in range(_PARTS, 1, -1) if axis.extent % n == 0), 0)
+        if count:
+            return axis, count
+    return None
+
+
+def _in_parts(nest: Nest, value: Expr, axis: Axis) -> Expr:
+    """A reduction by way of its parts, which the nest stores too."""
+    (part, *others), (kind, bound) = nest.axes, value.param
+    inner = Axis(axis.slot, axis.extent // part.extent)
+    while inner in (*bound, *nest.axes):
+        inner = Axis(inner.slot + 16, inner.extent)
+    change = Substitution({axis: Affine(0, {part: inner.extent, inner: 1})})
+    left = tuple(inner if a is axis else a for a in bound)
+    element = change(value.args[0])
+    total = loops.make("reduce", (element,), value.dtype, (kind, left), element.free - {*left})
+    buffer = Buffer(tuple(a.extent for a in nest.axes), np.dtype(value.dtype), "temporary")
+    nest.body.append(Store(buffer, buffer.place([a.index for a in nest.axes]), total))
+    return loops.reduce_(
+        kind, [part.extent],
+        lambda p: load(buffer, value.dtype, buffer.place((p, *(a.index for a in others)))),
+        others, [_SLOT],
+    )
