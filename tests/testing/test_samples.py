@@ -15,7 +15,7 @@ from agnesi.testing.samples import cases
 #: Reasons, and the functions that they are for.
 WITHOUT = {
     "makes a tensor out of none, or of an array": """
-        alloc arange array asanyarray asarray empty empty_like frombuffer from_numpy fromiter full
+        alloc arange asanyarray asarray empty empty_like frombuffer from_numpy fromiter full
         identity_like ones tensor zeros
     """,
     "tells of types, shapes and memory": """

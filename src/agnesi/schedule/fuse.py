@@ -55,8 +55,7 @@ def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
     which outputs, by number, are to lie like the buffers that they replace; ``library`` what
     evaluates matrix products; ``inner`` that they are the body of a loop.
     """
-    return _Fuser(outputs, leaves, prefers, replaced or {}, library or Library(),
-                  inner).program
+    return _Fuser(outputs, leaves, prefers, replaced or {}, library or Library(), inner).program
 
 
 class _Fuser:
