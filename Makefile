@@ -20,7 +20,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test lint bench peers conformance coverage clean
+.PHONY: demo test lint bench peers conformance coverage fuzz clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
