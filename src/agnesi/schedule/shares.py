@@ -53,7 +53,7 @@ def _cut(kernel: Nest) -> list[Any]:
     known: dict[Expr, Expr] = {}
     made: dict[Any, Nest] = {}
     for value in walk([s.value for s in kernel.body]):
-        split = _split(value)
+        split = _split(value) if value.free <= {*kernel.axes} else None  # else it is inside another
         if split is None:
             continue
         axes = tuple(a for a in kernel.axes if a in value.free)

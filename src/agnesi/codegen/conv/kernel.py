@@ -199,7 +199,7 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
         *operands, scratch, low, high = given
         each = vectors(b, pointer(b), dense)
         finish, finish_line = rows(b, part.type, each, along), None
-        if shape.turned:
+        if part.turned:
             room = b.gep("i8", scratch, i64(sum(part.areas[:3]) + part.room * part.itemsize))
             finish_line = lines(b, part.type, each, dense, part.lanes, room)
         told = constants(b, part)

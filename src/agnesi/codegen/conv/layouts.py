@@ -11,7 +11,7 @@ from agnesi.core.record import record
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
 _SQUARES = 1.35  # time of a multiplication in another basis
 _SCATTERED, _ALIKE = 1.5, 8.0  # cycles to store one element away from its neighbours
-_TURNED = 0.5  # the same where lines of squares are turned first
+TURNED = 0.5  # the same where squares of sums are turned first
 _PAGE = 4096  # bytes after which places share a line of the first cache
 
 
@@ -46,7 +46,7 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
     wide = sizes.groups * (sizes.channels if kind == "input" else sizes.filters)
     apart = store_cycles(guess(math.prod(made)), itemsize)
     if _squared(sizes, lanes):
-        apart = _TURNED
+        apart = TURNED
     found = []
     for first in (last, plain):
         for other in (last, plain):

@@ -432,7 +432,7 @@ class Winograd(Both):
         column = b.mul(index, plan.panel_columns)
         y = b.mul(block.y, self._times(SIDE, plan.high.step))
         square, line = self._times(SIDE * SIDE, width), self._times(SIDE, width)
-        if self.shape.turned:  # lines of squares become lines of the image
+        if self.finish_line is not None:  # lines of squares become lines of the image
             square, line = line, b.mul(plan.wide.squares, line)
         with b.loop(i64(0), block.lines) as down:
             here = self._at(self.m, (first, width), (down.index, b.mul(plan.wide.squares, width)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from agnesi.codegen.conv.dense import Dense
+from agnesi.codegen.conv.layouts import TURNED
 from agnesi.codegen.conv.plan import ROOM, panels_of, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, Way, image_blocks, packed_layout, packing
 from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid, Squared
@@ -19,7 +20,6 @@ _UNITS = 16
 _VECTORS = 2  # in a panel
 TOGETHER = 8  # channels of a gradient to filters that are carried back at once
 _SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
-_TURNED = 0.5  # cycles to store an element whose neighbours in memory are those of its line
 _TURN = 1  # cycles of each turn of a tile on top, where heights are few
 _NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
 
@@ -36,7 +36,6 @@ class Shape:
     source: Way
     cotangent: Way | None
     varying: bool  # whether the batch is a run-time value
-    turned: bool
     hasty: bool
 
 
@@ -72,7 +71,7 @@ class WinogradPlan(Paneled):
             self.type, self.lanes, () if self.hasty else tuple(p.pieces for p in self.panels),
             () if self.hasty else self.heights, self.joined and not self.hasty,
             packing(self.squared.plane, self.layout, self.lanes, self.hasty), None,
-            isinstance(dense.images, Extent), self.turned, self.hasty)
+            isinstance(dense.images, Extent), self.hasty)
 
     @property
     def turned(self) -> bool:
@@ -227,7 +226,7 @@ class WinogradPlan(Paneled):
         total += passes * self.source_tiles * channels * _SOURCE * scale
         total += self.squared.squares * vectors * _RESULT * scale
         total += dense.groups * self.parts * dense.channels * vectors * _FILTER * scale
-        total += dense.results * _TURNED * self.turned
+        total += dense.results * TURNED * self.turned
         filters, source, results, _ = self.areas
         near = filters + source + results <= l2
         read = passes * (filters + source * self.panel_count / self.panel_groups)

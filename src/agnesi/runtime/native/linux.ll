@@ -129,7 +129,7 @@ sleepers:
   %same = icmp eq i32 %before, %cpu
   br i1 %same, label %done, label %read
 worker:
-  %w = phi i64 [1, %judge.by], [%w1, %other]
+  %w = phi i64 [1, %judge.by], [%w1, %compare]
   %all = icmp uge i64 %w, %n
   br i1 %all, label %done, label %compare
 compare:
@@ -137,9 +137,7 @@ compare:
   %where = load atomic i32, ptr %place.at monotonic, align 4
   %w1 = add i64 %w, 1
   %meet = icmp eq i32 %where, %cpu
-  br i1 %meet, label %read, label %other
-other:
-  br label %worker
+  br i1 %meet, label %read, label %worker
 read:
   %size = call i64 (i64, ...) @syscall(i64 {getaffinity}, i32 0, i64 128, ptr %mask)
   %bad = icmp slt i64 %size, 8
