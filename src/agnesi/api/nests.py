@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import current, last_change
 from agnesi.core.dtypes import bool_, fits, promote
 from agnesi.core.errors import DTypeError, ShapeError, TraceError, at
 from agnesi.core.op import typed
@@ -82,7 +82,7 @@ def apart(x: Any) -> Any:
 
 def changes(tensors: Sequence[Tensor]) -> list[int]:
     """Numbers that tell whether tensors have been changed in place."""
-    return [0 if t._version is None else t._version[0] for t in tensors]
+    return list(map(last_change, tensors))
 
 
 def changes_fixed(owner: str) -> TraceError:

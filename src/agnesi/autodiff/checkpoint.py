@@ -15,7 +15,7 @@ from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import current, record_many
+from agnesi.core.dispatch import current, last_change, record_many
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
@@ -133,7 +133,7 @@ class Rerun(Op):
                         if isinstance(v, Tensor) and v.requires_grad]
         self.given = [leaves[i] for i in self.flowing]
         self.leaves = [None if i in self.flowing else v for i, v in enumerate(leaves)]
-        self.versions = [(v, _count(v)) for v in self.leaves if isinstance(v, Tensor)]
+        self.versions = [(v, last_change(v)) for v in self.leaves if isinstance(v, Tensor)]
 
     def first(self) -> Any:
         """Run, forget what was recorded, and record the call as one operation."""
@@ -177,7 +177,7 @@ class Rerun(Op):
     def _again(self, xs: Sequence[Tensor]) -> tuple[list[Node], list[Node]]:
         """The nodes of the results and of the inputs in a second run."""
         for v, count in self.versions:
-            if _count(v) != count:
+            if last_change(v) != count:
                 raise GradientError(
                     at(f"the gradient of a checkpoint needs its argument {typed(v)}, which was "
                        "changed in place afterwards; change a copy instead")
@@ -212,13 +212,6 @@ class Rerun(Op):
         return tuple(
             found[n] if found.get(n) is not None else zeros_like(symbol(n)) for n in results
         )
-
-
-def _count(x: Tensor) -> int:
-    if x._version is None:
-        x._version = [0]
-    count: int = x._version[0]
-    return count
 
 
 def _apart(data: Any, memory: Sequence[Any]) -> Tensor:

@@ -12,7 +12,7 @@ from agnesi.autodiff.recording import ALIAS, detach
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import tree
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import graph_node, symbolic
+from agnesi.core.dispatch import graph_node, last_change, symbolic
 from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
@@ -187,7 +187,7 @@ class _Call:
     def meet(self, node: Node, x: Tensor) -> None:
         """Note the tensor behind a node from outside that the function uses."""
         if STATE.trace is None and node not in self.met:
-            self.met[node] = x, x._version and (x._version, x._version[0])
+            self.met[node] = x, last_change(x)
         if self.around is not None:
             self.around.meet(node, x)
 
@@ -195,8 +195,8 @@ class _Call:
         """The tensor of a node that was there before, or was computed at once."""
         found = self.met.get(node)
         if found is not None:
-            x, version = found
-            if version and version[0][0] != version[1]:
+            x, change = found
+            if last_change(x) != change:
                 raise GradientError(
                     at(f"vmap: {typed(x)}, which the function uses, was changed in place "
                        "afterwards; change a copy instead")

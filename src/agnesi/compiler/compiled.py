@@ -17,6 +17,7 @@ from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.config import CHOICES, config
+from agnesi.core.dispatch import touch
 from agnesi.core.errors import at, in_file, warn
 from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
@@ -288,11 +289,15 @@ class Compiled:
         self._choose()
 
     def _choose(self) -> None:
-        """What runs: native code, or the interpreter."""
+        """What runs: native code, or the interpreter; and which donated arguments it overwrites."""
+        self.overwrites: Sequence[int] = ()
         if self.bound is None or not config.compiles:
             self.run = self._interpreted
+        elif self.recipe.reused:
+            self.run = self._in_place
+            self.overwrites = tuple(self.recipe.reused.values())
         else:
-            self.run = self._in_place if self.recipe.reused else self.bound.native
+            self.run = self.bound.native
 
     # -- running --------------------------------------------------------------------------
     def _in_place(self, *args: Any) -> Any:
@@ -317,7 +322,11 @@ class Compiled:
                   if spec.kind not in ("identity", "ignore")]
         results = interpret(self.optimised, values)
         for t, i in self.updates:
-            np.copyto(values[t] if isinstance(t, int) else t.data, results[i])
+            if isinstance(t, int):
+                np.copyto(values[t], results[i])
+            else:
+                np.copyto(t.data, results[i])
+                touch(t)
         outputs = [
             wrap(r) if w else r for r, w in zip(results[: self.returned], self.wrap, strict=True)
         ]

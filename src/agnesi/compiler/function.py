@@ -38,7 +38,7 @@ from agnesi.compiler.varying import (
     told,
 )
 from agnesi.core.config import config
-from agnesi.core.dispatch import graph_node
+from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
@@ -159,6 +159,9 @@ class Function(Direct, Inspectable):
             self._families[_rest(key)].learn(key[0])
         else:
             found.follow()
+        for i in found.overwrites:
+            if isinstance(args[i], Tensor):
+                touch(args[i])
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
         if found.direct is not None and not self._sizes:

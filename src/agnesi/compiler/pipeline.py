@@ -244,7 +244,9 @@ class Bound:
             from agnesi.runtime.callbacks import Callbacks
 
             back = Callbacks(recipe.callbacks)
-        self.states = [entry.State(live[i].data, live[i], "data") for i in recipe.states]
+        changed = {id(t) for t in written if isinstance(t, Tensor)}
+        self.states = [entry.State(live[i].data, live[i], "data", id(live[i]) in changed)
+                       for i in recipe.states]
         arrays = [s.array for s in self.states]
         check_writeable(written)
         spec = entry.EntrySpec(
@@ -324,6 +326,7 @@ def _wrapper(entry: Any) -> Any:
         Tensor, "data", required={"requires_grad": False},
         fresh={"node": None, "requires_grad": False, "_grad": None, "_view": None,
                "_version": None, "_name": None},
+        counter="_version",
     )
 
 

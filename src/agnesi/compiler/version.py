@@ -19,7 +19,7 @@ from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core import dtypes
 from agnesi.core.config import STATE, config
 from agnesi.core.dims import is_static
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import current, touch
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
@@ -292,6 +292,8 @@ class Version:
             original = _memory(leaves[i])
             if original is not values[i]:
                 np.copyto(original, values[i])
+            if isinstance(leaves[i], Tensor):
+                touch(leaves[i])
         return result
 
 

@@ -463,6 +463,16 @@ def touch(target: Tensor) -> int:
     return counter[0]
 
 
+def last_change(x: Tensor) -> int:
+    """The number of the last change of a tensor's memory, to compare with a later one."""
+    counter = x._version
+    if counter is None:
+        counter = x._version = [0]
+    next_serial()  # compiled code counts its changes anew
+    number: int = counter[0]
+    return number
+
+
 def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
     """Let ``target`` and what it looks into stand for the new value."""
     from_view = target._view

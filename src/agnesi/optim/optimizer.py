@@ -164,7 +164,6 @@ class Optimizer:
 
     def _compiled_update(self, i: int) -> Jit:
         """The update of one parameter as compiled code; equal parameters have equal code."""
-        p = self.parameters[i]
         found = self._compiled.get(i)
         if found is None:
 
@@ -172,7 +171,6 @@ class Optimizer:
                 self._update_one(i, g, shared)
 
             found = self._compiled[i] = jit(update)
-        touch(p)
         return found
 
     def zero_grad(self, set_to_none: bool = True) -> None:

@@ -104,21 +104,28 @@ class Wrapper:
         Slots of an argument that must hold exactly these objects.
     fresh : mapping
         Slots of a new instance and the objects that they get.
+    counter : str
+        The slot of the counter of changes, a list with the number of the last one, or None.
     """
 
     type: type
     data: str
     required: Mapping[str, Any] = MappingProxyType({})
     fresh: Mapping[str, Any] = MappingProxyType({})
+    counter: str = ""
 
 
 @record
 class State:
-    """An array that the body reads or writes; ``owner.slot`` must still hold it at every call."""
+    """An array that the body reads or writes; ``owner.slot`` must still hold it at every call.
+
+    If it is ``written``, the change is numbered where the owner is an instance of the wrapper.
+    """
 
     array: np.ndarray
     owner: Any = None
     slot: str = ""
+    written: bool = False
 
 
 @record
@@ -148,6 +155,10 @@ class _Guard(ctypes.Structure):
 
 class _Field(ctypes.Structure):
     _fields_ = (("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
+
+
+class _Written(ctypes.Structure):
+    _fields_ = (("object", ctypes.c_void_p), ("argument", ctypes.c_int64))
 
 
 class _Pair(ctypes.Structure):
@@ -199,6 +210,10 @@ class Context(ctypes.Structure):
         ("measure", ctypes.c_void_p),
         ("measured_count", ctypes.c_int64),
         ("scratch", ctypes.c_void_p),
+        ("written_count", ctypes.c_int64),
+        ("written", ctypes.c_void_p),
+        ("counter_offset", ctypes.c_int64),
+        ("change", ctypes.c_int64),
     )
 
 
@@ -272,6 +287,7 @@ def bind(
     table.pairs = _array(_Pair, [_Pair(*pair) for pair in apart], keep)
     if wrapper is not None:
         _fill_wrapper(table, wrapper, keep)
+        _fill_written(table, spec, states, wrapper, keep)
     table.release_gil = spec.release_gil
     if spec.scratch is not None:
         table.scratch = ctypes.addressof(spec.scratch)
@@ -429,3 +445,15 @@ def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:
     table.required_count, table.required = len(wrapper.required), fields(wrapper.required)
     table.fresh_count, table.fresh = len(wrapper.fresh), fields(wrapper.fresh)
     keep.append(wrapper)
+
+
+def _fill_written(table: Context, spec: EntrySpec, states: Sequence[State], wrapper: Wrapper,
+                  keep: list[Any]) -> None:
+    """Whose changes are numbered: those of states, and of wrappers among the arguments."""
+    if not wrapper.counter:
+        return
+    records = [_Written(id(s.owner), 0) for s in states
+               if s.written and isinstance(s.owner, wrapper.type)]
+    records += [_Written(None, i) for i, a in enumerate(spec.arguments) if a.written]
+    table.counter_offset = slot_offset(wrapper.type, wrapper.counter)
+    table.written_count, table.written = len(records), _array(_Written, records, keep)

@@ -16,12 +16,14 @@ import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.config import LENT, config
 from agnesi.core.foreign import RESOLVERS
+from agnesi.core.node import next_serial
 from agnesi.runtime import machine
 
 SUPPORTED = (
@@ -185,6 +187,7 @@ def _layouts_agree() -> bool:
         and word(array.dtype, 26, ctypes.c_char) == b">"
         and word(array.dtype, 28, ctypes.c_int) == array.dtype.num
         and word(array.dtype, 40) == 2
+        and word(count(3), 16) == 3
     )
 
 
@@ -287,6 +290,9 @@ def _api(code: machine.Code) -> list[int]:
         c("PyObject_CallOneArg"),
         c("PyObject_Vectorcall"),
         id(tuple),
+        c("PyIter_Next"),
+        id(next_serial.__self__),  # type: ignore[attr-defined]
+        c("PyList_SetItem"),
     ]
 
 

@@ -26,11 +26,14 @@
   i64, ptr,             ; 23 pairs of buffers that must not overlap
   i64, ptr,             ; 25 sizes that arguments bring along, and the bounds of each
   ptr, i64,             ; 27 from sizes to scratch bytes and the outputs' sizes; how many of those
-  ptr                   ; 29 where scratch memory is kept between calls (null: in the pool)
+  ptr,                  ; 29 where scratch memory is kept between calls (null: in the pool)
+  i64, ptr, i64,        ; 30 tensors that the body writes, offset of their counters of changes
+  i64                   ; 33 the number that they got last
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
 %Guard = type {ptr, i64, ptr}                     ; object, offset, what must be there
 %Field = type {i64, ptr}                          ; offset, object
+%Written = type {ptr, i64}                        ; tensor, or null for that of the argument here
 %Output = type {ptr, i64, ptr, i64, i64, i64}     ; descr, nd, dims, bytes, wrap, first of its sizes
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
 ; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
@@ -38,7 +41,7 @@
 ; those of argument i, and outputs have the sizes that the function at 27 writes.
 
 ; Filled when the module is loaded; see `API` in support.py for the order.
-@api = global [24 x ptr] zeroinitializer, align 64
+@api = global [27 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr @api, i64 %i
@@ -712,9 +715,105 @@ done:
   ret void
 }
 
+@change = global i64 -1                       ; the number of the last change by compiled code
+@change_object = global ptr null
+
+; A number above those of all records so far, which as long as no other was given is the last one;
+; 0 where there is no memory for it.
+define internal i64 @number_of_change() nounwind {
+entry:
+  %last = load i64, ptr @change
+  %serials = call ptr @api_get(i64 25)
+  %next.at = getelementptr i8, ptr %serials, i64 16
+  %next = load i64, ptr %next.at
+  %after = add i64 %last, 1
+  %still = icmp eq i64 %next, %after
+  br i1 %still, label %keep, label %advance
+keep:
+  ret i64 %last
+advance:
+  %step = call ptr @api_get(i64 24)
+  %new = call ptr %step(ptr %serials)
+  %failed = icmp eq ptr %new, null
+  br i1 %failed, label %forget, label %replace
+forget:
+  %clear = call ptr @api_get(i64 12)
+  call void %clear()
+  ret i64 0
+replace:
+  %old = load ptr, ptr @change_object
+  store ptr %new, ptr @change_object
+  store i64 %next, ptr @change
+  call void @decref(ptr %old)                 ; Py_DecRef takes null
+  ret i64 %next
+}
+
+; Number the change of every tensor that the body wrote, as `touch` in core/dispatch.py does, so that
+; older records which need the value notice.  Where nobody asked for a counter there is none.
+define internal void @number_changes(ptr %context, ptr %args) nounwind {
+entry:
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 30
+  %count = load i64, ptr %count.at
+  %pure = icmp eq i64 %count, 0
+  br i1 %pure, label %done, label %ask
+ask:
+  %number = call i64 @number_of_change()
+  %last.at = getelementptr %Context, ptr %context, i64 0, i32 33
+  %last = load i64, ptr %last.at
+  %same = icmp eq i64 %number, %last
+  %lacking = icmp eq i64 %number, 0
+  %idle = or i1 %same, %lacking
+  br i1 %idle, label %done, label %begin
+begin:
+  store i64 %number, ptr %last.at
+  %object = load ptr, ptr @change_object
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 31
+  %list = load ptr, ptr %list.at
+  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 32
+  %slot = load i64, ptr %slot.at
+  %none = call ptr @api_get(i64 16)
+  %ndarray = call ptr @api_get(i64 2)
+  %put = call ptr @api_get(i64 26)
+  br label %test
+test:
+  %i = phi i64 [0, %begin], [%i1, %next]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %done
+look:
+  %written = getelementptr %Written, ptr %list, i64 %i
+  %state = load ptr, ptr %written
+  %given = icmp eq ptr %state, null
+  br i1 %given, label %argument, label %tensor
+argument:                                     ; the next call may bring another
+  store i64 0, ptr %last.at
+  %place.at = getelementptr %Written, ptr %written, i64 0, i32 1
+  %place = load i64, ptr %place.at
+  %arg.at = getelementptr ptr, ptr %args, i64 %place
+  %arg = load ptr, ptr %arg.at
+  %type = call ptr @field(ptr %arg, i64 8)
+  %plain = icmp eq ptr %type, %ndarray
+  br i1 %plain, label %next, label %tensor
+tensor:
+  %owner = phi ptr [%state, %look], [%arg, %argument]
+  %counter = call ptr @field(ptr %owner, i64 %slot)
+  %empty = icmp eq ptr %counter, null
+  %nothing = icmp eq ptr %counter, %none
+  %unread = or i1 %empty, %nothing
+  br i1 %unread, label %next, label %set
+set:
+  call void @incref(ptr %object)
+  %ignored = call i32 %put(ptr %counter, i64 0, ptr %object)
+  br label %next
+next:
+  %i1 = add i64 %i, 1
+  br label %test
+done:
+  ret void
+}
+
 ; Scratch memory, body, and the result or what the failure handler makes of a failure: the body's
 ; code, or -1 - i where there is no memory for output i, or, behind the last, for scratch.
-define internal ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %room) nounwind {
+define internal ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %room) nounwind {
 entry:
   %fixed.at = getelementptr %Context, ptr %context, i64 0, i32 11
   %size.fixed = load i64, ptr %fixed.at
@@ -758,6 +857,7 @@ bare:
   br label %judge
 judge:
   %code = phi i32 [%code1, %work], [%code2, %bare]
+  call void @number_changes(ptr %context, ptr %args)
   ; Kernels without memory to work in have done nothing; perhaps those of another thread.
   %lacks.now = load atomic i64, ptr @scratch_lacks seq_cst, align 8
   %enough = icmp eq i64 %lacks, %lacks.now
@@ -938,13 +1038,13 @@ go:
   %alone = icmp eq i64 %python, 0
   br i1 %alone, label %simply, label %carefully
 simply:
-  %fast = call ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %area)
+  %fast = call ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %area)
   call void @put_table(ptr %block)
   ret ptr %fast
 carefully:
   ; Other code runs meanwhile and may drop the arrays out of their wrappers.
   call void @hold(ptr %held, i64 %nargs)
-  %safe = call ptr @execute(ptr %context, ptr %bufs, ptr %made, ptr %area)
+  %safe = call ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %area)
   call void @release(ptr %held, i64 %nargs)
   call void @put_table(ptr %block)
   ret ptr %safe
