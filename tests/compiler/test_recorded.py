@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 import agnesi as ag
 
@@ -67,3 +70,124 @@ def test_derivatives_inside_are_not_recorded_for_arguments_that_ask_for_none():
     x.requires_grad_()
     step(x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), 6 * x.numpy())
+
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def _parameter() -> ag.Tensor:
+    return ag.tensor(X, requires_grad=True)
+
+
+def _view(w, b):
+    v = b[:2]
+    return lambda s: (v * v * s).sum()
+
+
+def _view_and_base(w, b):
+    v = b[:2]
+    return lambda s: (v * s).sum() + (b * b).sum() + (w * 3).sum()
+
+
+def _view_of_a_view(w, b):
+    v = b.reshape(3, 1)
+    u = v[:2]
+    return lambda s: (v * v * s).sum() + (u * u).sum()
+
+
+def _view_of_what_was_changed(w, b):
+    v = b[1:]
+    b *= 3
+    return lambda s: (v * v * s).sum() + (b * s).sum()
+
+
+def _changed_view(w, b):
+    v = b[1:]
+    v *= 3
+    return lambda s: (v * v * s).sum() + (b * s).sum()
+
+
+def _view_made_without_a_record(w, b):
+    with ag.no_grad():
+        v = w[:2]
+    return lambda s: (v * w[:2] * s).sum()
+
+
+def _view_that_begins(w, b):
+    with ag.no_grad():
+        v = w[:2]
+    v.requires_grad_()
+    return lambda s: (v * v * s).sum()
+
+
+def _row_in_a_loop(w, b):
+    with ag.no_grad():
+        v = w[0]
+    return lambda s: ag.scan(lambda c, x: (c * v + x * w[0] * s, c), ag.zeros((), "float64"), w)[0]
+
+
+@pytest.mark.parametrize("made", [
+    _view, _view_and_base, _view_of_a_view, _view_of_what_was_changed, _changed_view,
+    _view_made_without_a_record, _view_that_begins, _row_in_a_loop,
+])
+@pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
+def test_views_that_are_used_without_being_given(made: Any, optimizer: str) -> None:
+    """Gradients flow through them once, and where those of eager code do."""
+    found = []
+    for way in (lambda f: f, lambda f: ag.jit(f, optimizer=optimizer)):
+        w = _parameter()
+        f = way(made(w, w * 2))
+        for _ in range(2):
+            w.grad = None
+            f(2.0).backward()
+            found.append(None if w.grad is None else w.grad.tolist())
+    assert found == found[:1] * 4
+
+
+def test_a_view_that_begins_gets_the_gradient() -> None:
+    base = ag.tensor(X)
+    v = base[:2]
+    v.requires_grad_()
+    ag.jit(lambda s: (v * v * s).sum())(2.0).backward()
+    assert v.grad.tolist() == [4.0, 8.0]
+
+
+def test_a_trace_does_not_tell_views_what_they_looked_into() -> None:
+    w = _parameter()
+    b = w * 2
+    v = b[:2]
+    b[...] = w * 3
+    ag.jit(lambda s: (v * s).sum())(1.0)
+    v.sum().backward()
+    assert w.grad.tolist() == [3.0, 3.0, 0.0]
+
+
+def test_nothing_arrives_where_no_gradient_flows() -> None:
+    for way in (lambda f: f, ag.jit):
+        w, u, v = _parameter(), _parameter(), _parameter()
+        f = way(lambda x, w=w, u=u, v=v: (w.detach() * x + u * x, v * x))
+        used, _ = f(ag.tensor(X))
+        used.sum().backward()
+        assert (w.grad, v.grad) == (None, None)
+        assert u.grad.tolist() == X.tolist()
+
+
+def test_what_was_read_and_changed_since_is_refused() -> None:
+    """Arguments without a gradient and buffers too; what no derivative reads may change."""
+    for way in (lambda f: f, ag.jit):
+        w, u, b, x = _parameter(), _parameter(), ag.tensor(X), ag.tensor(X)
+        read = way(lambda x, w=w, b=b: (w * b * x).sum())
+        kept = way(lambda x, w=w, u=u, b=b: (w + b - u).sum() + x.sum())
+        for changed in (x, b):
+            loss, other = read(x), kept(x)
+            changed += 1
+            with pytest.raises(ag.GradientError, match="changed in place afterwards"):
+                loss.backward()
+            assert ag.grad(other, w).tolist() == [1.0, 1.0, 1.0]
+        other = kept(x)
+        with ag.no_grad():
+            w += 1
+            u += 1
+        w.grad = None
+        (other + read(x)).backward()
+        assert w.grad.tolist() == (1 + b * x).tolist()

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.recording import last_change
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
-from agnesi.core.dispatch import current, last_change
+from agnesi.core.dispatch import current
 from agnesi.core.dtypes import bool_, fits, promote
 from agnesi.core.errors import DTypeError, ShapeError, TraceError, at
 from agnesi.core.op import typed

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind
+from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, node_of_type
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
@@ -156,11 +156,8 @@ class BodyTrace:
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use."""
         data: Any = x.data
-        view = x._view
-        if view is not None:
-            base = self.node_of(view.base)
-            types = view.op.infer(base)
-            node = node_of_type(view.op, (base,), types, user_where(2))
+        if x._view is not None and not (x.requires_grad and is_leaf(x)):
+            node = looking(x, self.node_of(x._view.base))
         else:
             leaf = Node(None, (), data.shape, data.dtype, handle=lambda: x, name=x._name)
             if live_tensor(leaf) is not None or data.nbytes > _INSIDE_BYTES:

@@ -12,10 +12,10 @@ import numpy as np
 
 from agnesi.autodiff.forward import push
 from agnesi.autodiff.recompute import segment
-from agnesi.autodiff.recording import alias, detach, enable_grad
+from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import current, last_change, record_many
+from agnesi.core.dispatch import current, record_many
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed

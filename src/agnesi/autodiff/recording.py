@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import apply, current, share
 from agnesi.core.dtypes import is_inexact
-from agnesi.core.errors import GradientError, at
-from agnesi.core.node import Node, toposort
+from agnesi.core.errors import GradientError, at, user_where
+from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -182,6 +182,16 @@ class Reads:
         return self.changes.get(id(x._version), 0) > node.serial
 
 
+def last_change(x: Tensor) -> int:
+    """The number of the last change of a tensor's memory, to compare with a later one."""
+    counter = x._version
+    if counter is None:
+        counter = x._version = [0]
+    next_serial()  # compiled code counts its changes anew
+    number: int = counter[0]
+    return number
+
+
 def detach(x: Tensor) -> Tensor:
     """The same value without its history: gradients stop here.  Memory is shared.
 
@@ -251,6 +261,23 @@ def behind(before: Node, node: Node, begins: bool) -> Node:
     if not node.requires_grad:
         return node
     return Node(STOP, (node,), node.shape, node.dtype, node.weak, where=node.where)
+
+
+def looking(x: Tensor, base: Node) -> Node:
+    """What a view with a value is at its first use in a trace, where it looks into ``base``.
+
+    Gradients flow on to the base where those of eager operations would.
+    """
+    view: Any = x._view
+    shape, dtype = view.op.infer(base)
+    flows = base.requires_grad and view.op.differentiable
+    node = Node(view.op, (base,), shape, dtype, requires_grad=flows, where=user_where(3))
+    begins = x.requires_grad and is_leaf(x)
+    if flows and (begins or (view.base.requires_grad and not x.requires_grad)):
+        node = Node(STOP, (node,), shape, dtype, where=node.where)
+    if begins:
+        node = Node(ALIAS, (node,), shape, dtype, False, True, node.where, handle=lambda: x)
+    return node
 
 
 def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.batched import Batch, Example
-from agnesi.autodiff.recording import ALIAS, detach
+from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import tree
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import graph_node, last_change, symbolic
+from agnesi.core.dispatch import graph_node, symbolic
 from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed

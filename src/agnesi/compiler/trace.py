@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, Reads, begun, behind
+from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import node_of_type
 from agnesi.core.errors import GradientError, TraceError, at, user_where
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
@@ -73,11 +72,8 @@ class Trace:
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use: a live leaf, or a view of its base."""
-        view = x._view
-        if view is not None:
-            base = self.node_of(view.base)
-            shape, dtype = view.op.infer(base)
-            node = node_of_type(view.op, (base,), (shape, dtype), user_where(2))
+        if x._view is not None:
+            node = looking(x, self.node_of(x._view.base))
         else:
             node = Node(
                 None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,

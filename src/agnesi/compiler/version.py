@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.recording import ALIAS, is_leaf
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import caller, missed
 from agnesi.compiler.overlap import Footprint
@@ -118,7 +119,13 @@ class Version:
         written = trace.reached or any(r.written for r in trace.grads.values())
         self.pure = not updates and not written
         self.records = self.pure and any(self.flows)
-        self.parameters = [x for x, leaf in trace.leaves.values() if leaf.requires_grad]
+        #: Where gradients leave the function; those of a view do at what it looks into.
+        self.parameters = [x for x, leaf in trace.leaves.values()
+                           if leaf.requires_grad and (x._view is None or is_leaf(x))]
+        #: What else it reads without being given it, and could be changed.
+        self.read = [x for x, leaf in trace.leaves.values()
+                     if leaf.op is None and not leaf.requires_grad
+                     and live_tensor(leaf) is not None]
         self.unrecorded = not STATE.recording and bool(self.parameters)
 
     @cached_property
@@ -316,9 +323,16 @@ def _flowing(results: Sequence[Any]) -> set[Any]:
     """
     flowing: set[Any] = set()
     for node in toposort(results, lambda n: not n.requires_grad):
-        if node.requires_grad and (node.op is None or any(n in flowing for n in node.inputs)):
+        if node.requires_grad and (_is_leaf(node) or any(n in flowing for n in node.inputs)):
             flowing.add(node)
     return flowing
+
+
+def _is_leaf(node: Any) -> bool:
+    """Whether gradients end there and are a tensor's with a value, or an argument's."""
+    if node.op is not ALIAS or node.handle is None:
+        return node.op is None
+    return node.handle().data is not None
 
 
 def _closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionGraph:

@@ -216,6 +216,12 @@ def current(x: Tensor) -> Node:
 
 def _refresh(x: Tensor, view: View) -> None:
     """Look again: the base was changed since ``x`` was taken from it."""
+    if STATE.trace is not None and x.data is not None:
+        trace, STATE.trace = STATE.trace, None
+        try:
+            _refresh(x, view)  # the trace's end will not tell the record outside
+        finally:
+            STATE.trace = trace
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
     told = x.requires_grad and _begins(x)
@@ -461,16 +467,6 @@ def touch(target: Tensor) -> int:
         counter = target._version = [0]
     counter[0] = next_serial()
     return counter[0]
-
-
-def last_change(x: Tensor) -> int:
-    """The number of the last change of a tensor's memory, to compare with a later one."""
-    counter = x._version
-    if counter is None:
-        counter = x._version = [0]
-    next_serial()  # compiled code counts its changes anew
-    number: int = counter[0]
-    return number
 
 
 def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
