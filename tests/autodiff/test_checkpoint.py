@@ -340,3 +340,55 @@ def test_values_that_were_computed_while_examples_run():
         value, tangent = run(f, (x,), (x,))
         assert value.tolist() == [[6.0, 12.0, 18.0]] * 2
         assert tangent.tolist() == [[12.0, 24.0, 36.0]] * 2
+
+
+def test_as_a_decorator():
+    """As `jax.checkpoint` is used; what a call without arguments computes is computed at once."""
+    w = weights(1)[0]
+    runs = []
+
+    @ag.checkpoint
+    def layer(x: Any, scale: float = 2.0) -> Any:
+        """A layer."""
+        runs.append(1)
+        return ag.tanh(x @ w) * scale
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            self.w = w
+
+        @ag.checkpoint
+        def forward(self, x: Any) -> Any:
+            return ag.tanh(x @ self.w) * 2.0
+
+    assert (layer.__name__, layer.__doc__) == ("layer", "A layer.")
+    expected = ag.grad((ag.tanh(batch() @ w) * 2.0).sum(), w).numpy()
+    assert (ag.grad(layer(batch()).sum(), w).numpy() == expected).all() and len(runs) == 2
+    for f in (Net(), ag.checkpoint(nn.Sequential(Net())), ag.jit(layer)):
+        np.testing.assert_allclose(ag.grad(f(batch()).sum(), w).numpy(), expected, rtol=1e-5)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        layer()
+    at_once = ag.checkpoint(lambda: ag.tanh(batch() @ w) * 2.0)
+    assert (ag.grad(at_once.sum(), w).numpy() == expected).all()
+
+
+@pytest.mark.parametrize("kind", ["jit", "function", "argument", "out"])
+def test_what_compiled_functions_change_is_changed_once(kind):
+    """Their native code goes a way on which the checkpoint sees it."""
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    one, v, total = np.ones(2, "float32"), T.vector("v", dtype="float32"), ag.shared(np.zeros(2))
+    add = ag.function([v], [], updates={total: total + v})
+    seen = total.storage if kind == "function" else ag.zeros(2)
+    count, count_in = ag.jit(lambda: seen.add_(1) * 1), ag.jit(lambda t: t.add_(1) * 1)
+    change = {"jit": count, "function": lambda: add(one), "argument": lambda: count_in(seen),
+              "out": lambda: ag.add(seen, one, out=seen)}[kind]
+
+    def f(x: Any) -> Any:
+        change()
+        return (x * x * seen.detach()).sum()
+
+    for turn in (1, 2, 3):  # native from the third on
+        y = ag.checkpoint(f, x)
+        assert seen.tolist() == [turn, turn]
+        assert ag.grad(y, x).tolist() == [2 * turn, 4 * turn]
+        assert seen.tolist() == [turn, turn]

@@ -23,9 +23,8 @@ from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it i
 from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
 from agnesi.autodiff.flows import flowing_results
-from agnesi.compiler.trace import TRACES
 from agnesi.core import tree
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, WITNESSES
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import Item, current, graph_node
 from agnesi.core.dtypes import fits
@@ -48,12 +47,12 @@ CALLED = "then(*operands): lambda: x gives a value, ag.where chooses between two
 @contextmanager
 def tracing() -> Iterator[BodyTrace]:
     """What runs within this block is the body of a loop or branch."""
-    TRACES.running += 1
+    WITNESSES.running += 1
     try:
         with body_trace(STATE.recording) as trace:
             yield trace
     finally:
-        TRACES.running -= 1
+        WITNESSES.running -= 1
 
 
 class Row:

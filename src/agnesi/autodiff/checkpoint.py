@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +16,7 @@ from agnesi.autodiff.forward import push
 from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, WITNESSES
 from agnesi.core.dispatch import current, record_many
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
@@ -26,6 +28,9 @@ from agnesi.ops.creation import zeros_like
 
 def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """``function(*args, **keywords)``, whose intermediate values are not kept for the gradient.
+
+    Without arguments, a function that requires some becomes one whose calls are checkpointed:
+    ``@ag.checkpoint`` above a ``def``.
 
     The backward pass runs the function again.  That saves memory and costs one more forward pass:
     a net of n layers in segments of about sqrt(n) keeps about 2 sqrt(n) values instead of n.
@@ -47,7 +52,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     Returns
     -------
     object
-        What the function returns.
+        What the function returns; or the function itself, checkpointed.
 
     Raises
     ------
@@ -68,6 +73,29 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     if not callable(function):
         raise TypeError(at(f"checkpoint takes a function and its arguments, not {typed(function)}: "
                            "write ag.checkpoint(block, x) for block(x)"))
+    if args or keywords or not _requires_arguments(function):
+        return _checkpointed(function, args, keywords)
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **keywords: Any) -> Any:
+        return _checkpointed(function, args, keywords)
+
+    return call
+
+
+def _requires_arguments(function: Any) -> bool:
+    """Whether a call without arguments would be an error."""
+    function = getattr(function, "forward", function)  # a module's call takes what that takes
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some builtins do not tell
+        return False
+    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+               for p in parameters)
+
+
+def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """The call itself."""
     leaves, tree = flatten((args, keywords))
     if not STATE.recording:
         return function(*args, **keywords)
@@ -256,10 +284,12 @@ def _watching() -> Iterator[_Changes]:
     """Note what is changed in place within this block."""
     around = STATE.watch
     STATE.watch = changes = _Changes(around)
+    WITNESSES.running += 1
     try:
         yield changes
     finally:
         STATE.watch = around
+        WITNESSES.running -= 1
 
 
 @contextmanager

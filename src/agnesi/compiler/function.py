@@ -37,7 +37,7 @@ from agnesi.compiler.varying import (
     sizes_of,
     told,
 )
-from agnesi.core.config import config
+from agnesi.core.config import STATE, WITNESSES, config
 from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
@@ -159,6 +159,9 @@ class Function(Direct, Inspectable):
             self._families[_rest(key)].learn(key[0])
         else:
             found.follow()
+        if STATE.watch is not None:
+            for t, _ in self._updates:
+                STATE.watch(t)
         for i in found.overwrites:
             if isinstance(args[i], Tensor):
                 touch(args[i])
@@ -226,7 +229,7 @@ class Function(Direct, Inspectable):
         return None if grown is None else grown[1]
 
     def _compile(self, arrays: Sequence[np.ndarray], rest: Any, sizes: Pattern) -> Compiled:
-        from agnesi.runtime.entry import Arg
+        from agnesi.runtime.entry import Arg, Guard
 
         given = in_shapes(sizes, shapes_of(arrays))
         types = [(a.dtype.name, s) for a, s in zip(arrays, given, strict=True)]
@@ -248,6 +251,7 @@ class Function(Direct, Inspectable):
             wrap=[False] * self._returned, settings=self.settings, name=self.name,
             donated=[i for i, mutable in enumerate(self._mutable) if mutable],
             slow=self.dispatch, known=known, anew=self._anew,
+            guards=[Guard(WITNESSES, "running", 0)] if self._updates else (),
         )
         cause = f"the shapes were new; {told(sizes)}" if graph.extents else ""
         cause = "it came with its optimised graph" if known is not None else cause

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.config import STATE
 from agnesi.core.tensor import Tensor
 
 _WORK: Any = 1000
@@ -83,6 +84,12 @@ class Footprint:
         """Look at other tensors from now on; ``swap`` has them by the id of the present ones."""
         self.tensors = [swap.get(id(t), t) for t in self.tensors]
         self._look()
+
+    def show(self, arguments: Sequence[Any]) -> None:
+        """Let whoever watches see what is about to be written, some arguments among it."""
+        for t in (*self.tensors[: self.count], *arguments):
+            if isinstance(t, Tensor):
+                STATE.watch(t)
 
     def tangled(self, arguments: Mapping[int, np.ndarray]) -> bool:
         """Whether something that is written overlaps anything else that is used."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, WITNESSES
 from agnesi.core.errors import GradientError, TraceError, at, user_where
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
@@ -181,28 +181,16 @@ def _lies_anyhow(node: Node) -> bool:
     return op is None or not (op.view or op.changes or op.lie is not None)
 
 
-class _Traces:
-    """How many traces run in all threads; native code goes the slow way while there are any."""
-
-    __slots__ = ("running",)
-
-    def __init__(self) -> None:
-        self.running = 0
-
-
-TRACES = _Traces()
-
-
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
     """Operations of this thread go into ``trace`` within this block."""
     before = STATE.trace, STATE.examples
     STATE.trace, STATE.examples = trace, None
-    TRACES.running += 1
+    WITNESSES.running += 1
     try:
         yield trace
     finally:
-        TRACES.running -= 1
+        WITNESSES.running -= 1
         STATE.trace, STATE.examples = before
 
 

@@ -15,10 +15,10 @@ from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import caller, missed
 from agnesi.compiler.overlap import Footprint
 from agnesi.compiler.recorded import pullback_of, recorded
-from agnesi.compiler.trace import TRACES, Trace, stand_in, tracing
+from agnesi.compiler.trace import Trace, stand_in, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core import dtypes
-from agnesi.core.config import STATE, config
+from agnesi.core.config import STATE, WITNESSES, config
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import current, touch
 from agnesi.core.errors import MissingInputError, TraceError, at
@@ -161,7 +161,7 @@ class Version:
         guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
         guards += [Guard(owner, slot, value) for owner, slot, value in self.watched]
         guards.append(Guard(config, "float_dtype", config.float_dtype))
-        guards.append(Guard(TRACES, "running", 0))
+        guards.append(Guard(WITNESSES, "running", 0))
         return guards
 
     def _footprint(self, trace: Trace, updates: Sequence[Any]) -> Footprint:
@@ -291,6 +291,8 @@ class Version:
         values: list[Any] = list(self.statics)
         for i in self.arrays:
             values[i] = _plain(leaves[i])
+        if STATE.watch is not None:
+            self.footprint.show([leaves[i] for i in self.mutated])
         found = self.compiled.run(*values)
         if self.records and STATE.recording:
             recorded(self, leaves, (found,) if isinstance(found, Tensor) else found)

@@ -199,6 +199,21 @@ class State(threading.local):
 STATE = State()
 
 
+class _Witnesses:
+    """How many runs in all threads want to see every operation or change: traces, checkpoints.
+
+    Compiled functions go the slow way while there are any.
+    """
+
+    __slots__ = ("running",)
+
+    def __init__(self) -> None:
+        self.running = 0
+
+
+WITNESSES = _Witnesses()
+
+
 class Lent:
     """What the compiler lends to operations, which stand below it; see ``compiler/eager.py``."""
 

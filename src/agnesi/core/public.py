@@ -184,7 +184,7 @@ def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
 
 
 def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
-    """Whether values are all that counts: nothing is traced, symbolic or recorded."""
-    if not isinstance(out, Tensor) or STATE.trace is not None:
+    """Whether values are all that counts: nothing is traced, watched, symbolic or recorded."""
+    if not isinstance(out, Tensor) or STATE.trace is not None or STATE.watch is not None:
         return False
     return all(x.data is not None and not (x.requires_grad and STATE.recording) for x in (out, *xs))
