@@ -302,3 +302,22 @@ def test_steps_in_a_loop_read_the_arguments_of_the_function():
         W.data[...] = 1
         results.append([run(ag.tensor(X)).item(), *W.tolist()])
     np.testing.assert_allclose(*results, rtol=1e-12)
+
+
+def test_gradients_go_on_to_what_a_captured_tensor_was_computed_from():
+    """Native code cannot follow the record: the function runs eagerly, and says so."""
+    found = []
+    for way in (lambda f: f, ag.jit):
+        w = ag.tensor(X, requires_grad=True)
+        b = w * 2
+
+        def step(s, b=b):
+            (b * b[0] * s).sum().backward()
+
+        run = way(step)
+        for _ in range(3):
+            run(2.0)
+        assert b.grad is None
+        found.append(w.grad.numpy())
+    np.testing.assert_allclose(*found)
+    assert "it runs eagerly, for backward() goes on to what" in run.explain()

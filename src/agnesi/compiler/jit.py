@@ -95,7 +95,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         changes_record = not version.pure and STATE.recording and any(map(_requires_grad, leaves))
         tangled = version.tangled(leaves)
         self.tangled_calls += tangled
-        if changes_record or tangled:
+        if changes_record or tangled or version.passing:
             return self.function(*args, **keywords)
         result = version(leaves)
         if version.direct is not None:
@@ -165,6 +165,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if made.reached:
             cause += ("; it runs eagerly, for backward() leaves gradients at its arguments: give "
                       "them with ag.value_and_grad, which is compiled")
+        if made.passing:
+            cause += ("; it runs eagerly, for backward() goes on to what a tensor that it uses was "
+                      "computed from: compute that inside, or use it detached")
         self._seen = [*self._seen[1 - _KEPT :], key]
         self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
         return made

@@ -143,6 +143,8 @@ class Version:
         self.cleared: list[Tensor] = []
         records = trace.grads.values()
         self.expected = [(r.owner, r.before) for r in records if r.needs_before]
+        #: Whether gradients arrive at what was computed before: they would have to flow on.
+        self.passing = any(r.now is not None and not is_leaf(r.owner) for r in records)
         for record in records:
             if not record.written:
                 continue
