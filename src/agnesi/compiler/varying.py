@@ -26,8 +26,8 @@ Pattern = tuple[Size, ...]
 #: The least and the most that a size may be.
 Span = tuple[int, int]
 #: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own, and so have some
-#: more where an axis gets shorter.
-_LEAST = (2, 3, 8)
+#: more where an axis gets shorter, as by windows and steps of a network's layers.
+_LEAST = (2, 3, 8, 16, 32, 64)
 #: A version serves sizes up to so many times the one that it was made for: it has the cut of
 #: products, and all else that depends on sizes, from there.
 _REACH = 8
@@ -37,6 +37,7 @@ _KEPT = 8
 #: How often a version may take fewer sizes, for the sake of what could not be decided, and how
 #: many it must still take.
 _NARROWINGS, _WORTH = 4, 4
+#: How far beyond their least values sizes are for a trial.
 _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131, 137))
 
 
@@ -260,7 +261,8 @@ def check(graph: FunctionGraph) -> FunctionGraph:
     """The graph, if inferring it with numbers gives what it says; an error if not."""
     names = graph.extents
     for sample in _SAMPLES:
-        known: dict[Any, Any] = dict(zip(names, sample, strict=False))
+        known: dict[Any, Any] = {
+            n: (n.least or 0) + s for n, s in zip(names, sample, strict=False)}
         done: dict[Node, Node] = {}
         for node in graph.nodes:
             done[node] = new = _sampled(node, done, known)

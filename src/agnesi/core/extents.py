@@ -318,11 +318,10 @@ def _bounds(terms: Terms) -> tuple[int | None, int | None]:
     for monomial, factor in terms:
         if len(monomial) == 1 and monomial[0].op == "max":
             return _either(terms, monomial[0], factor)
-    low, high = _sums(terms)
+    low, high = _beyond(terms)
     exact = _without_quotients(terms)
     if exact is not None:
         low, high = _meet((low, high), _span(exact))
-    low, high = _meet((low, high), _powers(terms))
     common = list(terms[0][0])
     for monomial, _ in terms[1:]:
         common = [a for a in dict.fromkeys(common) if a in monomial]
@@ -343,29 +342,6 @@ def _meet(a: tuple[int | None, int | None], b: tuple[int | None, int | None]
     """Bounds where both hold."""
     lows, highs = ([n for n in ends if n is not None] for ends in zip(a, b, strict=True))
     return max(lows, default=None), min(highs, default=None)
-
-
-def _powers(terms: Terms) -> tuple[int | None, int | None]:
-    """Bounds of a polynomial of one size, as ``a + n * (b + n * c)``."""
-    atoms = {a for m, _ in terms for a in m}
-    least = min((a.least or 0 for a in atoms), default=0)
-    if len(atoms) != 1 or least < 0 or max(len(m) for m, _ in terms) < 2:
-        return None, None
-    (atom,) = atoms
-    factors = {len(m): c for m, c in terms}
-    low: int | None = 0
-    high: int | None = 0
-    for power in range(max(factors), -1, -1):
-        ends = least, atom.most
-        under = None if low is None else _scaled(low, ends[low < 0])
-        over = None if high is None else _scaled(high, ends[high > 0])
-        c = factors.get(power, 0)
-        low, high = None if under is None else under + c, None if over is None else over + c
-    return low, high
-
-
-def _scaled(bound: int, by: int | None) -> int | None:
-    return 0 if bound == 0 else None if by is None else bound * by
 
 
 def _without_quotients(terms: Terms) -> Size | None:
@@ -394,22 +370,31 @@ def _either(terms: Terms, larger: Extent, factor: int) -> tuple[int | None, int 
     return pick(sure_low, default=None), pick(sure_high, default=None)
 
 
-def _sums(terms: Terms) -> tuple[int | None, int | None]:
-    """Bounds of a polynomial, each monomial for itself."""
-    low: int | None = 0
-    high: int | None = 0
+def _beyond(terms: Terms) -> tuple[int | None, int | None]:
+    """Bounds of a polynomial in how much sizes are beyond their lower bounds, term by term."""
+    if any(a.least is None or a.least < 0 for m, _ in terms for a in m):
+        return None, None
+    moved: dict[Monomial, int] = {}
     for monomial, factor in terms:
-        small: int | None = 1
-        large: int | None = 1
+        parts: dict[Monomial, int] = {(): factor}
         for atom in monomial:
-            if atom.least is None or atom.least < 0:
-                return None, None
-            small = None if small is None else small * atom.least
-            large = None if large is None or atom.most is None else large * atom.most
-        if factor < 0:
-            small, large = large, small
-        low = None if low is None or small is None else low + factor * small
-        high = None if high is None or large is None else high + factor * large
+            old, parts = parts, {}
+            for m, c in old.items():
+                parts[m] = parts.get(m, 0) + c * atom.least  # type: ignore[operator]
+                parts[*m, atom] = parts.get((*m, atom), 0) + c
+        for m, c in parts.items():
+            moved[m] = moved.get(m, 0) + c
+    low: int | None = moved.pop((), 0)
+    high = low
+    for m, c in moved.items():
+        reach: int | None = 1
+        for atom in m:
+            ends: Any = atom.least, atom.most
+            reach = None if reach is None or ends[1] is None else reach * (ends[1] - ends[0])
+        if c < 0:
+            low = None if low is None or reach is None else low + c * reach
+        elif c > 0:
+            high = None if high is None or reach is None else high + c * reach
     return low, high
 
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core.dims import Size, product
+from agnesi.core.dims import Size, is_static, product
+from agnesi.core.extents import surely
 from agnesi.core.foreign import Call, Walk
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
@@ -53,7 +54,7 @@ class Buffer:
         plain = row_major(shape)
         self.shape = shape
         self.strides = plain if strides is None else strides
-        self.contiguous = self.strides == plain
+        self.contiguous = strides is None or surely(lambda: strides == plain)
         self.size: Any = product(shape)
         self.nbytes = self.size * self.dtype.itemsize
 
@@ -229,13 +230,18 @@ class ConvSizes:
     groups: int
     channels: int  # of the image, in one group
     filters: int  # channels of the result, in one group
-    image: tuple[int, ...]
+    image: tuple[Any, ...]
     kernel: tuple[int, ...]
-    places: tuple[int, ...]
+    places: tuple[Any, ...]
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]  # (low, high)
     parts: int = 1  # of the places; a gradient to filters has a result for each
+
+    @property
+    def open(self) -> bool:
+        """Whether sizes of images are run-time values."""
+        return not is_static((*self.image, *self.places))
 
     @property
     def work(self) -> Size:

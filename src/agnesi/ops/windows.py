@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from agnesi.core import loops
 from agnesi.core.dims import Dim, Shape
 from agnesi.core.errors import ShapeError
+from agnesi.core.extents import Extent, surely
 from agnesi.core.loops import Affine, At, Expr
 from agnesi.core.record import record
 
@@ -38,7 +39,7 @@ class Windows:
             sizes, kernel, self.stride, self.padding, self.dilation, strict=True
         ):
             room = n + (low + high - d * (k - 1) - 1)
-            if isinstance(room, int) and room < 0:
+            if isinstance(room, int | Extent) and room < 0:
                 raise ShapeError(
                     f"a window of {d * (k - 1) + 1} does not fit an axis of {n}"
                     f" with borders {low} and {high}"
@@ -124,17 +125,21 @@ def number(i: Affine) -> Expr:
 
 
 def _within(i: Affine, least: int, most: int, n: int) -> tuple[Affine, Expr | None]:
-    """A position known to lie in [least, most], moved into [0, n); and whether it was there."""
+    """A position known to lie in [least, most], moved into [0, n); and whether it was there.
+
+    Where that is not sure for all run-time sizes, it is tested.
+    """
     value, tests = number(i), []
-    if least < 0:
+    below, beyond = (not surely(ok) for ok in (lambda: least >= 0, lambda: most < n))
+    if below:
         tests.append(loops.call("greater_equal", value, loops.const(0, "int64")))
-    if most >= n:
+    if beyond:
         tests.append(loops.call("less", value, loops.const(n, "int64")))
     if not tests:
         return i, None
-    if least < 0:
+    if below:
         value = loops.call("maximum", value, loops.const(0, "int64"))
-    if most >= n:
+    if beyond:
         value = loops.call("minimum", value, loops.const(n - 1, "int64"))
     return loops.atom_of(value), all_of(tests)
 

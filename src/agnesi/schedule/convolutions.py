@@ -11,6 +11,8 @@ from agnesi.core.node import Node
 
 #: Terms of a sum up to which the filters of one vector of results fit a thread's stack.
 _MANY = 60_000
+#: Channels, each with its own filter, from which lanes run along them.
+_CHANNELS = 8
 _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
 
 
@@ -23,7 +25,14 @@ def is_convolution(node: Node) -> bool:
         and 3 <= len(node.shape) <= 5
         and 0 not in (*node.shape, *node.inputs[0].shape, *node.inputs[1].shape)
         and _terms(node) <= _MANY
+        and not _is_plain(node)
     )
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether loops do it: a filter for each of few channels, of images of run-time sizes."""
+    _, sizes = sizes_of(node)
+    return sizes.open and sizes.channels == sizes.filters == 1 and sizes.groups < _CHANNELS
 
 
 def _terms(node: Node) -> int:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from agnesi.core.dims import is_static, product
-from agnesi.core.errors import at
-from agnesi.core.extents import UnknownSizeError, guess
+from agnesi.core.dims import product
+from agnesi.core.extents import guess
 from agnesi.core.kernels import Store
 from agnesi.core.loops import Axis
 from agnesi.core.node import Node
@@ -116,22 +115,11 @@ def _values(node: Node) -> list[Node]:
     return {"forward": [first, node], "input": [first, node], "weight": [first, second]}[kind]
 
 
-def _check(node: Node, sizes: Any) -> None:
-    """Raise UnknownSizeError where an image's own size is a run-time value."""
-    if not is_static((*sizes.image, *sizes.places)):
-        images = " x ".join(map(str, sizes.image))
-        raise UnknownSizeError(
-            at(f"convolutions have code for one size of image, and here it is {images}, so each "
-               "size gets its own version; pad or resize images to a few sizes", node.where)
-        )
-
-
 class _Cost:
     """What a convolution takes, given the orders of families."""
 
     def __init__(self, node: Node, families: _Families, prefers: Prefers) -> None:
         kind, sizes = sizes_of(node)
-        _check(node, sizes)
         values = _values(node)
         self.families = [families.of(v) for v in values]
         self.sizes = [guess(product(v.shape)) for v in values]

@@ -49,7 +49,7 @@ def _parts(kernel: Convolution) -> int:
     """How many parts the places are cut into."""
     s = kernel.sizes
     elements = s.filters * s.channels * math.prod(s.kernel)
-    places = guess(s.batch) * math.prod(s.places)
+    places = guess(s.batch) * math.prod(map(guess, s.places))
     if kernel.kind != "weight" or s.groups > 1 or elements > _FEW or max(s.kernel) == 1:
         return 1
     least = max(_PLACES, _WORK // elements)

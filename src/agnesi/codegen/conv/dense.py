@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.dims import Size
-from agnesi.core.extents import guess
+from agnesi.core.dims import Size, product
+from agnesi.core.extents import Extent, guess, surely
 from agnesi.core.kernels import Convolution, ConvSizes, Store
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import record, replace
@@ -29,8 +29,8 @@ class Span:
     The source is zero outside of [0, size).  ``step`` is positive.
     """
 
-    count: int
-    size: int
+    count: Any  # it may be known at run time only, as the next
+    size: Any
     taps: int
     origin: int
     stride: int
@@ -45,7 +45,17 @@ class Span:
     def inside(self) -> bool:
         """Whether no place reaches beyond the source."""
         last = self.origin + (self.count - 1) * self.stride + self.reach
-        return self.origin >= 0 and last <= self.size
+        return self.origin >= 0 and surely(lambda: last <= self.size)
+
+    @property
+    def open(self) -> bool:
+        """Whether places or the source have a run-time number."""
+        return isinstance(self.count, Extent) or isinstance(self.size, Extent)
+
+    @property
+    def typical(self) -> Span:
+        """The same of numbers to plan for."""
+        return replace(self, count=guess(self.count), size=guess(self.size)) if self.open else self
 
     @property
     def plain(self) -> bool:
@@ -57,9 +67,14 @@ class Span:
 class View:
     """A strided operand: elements from the buffer's start, strides of (batch or o, c, d, h, w)."""
 
-    offset: int
-    strides: Ints
-    group: int  # elements from one group to the next
+    offset: Any
+    strides: tuple[Any, ...]
+    group: Any  # elements from one group to the next
+
+    @property
+    def typical(self) -> View:
+        """The same of numbers to plan for."""
+        return View(guess(self.offset), tuple(map(guess, self.strides)), guess(self.group))
 
 
 _NO_SPAN = Span(1, 1, 1, 0, 1, 1)
@@ -87,6 +102,20 @@ class Dense:
     parts: int = 1  # of the places, in a gradient to filters: then the first axis counts them
 
     @property
+    def open(self) -> bool:
+        """Whether sizes of images are run-time values."""
+        return any(s.open for s in self.spans)
+
+    @property
+    def typical(self) -> Dense:
+        """The same of numbers to plan for, but for the batch as the code has it."""
+        if not self.open:
+            return self
+        d, h, w = (s.typical for s in self.spans)
+        return replace(self, spans=(d, h, w), source=self.source.typical,
+                       filters=self.filters.typical)
+
+    @property
     def depth(self) -> int:
         """Products in one sum."""
         return self.channels * math.prod(s.taps for s in self.spans)
@@ -94,8 +123,7 @@ class Dense:
     @property
     def work(self) -> int:
         """Multiply-adds."""
-        places = math.prod(s.count for s in self.spans)
-        return self.batch * self.groups * self.outputs * places * max(1, self.depth)
+        return self.results * max(1, self.depth)
 
     @property
     def single(self) -> bool:
@@ -105,8 +133,11 @@ class Dense:
     @property
     def results(self) -> int:
         """Elements of the result."""
-        places = math.prod(s.count for s in self.spans)
-        return self.batch * self.groups * self.outputs * places
+        return self.batch * self.groups * self.outputs * math.prod(map(guess, self._places))
+
+    @property
+    def _places(self) -> tuple[Size, ...]:
+        return tuple([s.count for s in self.spans])
 
     def squared(self, lanes: int) -> bool:
         """Whether there are some taps both ways, as squares want, and channels for vectors."""
@@ -116,10 +147,11 @@ class Dense:
 
     @property
     def actual_work(self) -> Size:
-        """The same for the batch as the code has it."""
-        return self.images * (self.work // self.batch)
+        """The same for the sizes as the code has them."""
+        each = self.groups * self.outputs * max(1, self.depth)
+        return product((self.images, *self._places, each))
 
-    def blocks(self, each: int) -> Size:
+    def blocks(self, each: Size) -> Size:
         """Blocks of all images, ``each`` of a plane of one."""
         return self.images * (self.spans[0].count * each)
 
@@ -152,7 +184,7 @@ def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
 
 def flat(dense: Dense) -> Dense:
     """A gradient to filters of one tap with its places as one axis, where memory has them so."""
-    if not isinstance(dense.images, int) or not all(s.plain for s in dense.spans):
+    if not isinstance(dense.images, int) or dense.open or not all(s.plain for s in dense.spans):
         return dense
     counts = [dense.images, *(s.count for s in dense.spans)]
     length, views = math.prod(counts), []
@@ -168,7 +200,7 @@ def flat(dense: Dense) -> Dense:
                    filters=filters)
 
 
-def group_axes(kernel: Convolution, counts: tuple[int, ...], steps: tuple[tuple[int, int], ...],
+def group_axes(kernel: Convolution, counts: tuple[Any, ...], steps: tuple[tuple[int, int], ...],
                channels: int) -> tuple[tuple[Axis, ...], tuple[Store, ...], Expr]:
     """The body over axes (n, group, o, d, h, w): position ``first + step * i`` of each."""
     sizes = kernel.sizes
@@ -202,7 +234,7 @@ def retold(dense: Dense, key: Expr) -> list[Store]:
     return [Store(s.buffer, s.offset, change(s.value)) for s in dense.body]
 
 
-def operand_view(strides: Ints, offset: int, group: int) -> View:
+def operand_view(strides: tuple[Any, ...], offset: Any, group: Any) -> View:
     """A view with the spatial axes made three."""
     first, second, *space = strides
     return View(offset, (first, second, *(0,) * (3 - len(space)), *space), group)
@@ -285,7 +317,7 @@ def _phases(sizes: ConvSizes, axis: int) -> list[_Phase]:
     common = math.gcd(stride, step)
     jump = stride // common  # taps that reach a position are so far from each other
     for first in range(min(stride, size)):
-        count = -(-(size - first) // stride)
+        count = (size - first + stride - 1) // stride
         mine = [t for t in range(taps) if (first + low - t * step) % stride == 0]
         if not mine:
             found.append(_Phase(Span(count, places, 0, 0, 1, 1), first, 0, 0))

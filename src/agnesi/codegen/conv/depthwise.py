@@ -7,19 +7,21 @@ that meet in it.  Channels are the innermost loop, so that memory is read in run
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, Window
 from agnesi.codegen.conv.finish import Finish
 from agnesi.codegen.conv.pack import pack_filters
 from agnesi.codegen.conv.tiles import Column, Tile
-from agnesi.codegen.conv.wide import tiles
+from agnesi.codegen.conv.wide import tails, tiles
 from agnesi.codegen.conv.windows import Corner, Way, Windows
 from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
-from agnesi.codegen.gemm.tiling import Piece
+from agnesi.codegen.gemm.tiling import OpenRows, Piece
 from agnesi.codegen.gemm.unit import share
+from agnesi.core.dims import Size
 
 
 class _Channels:
@@ -28,7 +30,7 @@ class _Channels:
     def __init__(self, b: Builder, plan: DepthwisePlan, source: Value, other: Value,
                  finish: Finish, scratch: Value) -> None:
         self.b, self.plan, self.finish = b, plan, finish
-        self.dense, self.type = plan.dense, plan.type
+        self.dense, self.type = plan.real, plan.type
         self.align = element_bytes(plan.type)
         self.other = other
         self.windows = Windows(b, plan, source, scratch)
@@ -51,18 +53,42 @@ class _Channels:
         """The tiles of lines [low, high) of tiles."""
         b, plan = self.b, self.plan
         with b.loop(low, high) as loop:
-            rest, down = divide(b, loop.index, plan.lines.tiles)
+            rest, down = divide(b, loop.index, plan.lines.count)
             image, depth = divide(b, rest, self.dense.spans[0].count)
-            y, big = plan.lines.start(b, down), i64(plan.lines.big)
-            for tall in plan.lines.sizes:
-                mine = "sge" if tall == plan.lines.small_size else "slt"
-                with b.when(b.icmp(mine, down, big)):
-                    for wide, starts in tiles(b, plan.places, (i64(0), i64(plan.places.tiles))):
+            y, every = plan.lines.start(b, down), (i64(0), b.size(plan.places.count))
+            for tall, mine in self._tall(down):
+                with b.when(mine):
+                    for wide, starts in tiles(b, plan.places, every):
                         with starts as x:
                             yield Window(self.dense, tall, wide), Corner(image, depth, y, x)
+                    for wide, _, start in tails(b, plan.places, every[1]):
+                        with start as x:
+                            yield (Window(self.dense, tall, wide),
+                                   Corner(image, depth, y, x, partly=True))
 
-    def _vector(self, pointer: Value, offset: int, piece: Piece) -> Value:
-        at = self.b.gep(self.type, pointer, i64(offset))
+    def _tall(self, tile: Value) -> Iterator[tuple[int, Value]]:
+        """Sizes of tiles of lines, and whether this one has that size."""
+        b, lines = self.b, self.plan.lines
+        if isinstance(lines, OpenRows):
+            yield lines.height, Value("true", "i1")
+            return
+        for tall in lines.sizes:
+            mine = "sge" if tall == lines.small_size else "slt"
+            yield tall, b.icmp(mine, tile, i64(lines.big))
+
+    def _present(self, corner: Corner, i: Value, j: Value) -> Value | None:
+        """Whether a result of a tile is there; None where all are."""
+        b, (_, h, w), found = self.b, self.dense.spans, None
+        for at, first, span, some in (
+            (i, corner.y, h, isinstance(self.plan.lines, OpenRows)), (j, corner.x, w, corner.partly)
+        ):
+            if some:
+                there = b.icmp("slt", b.add(first, at), b.size(span.count))
+                found = there if found is None else b.op("and", found, there)
+        return found
+
+    def _vector(self, pointer: Value, offset: Size, piece: Piece) -> Value:
+        at = self.b.gep(self.type, pointer, self.b.size(offset))
         return load_strided(self.b, at, self.type, 1, piece.lanes, piece.mask)
 
     def _tap(self, tap: int) -> int:
@@ -81,7 +107,7 @@ class Depthwise(_Channels):
             self.windows.prepare()
             self._pack_filters()
         with b.loop(begin, end) as loop:
-            low, high = share(b, self.dense.blocks(plan.lines.tiles), plan.units, loop.index)
+            low, high = share(b, self.dense.blocks(plan.lines.count), plan.units, loop.index)
             for window, corner in self._tiles(low, high):
                 way = self.windows.way(window, corner)
                 for piece, channel in self._pieces():
@@ -125,7 +151,9 @@ class Depthwise(_Channels):
         b = self.b
         place = (corner.image, channel, i64(0), corner.depth, b.add(corner.y, i),
                  b.add(corner.x, j))
-        self.finish(value, place, 1, piece.lanes, piece.mask)
+        present = self._present(corner, i, j)
+        with b.when(present) if present is not None else nullcontext():
+            self.finish(value, place, 1, piece.lanes, piece.mask)
 
     def _spilled(self, window: Window, corner: Corner, piece: Piece, channel: Value,
                  sums: list[Value]) -> None:
@@ -158,7 +186,7 @@ class DepthwiseWeight(_Channels):
         with b.loop(begin, end) as loop:
             self._own(loop.index)
             self._clear()
-            for window, corner in self._tiles(i64(0), b.size(self.dense.blocks(plan.lines.tiles))):
+            for window, corner in self._tiles(i64(0), b.size(self.dense.blocks(plan.lines.count))):
                 way = self.windows.way(window, corner)
                 for piece, channel in self._pieces():
                     self._tile(window, corner, way, piece, channel)
@@ -189,11 +217,16 @@ class DepthwiseWeight(_Channels):
             for i in range(window.lines):
                 for j in range(window.places):
                     next_ = (i + window.lines) * space[1] + j * space[2]
-                    prefetch(b, b.gep(self.type, start, i64(next_)), near=False)
-        cotangent = [
-            self._vector(start, i * space[1] + j * space[2], piece)
-            for i in range(window.lines) for j in range(window.places)
-        ]
+                    prefetch(b, b.gep(self.type, start, b.size(next_)), near=False)
+        cotangent = []
+        for i in range(window.lines):
+            for j in range(window.places):
+                at = b.gep(self.type, start, b.size(i * space[1] + j * space[2]))
+                present = self._present(corner, i64(i), i64(j))
+                if present is not None:
+                    nothing = b.gep(self.type, self.windows.zeros, channel)
+                    at = b.select(present, at, nothing)
+                cotangent.append(self._vector(at, 0, piece))
 
         def inner(_: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
             cells = [
@@ -216,9 +249,9 @@ class DepthwiseWeight(_Channels):
     def _cotangent(self, corner: Corner) -> Value:
         """Where the cotangent of a tile begins."""
         b, view = self.b, self.dense.filters
-        at = b.add(b.mul(corner.image, i64(view.strides[0])), i64(view.offset))
-        for place, stride in zip(corner[1:], view.strides[2:], strict=True):
-            at = b.add(at, b.mul(place, i64(stride)))
+        at = b.add(b.mul(corner.image, b.size(view.strides[0])), b.size(view.offset))
+        for place, stride in zip(corner[1:4], view.strides[2:], strict=True):
+            at = b.add(at, b.mul(place, b.size(stride)))
         return b.gep(self.type, self.other, at)
 
     def _finish_taps(self) -> None:

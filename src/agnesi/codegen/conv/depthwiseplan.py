@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agnesi.codegen.conv.dense import Dense, Span
-from agnesi.codegen.conv.plan import ROOM, sizes_of, whole_lines
+from agnesi.codegen.conv.plan import ROOM, opened, sizes_of, whole_lines
 from agnesi.codegen.conv.tiles import Turn, unit_cycles
 from agnesi.codegen.gemm.costs import Machine
-from agnesi.codegen.gemm.tiling import Piece, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import OpenRows, Piece, Rows, pieces_of
 from agnesi.core.record import record, replace
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
@@ -28,9 +28,9 @@ _ADDRESS = 8  # bytes of an entry of a table
 class Steps(NamedTuple):
     """Elements from one plane, line or pixel of a window to the next."""
 
-    plane: int
-    line: int
-    pixel: int
+    plane: Any
+    line: Any
+    pixel: Any
 
 
 @record
@@ -95,11 +95,13 @@ def _reach(span: Span, count: int) -> int:
 class DepthwisePlan:
     """A depthwise convolution, or with ``weight`` its gradient to the filters, and how it is cut.
 
-    ``dense`` has one group whose channels are the groups of the original.  A unit is a chunk of
+    ``dense`` has one group whose channels are the groups of the original; ``real`` is it with the
+    sizes of images as the code has them.  A unit is a chunk of
     (image, plane, tile of lines), or with ``weight`` a run of vectors of channels.
     """
 
     dense: Dense
+    real: Dense
     type: str
     lanes: int
     itemsize: int
@@ -147,9 +149,20 @@ class DepthwisePlan:
 
     def windows(self) -> Iterator[Window]:
         """Those of all sizes of tiles."""
-        for tall in self.lines.sizes:
-            for wide in self.places.sizes:
-                yield Window(self.dense, tall, wide)
+        for tall in self.heights:
+            for wide in self.widths:
+                yield Window(self.real, tall, wide)
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """Lines of tiles; where their number is a run-time value, the last has some for nothing."""
+        return (self.lines.height,) if isinstance(self.lines, OpenRows) else self.lines.sizes
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Places of a line in tiles."""
+        places = self.places
+        return (places.height, *places.tails) if isinstance(places, OpenRows) else places.sizes
 
     def nest(self, window: Window, steps: Steps) -> list[Turn]:
         """Loops over the taps that are not written out, in a window of such steps."""
@@ -217,14 +230,19 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
     other = dense.filters.group if weight else 1
     if not dense.single or dense.source.group != 1 or other != 1 or machine.lanes < 2:
         return None
+    real, dense = dense, dense.typical
     size = dense.batch * dense.groups * math.prod(s.size for s in dense.spans)
     far = size * machine.itemsize > machine.l2 // 2
     plans = (
-        DepthwisePlan(dense, type_, machine.lanes, machine.itemsize, machine.registers, weight,
-                      lines, places, 1, long_epilogue and not weight, far)
+        DepthwisePlan(dense, real, type_, machine.lanes, machine.itemsize, machine.registers,
+                      weight, lines, places, 1, long_epilogue and not weight, far)
         for lines, places in _tiles(dense, machine)
     )
     best = min(plans, key=_cost)
+    if real.open:
+        _, h, w = real.spans
+        best = replace(best, lines=opened(best.lines, h.count),
+                       places=opened(best.places, w.count))
     if best.scratch > 2 * ROOM:
         return None
     if dense.work < 1 << 17:

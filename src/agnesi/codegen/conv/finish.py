@@ -10,7 +10,8 @@ from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.evaluate import Addresses, Scope
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.pack import zip_rounds
-from agnesi.codegen.gemm.tiling import Piece, pieces_of
+from agnesi.codegen.gemm.tiling import CutPiece, Piece, pieces_of
+from agnesi.core.extents import Extent
 
 # (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
 Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]
@@ -59,8 +60,8 @@ def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
 
     Sums are turned by squares of ``lanes``, in ``room`` for one; sums behind a line are read.
     """
-    count = dense.spans[2].count
-    rest = count % lanes
+    count = b.size(dense.spans[2].count)
+    rest = dense.spans[2].count % lanes
 
     def finish_line(line: Value, place: tuple[Value, ...], pitch: Value, columns: int) -> None:
         with b.loop(i64(0), i64(columns), lanes) as column:
@@ -76,10 +77,14 @@ def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
                     finish(value, _beside(b, _beside(b, there, 2, row.index), 5, x), 5,
                            piece.lanes, piece.mask)
 
-            with b.loop(i64(0), i64(count - rest), lanes) as across:
+            whole = b.sub(count, b.size(rest))
+            with b.loop(i64(0), whole, lanes) as across:
                 square(across.index, Piece(0, lanes, lanes))
-            if rest:
-                square(i64(count - rest), pieces_of(rest, lanes)[0])
+            if isinstance(rest, Extent):
+                with b.when(b.icmp("ne", b.size(rest), i64(0))):
+                    square(whole, CutPiece.of(b, Piece(0, lanes, lanes), b.size(rest)))
+            elif rest:
+                square(whole, pieces_of(rest, lanes)[0])
 
     return finish_line
 

@@ -16,7 +16,8 @@ class Gradient:
     def __init__(self, b: Builder, plan: PlacesPlan | WeightPlan, source: Value,
                  cotangent: Value, finish: Finish, scratch: Value) -> None:
         self.b, self.plan, self.finish = b, plan, finish
-        self.dense, self.type = plan.dense, plan.type
+        self.dense = plan.real if isinstance(plan, WeightPlan) else plan.dense
+        self.type = plan.type
         self.source, self.cotangent = source, cotangent
         self.sums = scratch
         self.packed_a = b.gep("i8", scratch, i64(plan.c_bytes))

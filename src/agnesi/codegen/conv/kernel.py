@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
@@ -24,7 +24,8 @@ from agnesi.codegen.gemm import GemmPlan
 from agnesi.codegen.gemm.costs import CODE, HASTE, Machine
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.dims import Size
-from agnesi.core.extents import Extent, guess
+from agnesi.core.errors import at
+from agnesi.core.extents import Extent, UnknownSizeError, guess
 from agnesi.core.kernels import Convolution, Product
 from agnesi.core.record import record
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         | Call | tuple[Product, GemmPlan]
     )
 
+P = TypeVar("P", bound="WinogradPlan")
 _LONG = 40
 _PARALLEL_WORK = 600_000
 _BYTES = {"float32": 4, "float64": 8}
@@ -95,6 +97,8 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     parts: list[Part] = []
     for part in dense:
         alone = _plan_alone(part, type_, machine, kernel.kind == "weight", long)
+        if alone is None and part.open and part.single:
+            _refuse(kernel)
         product = as_product(kernel, part, machine) if alone is None else None
         if alone is not None:
             parts.append(alone)
@@ -120,43 +124,64 @@ def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
     return plan_depthwise(dense, type_, machine, weight, long)
 
 
+def _refuse(kernel: Convolution) -> None:
+    """Say that the size of an image cannot be a run-time value here."""
+    images = " x ".join(map(str, kernel.sizes.image))
+    raise UnknownSizeError(at(
+        "a filter for each channel of images whose channels do not lie side by side has code for "
+        f"one size of image, and here it is {images}, so each size gets its own version; pad or "
+        "resize images to a few sizes", kernel.nodes[0].where))
+
+
 def _plan_weight(dense: Dense, type_: str,
                  machine: Machine) -> WeightPlan | PlacesPlan | WinogradWeightPlan:
-    if dense.parts == 1 and dense.squared(machine.lanes):
+    typical = dense.typical
+    if dense.parts == 1 and typical.squared(machine.lanes):
         from agnesi.codegen.conv.winogradplan import plan_winograd_weight
 
-        squares = plan_winograd_weight(dense, type_, machine)
-        if squares is not None and squares.cycles(machine.l2) < dense.work / machine.lanes:
-            return squares
+        squares = plan_winograd_weight(typical, type_, machine)
+        if squares is not None and squares.cycles(machine.l2) < typical.work / machine.lanes:
+            return _for_sizes(squares, dense)
     plain = plan_weight(dense, type_, machine)
-    places = plan_places(dense, type_, machine)
+    places = None if dense.open else plan_places(dense, type_, machine)
     return places if places is not None and places.cycles < plain.cycles else plain
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
                 ) -> WidePlan | RowsPlan | WinogradPlan:
     """Lanes along channels or along rows, by what tiles and stores take."""
-    steps = [dense.body[0].offset.terms.get(dense.axes[i], 1) for i in (2, 5)]
-    stored = [dense.results * store_cycles(step, machine.itemsize) for step in steps]
+    steps = [guess(dense.body[0].offset.terms.get(dense.axes[i], 1)) for i in (2, 5)]
+    typical = dense.typical
+    stored = [typical.results * store_cycles(step, machine.itemsize) for step in steps]
     squares = None
-    if dense.squared(machine.lanes):
+    if typical.squared(machine.lanes):
         from agnesi.codegen.conv.winogradplan import plan_winograd
 
-        squares = plan_winograd(dense, type_, machine)
+        squares = plan_winograd(typical, type_, machine)
     least = math.inf
     if squares is not None:
         least = squares.cycles(machine.l2) + stored[0] * (not squares.turned)
-    if squares is not None and least <= fewest_cycles(dense, machine) + min(stored):
-        return squares
+    if squares is not None and least <= fewest_cycles(typical, machine) + min(stored):
+        return _for_sizes(squares, dense)
     wide = plan_wide(dense, type_, machine, long)
     if dense.depth == 0 or machine.lanes == 1:
         return wide
-    rows = plan_rows(dense, type_, machine, long)
-    fits = rows.scratch <= 2 * ROOM
-    costs = [wide.cycles + stored[0], rows.cycles + stored[1] if fits else math.inf, least]
-    if squares is not None and least < min(costs[:2]):
-        return squares
-    return wide if costs[0] <= costs[1] else rows
+    best: WidePlan | RowsPlan = wide
+    cycles = wide.cycles + stored[0]
+    if not dense.open:
+        rows = plan_rows(dense, type_, machine, long)
+        if rows.scratch <= 2 * ROOM and rows.cycles + stored[1] < cycles:
+            best, cycles = rows, rows.cycles + stored[1]
+    return _for_sizes(squares, dense) if squares is not None and least < cycles else best
+
+
+def _for_sizes(plan: P, dense: Dense) -> P:
+    """A plan by squares for typical sizes as one for those of a convolution."""
+    if not dense.open:
+        return plan
+    from agnesi.codegen.conv.openplan import opened
+
+    return opened(plan, dense)
 
 
 def emit_convolution(b: Builder, plan: ConvPlan, pointer: Callable[[Builder], Addresses],

@@ -6,7 +6,7 @@ import math
 
 from agnesi.core.extents import guess
 from agnesi.core.kernels import ConvSizes
-from agnesi.core.record import record
+from agnesi.core.record import record, replace
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
 _SQUARES = 1.35  # time of a multiplication in another basis
@@ -37,11 +37,15 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
     too; they cost about as much as the slowest that is.
     """
     lanes = max(1, vector_bits // (8 * itemsize))
+    if open_ := sizes.open:
+        sizes = replace(sizes, image=tuple(map(guess, sizes.image)),
+                        places=tuple(map(guess, sizes.places)))
     rank = len(sizes.kernel)
     space, plain = tuple(range(2, 2 + rank)), tuple(range(2 + rank))
     last, filters = (0, *space, 1), (*space, 1, 0)
     first_elements, second_elements, results = _elements(kind, sizes)
-    channels, rows = _by_channels(kind, sizes, lanes), _by_rows(kind, sizes, lanes)
+    channels = _by_channels(kind, sizes, lanes)
+    rows = None if open_ else _by_rows(kind, sizes, lanes)
     made = sizes.image if kind == "input" else sizes.places
     wide = sizes.groups * (sizes.channels if kind == "input" else sizes.filters)
     apart = store_cycles(guess(math.prod(made)), itemsize)

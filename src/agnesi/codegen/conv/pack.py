@@ -10,6 +10,7 @@ from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.pack import joined, zip_rounds
 from agnesi.codegen.gemm.tiling import Piece, pieces_of
+from agnesi.core.dims import Size
 
 Number = int | Value
 
@@ -81,14 +82,14 @@ def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Valu
           b.size(steps[0]), b.size(steps[1]), hot=False)
 
 
-def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: int,
+def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: Size,
                 lanes_: int) -> None:
     """Elements that lie ``step`` apart become neighbours."""
     align = element_bytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes_)))
     for start, stop, width in ((i64(0), whole, lanes_), (whole, count, 1)):
         with b.loop(start, stop, width) as at:
-            place = b.gep(type_, source, b.mul(at.index, i64(step)))
+            place = b.gep(type_, source, b.mul(at.index, b.size(step)))
             value = load_strided(b, place, type_, step, width, None)
             b.store(value, b.gep(type_, target, at.index), align)
 
@@ -100,7 +101,7 @@ class Copy(NamedTuple):
     pieces: tuple[Piece, ...] = ()
 
 
-def copying(width: int, steps: tuple[int, int], pitch: int, lanes_: int) -> Copy:
+def copying(width: int, steps: tuple[Size, Size], pitch: int, lanes_: int) -> Copy:
     """How to copy places of ``width`` elements."""
     place_step, step = steps
     if step == 1 and place_step == pitch == width:
@@ -139,7 +140,7 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
         _copy_runs(b, type_, source, target, count, width, (place_step, pitch), lanes_)
     else:
         with b.loop(i64(0), count) as at:
-            here = b.gep(type_, source, b.mul(at.index, i64(place_step)))
+            here = b.gep(type_, source, b.mul(at.index, b.size(place_step)))
             there = b.gep(type_, target, b.mul(at.index, i64(pitch)))
             _copy_place(b, type_, here, there, width, step, lanes_)
 
@@ -161,7 +162,7 @@ def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: V
             b.size(pitch))
 
 
-def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: int,
+def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: Size,
                 lanes_: int) -> None:
     if width > 4 * lanes_:
         if step == 1:
@@ -170,19 +171,19 @@ def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int
             copy_spread(b, type_, source, target, i64(width), step, lanes_)
         return
     for piece in pieces_of(width, lanes_):
-        here = b.gep(type_, source, i64(piece.offset * step))
+        here = b.gep(type_, source, b.size(piece.offset * step))
         _put_piece(b, type_, here, b.gep(type_, target, i64(piece.offset)), piece, step)
 
 
 def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piece,
-               step: int) -> None:
+               step: Size) -> None:
     """One piece; lanes that are not active become zero."""
     if step == 1:
         value = load_strided(b, source, type_, 1, piece.lanes, piece.mask)
     else:
         value = const(vector(type_, piece.lanes), 0)
         for lane in range(piece.active):
-            item = b.load(type_, b.gep(type_, source, i64(lane * step)), element_bytes(type_))
+            item = b.load(type_, b.gep(type_, source, b.size(lane * step)), element_bytes(type_))
             if piece.lanes == 1:
                 value = item
             else:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.codegen.conv.source import Layout, packed_layout
 from agnesi.codegen.conv.tiles import Column, step_cycles, unit_cycles
 from agnesi.codegen.gemm.costs import Machine
-from agnesi.codegen.gemm.tiling import Panel, Paneled, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import OpenRows, Panel, Paneled, Rows, pieces_of
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
 from agnesi.core.record import record
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
@@ -40,12 +43,14 @@ class WidePlan(Paneled):
     """A dense convolution and how it is cut.
 
     Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image, plane,
-    line block, row block).  ``lines`` and ``rows`` cut the places of a plane into tiles.
+    line block, row block).  ``lines`` and ``rows`` cut the places of a plane into tiles.  ``real``
+    is the convolution as the code has it, ``dense`` of typical sizes.
     """
 
     emitter = "wide:Wide"
 
     dense: Dense
+    real: Dense
     type: str
     lanes: int
     itemsize: int
@@ -71,6 +76,16 @@ class WidePlan(Paneled):
     @property
     def units(self) -> int:
         return self.dense.groups * self.panel_groups * self.chunks
+
+    @property
+    def down(self) -> Any:
+        """Line blocks, as the code has them."""
+        return blocks_of(self.lines, self.line_blocks)
+
+    @property
+    def across(self) -> Any:
+        """Row blocks, as the code has them."""
+        return blocks_of(self.rows, self.row_blocks)
 
     @property
     def layout(self) -> Layout:
@@ -100,6 +115,17 @@ class WidePlan(Paneled):
         return self.a_bytes + self.b_bytes + whole_lines(tile * self.itemsize)
 
 
+def blocks_of(rows: Rows, blocks: int) -> Any:
+    """Blocks of the tiles that there are, none larger than if there were so many."""
+    return blocks_for(rows.count, -(-rows.tiles // blocks), blocks)
+
+
+def blocks_for(count: Any, each: Any, blocks: int) -> Any:
+    """Blocks of ``each`` at most, of which there are ``blocks`` if sizes are known."""
+    varies = isinstance(count, Extent) or isinstance(each, Extent)
+    return (count + (each - 1)) // each if varies else blocks
+
+
 def unevenness(units: int) -> float:
     """What so many equal units cost on top, weighed over one, two and four threads."""
     waits = sum(-(-units // threads) * threads / units - 1 for threads in (2, 4))
@@ -123,24 +149,33 @@ def whole_lines(size: int) -> int:
 
 def _places(rows: Rows, blocks: int) -> int:
     """Places of the largest block."""
-    return min(-(-rows.tiles // blocks) * rows.largest, rows.total)
+    most = -(-rows.tiles // blocks) * rows.largest
+    return most if isinstance(rows, OpenRows) else min(most, rows.total)
 
 
 def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> WidePlan:
     """The cheapest cut for this machine."""
-    cut = min(_cuts(dense, machine), key=lambda cut: cut.cost)
+    real, dense = dense, dense.typical
+    cut = min(_cuts(dense, machine, real), key=lambda cut: cut.cost)
     readable = _readable(dense, cut.clipped) and not scattered(dense, machine)
-    packed = bool(dense.depth) and not readable
+    packed = bool(dense.depth) and (real.open or not readable)
     line_blocks, row_blocks = _blocks(dense, machine, cut) if packed else _units(dense, cut)
     if cut.clipped:
         row_blocks = 1
     blocks = dense.batch * dense.spans[0].count * line_blocks * row_blocks
     groups, chunks = _shares(dense, machine, cut, blocks, packed)
+    _, h, w = real.spans
+    lines, rows = opened(cut.lines, h.count), opened(cut.rows, w.count)
     return WidePlan(
-        dense, type_, machine.lanes, machine.itemsize, cut.panels, cut.lines, cut.rows, packed,
+        dense, real, type_, machine.lanes, machine.itemsize, cut.panels, lines, rows, packed,
         line_blocks, row_blocks, groups, chunks, long_epilogue or dense.depth >= SPILL_FROM,
         cut.clipped, cut.cost * dense.batch * dense.groups * dense.spans[0].count,
     )
+
+
+def opened(rows: Rows, count: Size) -> Rows:
+    """Tiles of the same height for a number of rows that may be known at run time only."""
+    return OpenRows(rows.total, rows.tiles, count) if isinstance(count, Extent) else rows
 
 
 def fewest_cycles(dense: Dense, machine: Machine) -> float:
@@ -171,7 +206,7 @@ def _outside(span: Span) -> float:
     return 1 - found / max(1, span.count * span.taps)
 
 
-def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
+def _cuts(dense: Dense, machine: Machine, real: Dense) -> Iterator[Cut]:
     _, h, w = dense.spans
     above = _outside(h) if dense.depth else 0.0
     beside = _outside(w) if dense.depth and dense.channels >= 8 else 0.0
@@ -189,7 +224,7 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
             rows = Rows.at_most(w.count, size)
             if size > 1 and rows.largest < size:
                 continue  # these were there
-            deep = most // rows.largest if rows.tiles == 1 else 1
+            deep = most // rows.largest if rows.tiles == 1 and not real.open else 1
             for tall in range(1, min(deep, h.count) + 1):
                 lines = Rows.at_most(h.count, tall)
                 if tall > 1 and lines.largest < tall:
@@ -197,7 +232,8 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[Cut]:
                 cost = _cost(dense, machine, panels, lines, rows)
                 cost *= 1 - above if lines.largest == 1 else 1
                 yield Cut(cost, panels, lines, rows, False)
-                if beside > _CLIP and rows.tiles <= 2 and lines.largest == 1:
+                if (beside > _CLIP and rows.tiles <= 2 and lines.largest == 1
+                        and not real.open):
                     yield Cut(cost * (1 - beside + 0.01), panels, lines, rows, True)
 
 

@@ -25,7 +25,8 @@ def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product |
     counts = (dense.images, *(s.count for s in dense.spans))
     if kernel.kind != "weight":
         return _dense(kernel, dense, counts)
-    if not kernel.symbol and (streams(dense, machine) or _is_slim(dense, machine)):
+    typical = dense.typical
+    if not kernel.symbol and (streams(typical, machine) or _is_slim(typical, machine)):
         return None
     return _weight(kernel, dense, counts)
 

@@ -20,10 +20,10 @@ class Layout:
     ``plane`` leads from one tap of depth to the next.
     """
 
-    plane: int
-    line: int
-    pixel: int
-    channel: int
+    plane: Any
+    line: Any
+    pixel: Any
+    channel: Any
 
 
 @record
@@ -66,14 +66,14 @@ def lead(b: Builder, dense: Dense, blocks: Size,
     return index, (i64(0), b.size(blocks))
 
 
-def packed_layout(dense: Dense, lines: int, places: int, itemsize: int) -> Layout:
+def packed_layout(dense: Dense, lines: int, places: Size, itemsize: int) -> Layout:
     """How a block of so many lines of so many places lies when it is packed."""
     _, h, w = dense.spans
     pixel = dense.channels
     if w.taps == 1 and pixel * itemsize % 1024 == 0:  # else pixels share few sets of the cache
         pixel += 64 // itemsize
-    line = ((places - 1) * w.stride + w.reach) * pixel
-    if line * itemsize % 1024 == 0:
+    line: Any = ((places - 1) * w.stride + w.reach) * pixel
+    if isinstance(line, int) and line * itemsize % 1024 == 0:
         line += 64 // itemsize
     return Layout(((lines - 1) * h.stride + h.reach) * line, line, pixel, 1)
 
@@ -117,14 +117,14 @@ def taps_inside(b: Builder, span: Any, place: Value) -> tuple[Value, Value]:
 def place_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
     """Where a block's first place has its first tap in the source itself."""
     d, h, w = dense.spans
-    at = b.mul(box.group, i64(dense.source.group))
-    at = b.add(at, b.mul(box.image, i64(dense.source.strides[0])))
+    at = b.mul(box.group, b.size(dense.source.group))
+    at = b.add(at, b.mul(box.image, b.size(dense.source.strides[0])))
     for start, span, stride in zip(
         (box.depth, box.y, box.x), (d, h, w), dense.source.strides[2:], strict=True
     ):
         first = b.add(b.mul(start, i64(span.stride)), i64(span.origin))
-        at = b.add(at, b.mul(first, i64(stride)))
-    return b.gep(type_, source, b.add(at, i64(dense.source.offset)))
+        at = b.add(at, b.mul(first, b.size(stride)))
+    return b.gep(type_, source, b.add(at, b.size(dense.source.offset)))
 
 
 @record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from agnesi.codegen.conv.dense import Dense, Span
 from agnesi.core.record import record, replace
@@ -32,11 +33,11 @@ class Grid:
         return self.span.taps // 2
 
     @cached_property
-    def bands(self) -> int:
-        return -(-self.span.count // (SIDE * self.step))
+    def bands(self) -> Any:
+        return (self.span.count + SIDE * self.step - 1) // (SIDE * self.step)
 
     @cached_property
-    def squares(self) -> int:
+    def squares(self) -> Any:
         """Squares of results."""
         return self.bands * self.step
 

@@ -10,6 +10,7 @@ from agnesi.codegen.builder import HOT, Builder, Value, const, i64, vector, widt
 from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
+from agnesi.core.dims import Size
 from agnesi.core.record import record
 
 _NEAR = 5  # rows that are told from one pointer, where their offset is known at run time only
@@ -35,6 +36,11 @@ def given_turns(nest: Sequence[Turn], values: Sequence[Value]) -> list[Turn]:
 def number(n: int | Value) -> Value:
     """A number that may be known only at run time."""
     return i64(n) if isinstance(n, int) else n
+
+
+def known(b: Builder, n: Size) -> int | Value:
+    """A number as it is, or the value of a size that is known only at run time."""
+    return n if isinstance(n, int) else b.size(n)
 
 
 def pitches(b: Builder, step: Value) -> tuple[Value, ...]:

@@ -21,12 +21,13 @@ from agnesi.codegen.conv.source import (
     place_in,
     reached,
 )
-from agnesi.codegen.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.conv.tiles import Column, Tile, Turn, known
 from agnesi.codegen.conv.weightplan import WeightPlan
 from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tiling import Panel, Rows
 from agnesi.codegen.gemm.unit import share
+from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 from agnesi.core.record import replace
 
@@ -100,13 +101,13 @@ class Weight(Gradient):
 
     def _block(self, index: Value) -> None:
         b, plan = self.b, self.plan
-        rest, across = divide(b, index, plan.row_blocks)
-        rest, down = divide(b, rest, plan.line_blocks)
+        rest, across = divide(b, index, plan.across)
+        rest, down = divide(b, rest, plan.down)
         images, depth = divide(b, rest, self.dense.spans[0].count)
         n, n_end = block_images(b, self.dense, i64(plan.image_blocks), images,
                                 isinstance(self.dense.images, Extent))
-        y, y_end = share(b, self.dense.spans[1].count, plan.line_blocks, down)
-        x, x_end = share(b, self.dense.spans[2].count, plan.row_blocks, across)
+        y, y_end = share(b, self.dense.spans[1].count, plan.down, down)
+        x, x_end = share(b, self.dense.spans[2].count, plan.across, across)
         if plan.packed_a or plan.packed_b:
             with b.loop(n, n_end) as image:
                 box = Box(image.index, self.group, depth, y, y_end, x, x_end)
@@ -139,8 +140,8 @@ class Weight(Gradient):
                 b.loop(i64(0), b.sub(box.y_end, box.y)) as y,
                 b.loop(start, stop) as index,
             ):
-                column = b.mul(index.index, i64(plan.panel_columns * o))
-                here = b.add(b.mul(y.index, i64(space[1])), column)
+                column = b.mul(index.index, b.size(plan.panel_columns * o))
+                here = b.add(b.mul(y.index, b.size(space[1])), column)
                 there = b.add(b.mul(y.index, i64(plan.line_pitch)), self._packed(index.index))
                 copy_places(b, self.type, b.gep(self.type, base, here),
                             b.gep(self.type, target, there), b.sub(box.x_end, box.x),
@@ -150,10 +151,10 @@ class Weight(Gradient):
         """Where the first place of a block is in the cotangent itself."""
         b, view = self.b, self.dense.filters
         n, _, *space = view.strides
-        at = b.add(b.mul(self.group, i64(view.group)), b.mul(box.image, i64(n)))
+        at = b.add(b.mul(self.group, b.size(view.group)), b.mul(box.image, b.size(n)))
         for place, stride in zip((box.depth, box.y, box.x), space, strict=True):
-            at = b.add(at, b.mul(place, i64(stride)))
-        return b.gep(self.type, self.cotangent, b.add(at, i64(view.offset)))
+            at = b.add(at, b.mul(place, b.size(stride)))
+        return b.gep(self.type, self.cotangent, b.add(at, b.size(view.offset)))
 
     def _tile(self, panel: Panel, index: Value, size: tuple[int, int],
               corner: tuple[Value, ...], box: Box, n_end: Value) -> None:
@@ -184,11 +185,11 @@ class Weight(Gradient):
         b, plan, layout = self.b, self.plan, self.plan.layout
         _, h, w = self.dense.spans
         depth, beside, line, run, _ = corner
-        at = b.add(b.mul(depth, i64(layout.plane)), b.mul(line, i64(layout.line * h.step)))
-        at = b.add(b.add(at, b.mul(beside, i64(layout.pixel * w.step))), run)
+        at = b.add(b.mul(depth, b.size(layout.plane)), b.mul(line, b.size(layout.line * h.step)))
+        at = b.add(b.add(at, b.mul(beside, b.size(layout.pixel * w.step))), run)
         base = self.packed_a
-        image = plan.image_pitch
-        cotangent: tuple[int, ...] = (plan.place_lines * plan.line_pitch, plan.line_pitch,
+        image: Size = plan.image_pitch
+        cotangent: tuple[Size, ...] = (plan.place_lines * plan.line_pitch, plan.line_pitch,
                                       plan.width)
         if not plan.packed_a:
             base, image = place_in(b, self.dense, self.type, self.source, box), plan.image_step
@@ -203,9 +204,9 @@ class Weight(Gradient):
             n, _, _, *space = self.dense.filters.strides
             cotangent = (n, *space)
         nest = [
-            Turn(counts[0] if plan.images > 1 else 1, image, cotangent[0]),
-            Turn(counts[1], layout.line * h.stride, cotangent[1]),
-            Turn(counts[2], layout.pixel * w.stride, cotangent[2]),
+            Turn(counts[0] if plan.images > 1 else 1, known(b, image), known(b, cotangent[0])),
+            Turn(counts[1], known(b, layout.line * h.stride), known(b, cotangent[1])),
+            Turn(counts[2], known(b, layout.pixel * w.stride), known(b, cotangent[2])),
         ]
         offsets = tuple(
             i * layout.line * h.step + j for i in range(size[0]) for j in range(size[1])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from agnesi.codegen.conv.dense import Dense, flat
 from agnesi.codegen.conv.plan import (
+    blocks_for,
     panels_of,
     scattered,
     sizes_of,
@@ -46,6 +48,7 @@ class WeightPlan(Paneled):
     emitter = "weight:Weight"
 
     dense: Dense
+    real: Dense
     type: str
     lanes: int
     itemsize: int
@@ -84,8 +87,18 @@ class WeightPlan(Paneled):
     @property
     def blocks(self) -> Size:
         """Blocks of the batch as the code has it."""
-        planes = image_blocks(self.dense, self.image_blocks) * self.dense.spans[0].count
-        return planes * (self.line_blocks * self.row_blocks)
+        planes = image_blocks(self.dense, self.image_blocks) * self.real.spans[0].count
+        return planes * (self.down * self.across)
+
+    @property
+    def down(self) -> Any:
+        """Line blocks, as the code has them."""
+        return blocks_for(self.real.spans[1].count, self.place_lines, self.line_blocks)
+
+    @property
+    def across(self) -> Any:
+        """Row blocks, as the code has them."""
+        return blocks_for(self.real.spans[2].count, self.line_places, self.row_blocks)
 
     @property
     def pitch(self) -> int:
@@ -112,8 +125,7 @@ class WeightPlan(Paneled):
         n, _, _, *source = self.dense.source.strides
         m, _, _, *cotangent = self.dense.filters.strides
         if self.row_blocks > 1:
-            places = -(-w.count // self.row_blocks)
-            steps = places * w.stride * source[1], places * cotangent[1]
+            steps = self.line_places * w.stride * source[1], self.line_places * cotangent[1]
         elif self.line_blocks > 1:
             steps = self.place_lines * h.stride * source[0], self.place_lines * cotangent[0]
         else:
@@ -126,9 +138,14 @@ class WeightPlan(Paneled):
         return -(-self.dense.spans[1].count // self.line_blocks)
 
     @property
+    def line_places(self) -> int:
+        """Places of a line in the largest block."""
+        return -(-self.dense.spans[2].count // self.row_blocks)
+
+    @property
     def line_pitch(self) -> int:
         """Elements of a packed line of a panel of the cotangent."""
-        return -(-self.dense.spans[2].count // self.row_blocks) * self.width
+        return self.line_places * self.width
 
     @property
     def panel_pitch(self) -> int:
@@ -139,10 +156,9 @@ class WeightPlan(Paneled):
     def layout(self) -> Layout:
         """How the image lies: packed, or as the memory has it."""
         if not self.packed_a:
-            _, c, plane, line, pixel = self.dense.source.strides
+            _, c, plane, line, pixel = self.real.source.strides
             return Layout(plane * self.dense.spans[0].step, line, pixel, c)
-        places = -(-self.dense.spans[2].count // self.row_blocks)
-        return packed_layout(self.dense, self.place_lines, places, self.itemsize)
+        return packed_layout(self.dense, self.place_lines, self.line_places, self.itemsize)
 
     @property
     def image_pitch(self) -> int:
@@ -150,9 +166,9 @@ class WeightPlan(Paneled):
         return self.dense.spans[0].taps * self.layout.plane
 
     @property
-    def image_step(self) -> int:
+    def image_step(self) -> Any:
         """Elements from one image in memory to the next."""
-        return self.dense.source.strides[0]
+        return self.real.source.strides[0]
 
     @property
     def images(self) -> int:
@@ -186,8 +202,10 @@ class WeightPlan(Paneled):
 
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     """The cheapest cut for this machine."""
-    whole = streams(dense, machine)
-    dense = flat(dense) if whole else dense
+    real, dense = dense, dense.typical
+    whole = streams(dense, machine) and not real.open
+    if whole:
+        real = dense = flat(dense)
     packed_a = dense.source.strides[1] != 1 or dense.channels < _LEAST
     packed_a = packed_a or (scattered(dense, machine) and not whole)
     cuts = _cuts(dense, machine, packed_a)
@@ -202,9 +220,9 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     cost *= dense.batch * math.prod(s.count for s in dense.spans)
     cost += _PACKED * (packed_a * image * groups * row_groups + packed_b * cotangent * row_groups)
     cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
-    return WeightPlan(dense, type_, machine.lanes, machine.itemsize, panels, lines, runs, *blocks,
-                      groups, row_groups, packed_a, packed_b, merged, _far(dense, machine, 1),
-                      cost)
+    return WeightPlan(dense, real, type_, machine.lanes, machine.itemsize, panels, lines, runs,
+                      *blocks, groups, row_groups, packed_a, packed_b, merged,
+                      _far(dense, machine, 1), cost)
 
 
 def in_place(dense: Dense, machine: Machine) -> bool:

@@ -18,13 +18,16 @@ from agnesi.codegen.conv.source import Box, pack_source, place_in, taps_inside
 from agnesi.codegen.conv.tiles import Column, Tile, Turn
 from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.operands import element_bytes
-from agnesi.codegen.gemm.tiling import Panel, Rows
+from agnesi.codegen.gemm.tiling import OpenRows, Panel, Rows
 from agnesi.codegen.gemm.unit import share
 from agnesi.core.record import replace
 
+#: A loop over where tiles start.
+Starts = AbstractContextManager[Value]
+
 
 def tiles(b: Builder, rows: Rows,
-          bounds: tuple[Value, Value]) -> Iterator[tuple[int, AbstractContextManager[Value]]]:
+          bounds: tuple[Value, Value]) -> Iterator[tuple[int, Starts]]:
     """Sizes of tiles, each with a loop over where those of the size start."""
     low, high = bounds
 
@@ -33,10 +36,30 @@ def tiles(b: Builder, rows: Rows,
         with b.loop(start, stop) as loop:
             yield rows.start(b, loop.index)
 
+    if isinstance(rows, OpenRows):
+        yield rows.height, starts(low, b.intrinsic("smin", high, b.size(rows.whole)))
+        return
     if rows.big:
         yield rows.small_size + 1, starts(low, b.intrinsic("smin", high, i64(rows.big)))
         low = b.intrinsic("smax", low, i64(rows.big))
     yield rows.small_size, starts(low, high)
+
+
+def tails(b: Builder, rows: Rows, high: Value) -> Iterator[tuple[int, int, Starts]]:
+    """Sizes of the tile of rows left over, how many it surely has, and where it starts, if it is
+    among those up to ``high``."""
+    if not isinstance(rows, OpenRows):
+        return
+    whole, rest = b.size(rows.whole), b.size(rows.rest)
+
+    @contextmanager
+    def start(lower: int, size: int) -> Iterator[Value]:
+        within = b.icmp("ult", b.sub(rest, i64(lower + 1)), i64(size - lower))
+        with b.when(b.op("and", within, b.icmp("sgt", high, whole))):
+            yield rows.start(b, whole)
+
+    for lower, size in zip((0, *rows.tails), rows.tails, strict=False):
+        yield size, lower + 1, start(lower, size)
 
 
 class Wide:
@@ -45,7 +68,7 @@ class Wide:
     def __init__(self, b: Builder, plan: WidePlan, source: Value, filters: Value, finish: Finish,
                  scratch: Value) -> None:
         self.b, self.plan, self.finish = b, plan, finish
-        self.dense: Dense = plan.dense
+        self.dense: Dense = plan.real
         self.type = plan.type
         self.source, self.filters = source, filters
         self.packed_b = scratch
@@ -59,10 +82,10 @@ class Wide:
             both, chunk = divide(b, loop.index, plan.chunks)
             self.group, part = divide(b, both, plan.panel_groups)
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, part)
-            if plan.dense.depth:
+            if self.dense.depth:
                 with b.when(b.icmp("ne", both, loop.carried[0])):
                     self._pack_filters()
-            blocks = plan.dense.blocks(plan.line_blocks * plan.row_blocks)
+            blocks = self.dense.blocks(plan.down * plan.across)
             low, high = share(b, blocks, plan.chunks, chunk)
             with b.loop(low, high) as block:
                 self._block(block.index)
@@ -78,7 +101,7 @@ class Wide:
     def _filters(self, index: Value) -> Value:
         """Where a panel is packed."""
         b, plan = self.b, self.plan
-        own = b.mul(b.sub(index, self.first), i64(plan.dense.depth * plan.width))
+        own = b.mul(b.sub(index, self.first), i64(self.dense.depth * plan.width))
         return b.gep(self.type, self.packed_b, own)
 
     def _pack_filters(self) -> None:
@@ -97,11 +120,11 @@ class Wide:
     # -- blocks ---------------------------------------------------------------------------
     def _block(self, index: Value) -> None:
         b, plan = self.b, self.plan
-        rest, across = divide(b, index, plan.row_blocks)
-        rest, down = divide(b, rest, plan.line_blocks)
+        rest, across = divide(b, index, plan.across)
+        rest, down = divide(b, rest, plan.down)
         image, depth = divide(b, rest, self.dense.spans[0].count)
-        lines = share(b, plan.lines.tiles, plan.line_blocks, down)
-        rows = share(b, plan.rows.tiles, plan.row_blocks, across)
+        lines = share(b, plan.lines.count, plan.down, down)
+        rows = share(b, plan.rows.count, plan.across, across)
         y, y_end = (plan.lines.start(b, t) for t in lines)
         x, x_end = (plan.rows.start(b, t) for t in rows)
         box = Box(image, self.group, depth, y, y_end, x, x_end)
@@ -124,10 +147,17 @@ class Wide:
                         for nr, row in tiles(b, plan.rows, rows):
                             with row as left:
                                 self._tile(panel, panel_index, box, base, (nl, nr), (top, left))
+                        for nr, sure, row in tails(b, plan.rows, rows[1]):
+                            with row as left:
+                                self._tile(panel, panel_index, box, base, (nl, nr), (top, left),
+                                           sure=sure)
 
     def _tile(self, panel: Panel, index: Value, box: Box, base: Value, size: tuple[int, int],
-              corner: tuple[Value, Value], places: range | None = None) -> None:
-        """One register tile; of known ``places`` of the line only those that a tap reaches."""
+              corner: tuple[Value, Value], places: range | None = None, sure: int = 0) -> None:
+        """One register tile; of known ``places`` of the line only those that a tap reaches.
+
+        With ``sure``, it is that of the rows left over, and has at least so many of them.
+        """
         b, plan, layout = self.b, self.plan, self.plan.layout
         (lines, rows), (top, left) = size, corner
         _, high, wide = self.dense.spans
@@ -151,12 +181,29 @@ class Wide:
                 sums = tile.run(b, row, column, nest, sums, inner=inner)
         o = b.mul(index, i64(plan.panel_columns))
         where = (box.image, self.group, o, box.depth, top, left)
+        rest = self._rest if sure else None
         if plan.spill:
-            self._spilled(panel, where, size, sums)
+            self._spilled(panel, where, size, sums, rest)
             return
         for n in range(lines * rows):
             place = (*where[:4], b.add(top, i64(n // rows)), b.add(left, i64(n % rows)))
-            self._line(panel, place, sums[n * len(columns):(n + 1) * len(columns)])
+            with self._present(n % rows, sure):
+                self._line(panel, place, sums[n * len(columns):(n + 1) * len(columns)])
+
+    @property
+    def _rest(self) -> Value:
+        """Rows left over behind whole tiles."""
+        assert isinstance(self.plan.rows, OpenRows)
+        return self.b.size(self.plan.rows.rest)
+
+    @contextmanager
+    def _present(self, row: int, sure: int) -> Iterator[None]:
+        """What is to be done with a row of a tile only if it is there."""
+        if not sure or row < sure:
+            yield
+            return
+        with self.b.when(self.b.icmp("slt", i64(row), self._rest)):
+            yield
 
     def _lines(self, width: int, row: Value, column: Value, depth: Value, top: Value,
                lines: int) -> tuple[Value, Value, list[Turn]]:
@@ -216,8 +263,11 @@ class Wide:
             self.finish(value, (*place[:2], at, *place[3:]), 2, piece.lanes, piece.mask)
 
     def _spilled(self, panel: Panel, where: tuple[Value, ...], size: tuple[int, int],
-                 sums: list[Value]) -> None:
-        """The sums of a tile through scratch, so that the epilogue is written out once."""
+                 sums: list[Value], rest: Value | None = None) -> None:
+        """The sums of a tile through scratch, so that the epilogue is written out once.
+
+        There may be a ``rest`` of rows only.
+        """
         b, align = self.b, element_bytes(self.type)
         pieces = panel.pieces
         for n, value in enumerate(sums):
@@ -225,7 +275,7 @@ class Wide:
             b.store(value, b.gep(self.type, self.sums, i64(offset)), align)
         with (
             b.loop(i64(0), i64(size[0]), nonempty=True) as y,
-            b.loop(i64(0), i64(size[1]), nonempty=True) as x,
+            b.loop(i64(0), i64(size[1]) if rest is None else rest, nonempty=True) as x,
         ):
             row = b.add(b.mul(y.index, i64(size[1])), x.index)
             at = b.gep(self.type, self.sums, b.mul(row, i64(panel.width)))

@@ -24,6 +24,7 @@ class Corner(NamedTuple):
     depth: Value
     y: Value
     x: Value
+    partly: bool = False  # whether the tile may reach beyond the end of a line
 
 
 class Way(NamedTuple):
@@ -50,7 +51,7 @@ class Windows:
 
     def __init__(self, b: Builder, plan: DepthwisePlan, source: Value, scratch: Value) -> None:
         self.b, self.plan, self.source = b, plan, source
-        self.dense, self.type = plan.dense, plan.type
+        self.dense, self.type = plan.real, plan.type
         self.table = scratch
         self.zeros = b.gep("i8", scratch, i64(plan.table_bytes))
 
@@ -67,7 +68,7 @@ class Windows:
             for place, span in zip(places, spans, strict=True)
         ]
         here = self._place(corner.image, first)
-        if all(span.inside for span in spans):
+        if not self.dense.open and all(span.inside for span in spans):
             return Way(b.gep(self.type, self.source, here), window.source, False)
         self._fill(window, here, first)
         entry = 8 // element_bytes(self.type)
@@ -82,15 +83,15 @@ class Windows:
         new = (place[0] - window.rows) * window.down + lines >= 0
         if self.plan.ahead and new and place[1] * window.right < pixels:
             below = lines * self.dense.source.strides[3]
-            prefetch(self.b, self.b.gep(self.type, at, i64(below)), near=False)
+            prefetch(self.b, self.b.gep(self.type, at, self.b.size(below)), near=False)
         return load_strided(self.b, at, self.type, 1, piece.lanes, piece.mask)
 
     def _place(self, image: Value, first: list[Value]) -> Value:
         """How far a position is from the start of the source."""
         b, view = self.b, self.dense.source
-        at = b.add(b.mul(image, i64(view.strides[0])), i64(view.offset))
+        at = b.add(b.mul(image, b.size(view.strides[0])), b.size(view.offset))
         for position, stride in zip(first, view.strides[2:], strict=True):
-            at = b.add(at, b.mul(position, i64(stride)))
+            at = b.add(at, b.mul(position, b.size(stride)))
         return at
 
     def _fill(self, window: Window, here: Value, first: list[Value]) -> None:
@@ -100,7 +101,7 @@ class Windows:
         beside = lanes(wide, [q * window.right for q in range(n)]) if n > 1 else i64(0)
         across = lanes(wide, [q * steps.pixel * size for q in range(n)]) if n > 1 else i64(0)
         reached = b.icmp("ult", b.op("add", b.splat(first[2], n), beside),
-                         b.splat(i64(w.size), n))
+                         b.splat(b.size(w.size), n))
         zeros = b.splat(b.cast("ptrtoint", self.zeros, "i64"), n)
         start = b.add(b.cast("ptrtoint", self.source, "i64"), b.mul(here, i64(size)))
         base = b.op("add", b.splat(start, n), across)
@@ -111,8 +112,8 @@ class Windows:
             z = b.add(first[0], b.mul(plane.index, i64(d.step)))
             y = b.add(first[1], b.mul(line.index, i64(window.down)))
             valid = b.splat(b.op("and", inside(b, d, z), inside(b, h, y)), n)
-            moved = b.add(b.mul(plane.index, i64(steps.plane * size)),
-                          b.mul(line.index, i64(steps.line * size)))
+            moved = b.add(b.mul(plane.index, b.size(steps.plane * size)),
+                          b.mul(line.index, b.size(steps.line * size)))
             there = b.op("add", base, b.splat(moved, n))
             entry = b.add(b.mul(plane.index, i64(window.table.plane)),
                           b.mul(line.index, i64(window.table.line)))

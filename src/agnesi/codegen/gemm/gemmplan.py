@@ -51,7 +51,7 @@ class GemmPlan(Paneled):
         """Row chunks as the code has them."""
         if not self.cuts_rows:
             return self.row_chunks
-        count: Any = self.panels[0].rows.count  # type: ignore[attr-defined]
+        count: Any = self.panels[0].rows.count
         return (count + (self.chunk_tiles - 1)) // self.chunk_tiles
 
     @property

@@ -70,6 +70,11 @@ class Rows:
     def largest(self) -> int:
         return -(-self.total // self.tiles)
 
+    @property
+    def count(self) -> Size:
+        """Tiles, as the code has them."""
+        return self.tiles
+
     def start(self, b: Builder, tile: Value) -> Value:
         """First row of a tile."""
         if not self.big:
@@ -103,8 +108,17 @@ class OpenRows(Rows):
 
     @property
     def count(self) -> Size:
-        """Tiles, the one of the rest included."""
         return (self.actual + (self.height - 1)) // self.height
+
+    @property
+    def whole(self) -> Size:
+        """Tiles of the full height."""
+        return self.actual // self.height
+
+    @property
+    def rest(self) -> Size:
+        """Rows left over."""
+        return self.actual % self.height
 
     def start(self, b: Builder, tile: Value) -> Value:
         """First row of a tile, or the number of rows behind the last one."""

@@ -163,14 +163,14 @@ class Unit:
         """Whole tiles, then the rows left over in the lowest tile that takes them."""
         b = self.b
         low, high = self.tiles[kind]
-        whole = b.size(rows.actual // rows.height)
+        whole = b.size(rows.whole)
         with b.loop(low, b.intrinsic("smin", high, whole)) as tile:
             self._tile(panel, rows.height, index, rows.start(b, tile.index), k, count)
         if not rows.tails:
             return
         with b.when(b.icmp("sgt", high, whole)):
             first = rows.start(b, whole)
-            self.rest = b.size(rows.actual % rows.height)
+            self.rest = b.size(rows.rest)
             for lower, size in zip((0, *rows.tails), rows.tails, strict=False):
                 self.sure = lower + 1
                 above = b.icmp("sgt", self.rest, i64(lower))
