@@ -402,3 +402,17 @@ def test_causes_are_told_by_the_nearest_version():
         "it was the first call", "the arguments had a new structure",
         "argument 0 was float32[2], now float64[2]",
         "argument 0 was float64[2], now float32[2, 2]"]
+
+
+def test_numbers_decide_about_layouts_as_arrays_do() -> None:
+    """Changes in place of what was computed from a Python float, through a reshape."""
+    w = ag.tensor(np.arange(4.0))
+
+    def f(s):
+        y = (w * s)[:, None] * w
+        y.reshape(2, 8)[0] *= 2
+        y.T[1] = w
+        return y
+
+    for s in (1.5, 2.5):
+        np.testing.assert_allclose(ag.jit(f)(s).numpy(), f(s).numpy())

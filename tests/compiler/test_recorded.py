@@ -191,3 +191,26 @@ def test_what_was_read_and_changed_since_is_refused() -> None:
         w.grad = None
         (other + read(x)).backward()
         assert w.grad.tolist() == (1 + b * x).tolist()
+
+
+@pytest.mark.parametrize("f", [
+    lambda v, way: way(lambda c: ag.sin(c * v))(v * v).sum(),
+    lambda v, way: (lambda g: g(g(v * v)).sum())(way(lambda c: ag.sin(c * v))),
+    lambda v, way: (lambda g: ag.scan(lambda c, r: (g(c, r), c), v, ag.tensor(X[:2]))[0].sum())(
+        way(lambda c, r: ag.sin(c * r * v))),
+])
+def test_an_argument_may_depend_on_what_is_not_given(f: Any) -> None:
+    """Its share arrives once, also where the derivative runs on values, as for many tangents."""
+    v = ag.tensor(X)
+
+    def every(way: Any) -> list[Any]:
+        def of(v: Any) -> Any:
+            return f(v, way)
+
+        return [
+            ag.grad(of)(v), ag.hessian(of)(v), ag.jacfwd(ag.jacfwd(of))(v),
+            ag.vmap(lambda t: ag.jvp(of, (v,), (t,))[1])(ag.tensor(np.eye(3))),
+        ]
+
+    for a, b in zip(every(lambda g: g), every(ag.jit), strict=True):
+        np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-10, atol=1e-12)

@@ -79,7 +79,7 @@ def pullback_of(version: Any) -> Any:
             if g is not None:
                 node = current(result)
                 seeds[node] = seeds[node] + g if node in seeds else g
-        found = backprop(seeds, wrt)
+        found = backprop(seeds, wrt, wrt)  # on values, one may depend on another
         return [found.get(n) for n in wrt]
 
     pull.__name__ = f"gradient of {owner.name}"

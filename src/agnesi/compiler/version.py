@@ -177,9 +177,9 @@ class Version:
 
         The latter where a reshape of an argument is a copy because of how that lies in memory.
         """
-        if any(not _memory(leaves[i]).flags.c_contiguous for i in self.laid):
+        memory = {i: _memory(leaves[i]) for i in self.arrays if type(leaves[i]) is not float}
+        if any(not memory[i].flags.c_contiguous for i in self.laid if i in memory):
             return True
-        memory = {i: _memory(leaves[i]) for i in self.arrays}
         return self.footprint.tangled(
             {i: a for i, a in memory.items() if isinstance(a, np.ndarray)}
         )
