@@ -321,3 +321,66 @@ def test_gradients_go_on_to_what_a_captured_tensor_was_computed_from():
         found.append(w.grad.numpy())
     np.testing.assert_allclose(*found)
     assert "it runs eagerly, for backward() goes on to what" in run.explain()
+
+
+def _in_a_scan(w, x):
+    def body(c, r):
+        k = ag.sin(c * w)
+        with ag.enable_grad():
+            y = c * w * r + k
+        return y, (y, y * 1)
+
+    return ag.scan(body, ag.tensor(X[0]), x)
+
+
+def _in_a_while_loop(w, x):
+    def body(c):
+        with ag.enable_grad():
+            y = ag.sin(c[1] * w)
+        return c[0] + 1, y
+
+    return ag.while_loop(lambda c: c[0] < 3, body, (0, ag.tensor(X[0])))
+
+
+def _in_branches(w, x):
+    def branch(q):
+        with ag.enable_grad():
+            return w * q
+
+    return ag.cond(x.sum() < 1e9, branch, lambda q: 2 * q * w, ag.tensor(X[0]))
+
+
+def _not_at_all(w, x):
+    return ag.scan(lambda c, r: (c * w + r, c), ag.tensor(X[0]), x), w * 2
+
+
+@pytest.mark.parametrize("f", [_in_a_scan, _in_a_while_loop, _in_branches, _not_at_all])
+def test_what_a_body_records_within_no_grad(f):
+    """A loop or branch in a graph carries the gradients that a run on values would."""
+    found = []
+    for way in (lambda f: f, ag.jit):
+        w = ag.tensor(X[0], requires_grad=True)
+
+        def run(x, w=w):
+            with ag.no_grad():
+                results, _ = ag.tree.flatten(f(w, x))
+            return [r for r in results if r.dtype.kind == "f"]
+
+        results = way(run)(ag.tensor(X))
+        flows = [r.requires_grad for r in results]
+        for r in results:
+            if r.requires_grad:
+                (r * r).sum().backward()
+        found.append((flows, None if w.grad is None else w.grad.tolist()))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_allclose(*(np.array(g, "f8") for _, g in found), rtol=1e-10)
+
+
+def test_a_captured_tensor_with_a_history_cannot_be_changed():
+    w = ag.tensor(X[0], requires_grad=True)
+    y = w * 1
+    with pytest.raises(ag.GradientError, match="a compiled function cannot change a tensor that"):
+        ag.jit(lambda s: y.mul_(s))(2.0)
+    ag.jit(lambda y, s: y.mul_(s))(y, 2.0)
+    y.sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0, 2.0]

@@ -23,7 +23,7 @@ from agnesi.api.nests import (
     whole,
 )
 from agnesi.api.steps import Loop, filled_up
-from agnesi.api.traced import CALLED, again, traced_cond, traced_while
+from agnesi.api.traced import CALLED, again, recording_for, traced_cond, traced_while
 from agnesi.core import tree
 from agnesi.core.dispatch import COPY, apply
 from agnesi.core.dtypes import int64
@@ -293,5 +293,6 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
     if known or not is_symbolic(chosen):
         found = Nest("cond", "the result",
                      asked("cond", CALLED, then if condition else otherwise, *operands))
-        return found.build([apply(COPY, t) for t in found.tensors])
+        with recording_for([t.node for t in found.tensors if t.node is not None]):
+            return found.build([apply(COPY, t) for t in found.tensors])
     return traced_cond(chosen, then, otherwise, Nest("cond", "operands", operands))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from agnesi.api.nests import (
@@ -23,6 +23,7 @@ from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it i
 from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
 from agnesi.autodiff.flows import flowing_results
+from agnesi.autodiff.recording import enable_grad
 from agnesi.core import tree
 from agnesi.core.config import STATE, WITNESSES
 from agnesi.core.dims import Size
@@ -88,6 +89,12 @@ def pair_of(owner: str, found: Any) -> tuple[Any, Any]:
             )
         )
     return found
+
+
+def recording_for(ends: Sequence[Node]) -> Any:
+    """The block in which a loop or branch goes into the graph: recorded if its body was in part."""
+    inside = not STATE.recording and any(n.op is not None and n.requires_grad for n in ends)
+    return enable_grad() if inside else nullcontext()
 
 
 # -- what a body takes from outside -----------------------------------------------------------
@@ -181,6 +188,7 @@ class TracedScan:
         if self.strict:
             refuse_captures(self.owner, [self.f], [*(s.outer for s in self.states), *captured])
         self.body, self.captured, self.stacked = body, captured, len(ys)
+        self.recording = recording_for(ends[0])
 
     def apply(self, known: Mapping[Tensor, Tensor]) -> tuple[Any, Any, Tensor | None]:
         """The last carry, the stacked results, and the number of steps where that is open.
@@ -204,8 +212,12 @@ class TracedScan:
             *([] if self.count is None else [self.count]), *self.xs.tensors,
             *self.carry.tensors, *before, *self.given.tensors, *self.captured,
         ]
-        found = applied(op, *operands)
-        for x, flows in zip(found, flowing_results(op, operands), strict=True):
+        with self.recording:
+            found = applied(op, *operands)
+        flowing = flowing_results(op, operands)
+        if not STATE.recording:  # as rows are stacked
+            flowing[op.carries:] = [False] * (len(flowing) - op.carries)
+        for x, flows in zip(found, flowing, strict=True):
             if x.requires_grad and not flows:  # it would not have been recorded step by step
                 x.requires_grad = x.node.requires_grad = False  # type: ignore[union-attr]
                 x.node = x.node if x.data is None else None
@@ -247,7 +259,8 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
         (trace, [*begin, *(s.inner for s in states)], [*nodes, *(s.now for s in states)]),
     ])
     op = While(first, second, len(begin) + len(states))
-    found = applied(op, *carry.tensors, *(s.outer for s in states), *captured)
+    with recording_for(nodes):
+        found = applied(op, *carry.tensors, *(s.outer for s in states), *captured)
     stores(owner, states, found[len(begin):])
     return carry.build(found[: len(begin)])
 
@@ -277,7 +290,8 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: N
     bodies, captured = close_all(closed)
     if not bodies[0].outputs:
         return shape.build([])
-    found = applied(Cond(*bodies), chosen, *operands.tensors, *captured)
+    with recording_for([n for *_, ends in closed for n in ends]):
+        found = applied(Cond(*bodies), chosen, *operands.tensors, *captured)
     stores("cond", list(changed.values()), found[len(dtypes):])
     return shape.build(found[: len(dtypes)])
 

@@ -440,12 +440,20 @@ def _refuse_leaf(target: Tensor) -> None:
         if view is None or not view.op.differentiable:  # nothing flows to where it looks
             return
         target = view.base
-    raise GradientError(
-        at(
-            "a tensor that requires grad and was not computed cannot be changed in place while "
-            "operations are recorded; wrap the change in `with ag.no_grad():`"
-        )
-    )
+    node = target.node
+    captured = STATE.trace is not None and target.data is not None and node is not None
+    raise GradientError(at(_USED if captured and node.op is not None else _BEGINS))  # type: ignore
+
+
+_BEGINS = (
+    "a tensor that requires grad and was not computed cannot be changed in place while operations "
+    "are recorded; wrap the change in `with ag.no_grad():`"
+)
+_USED = (
+    "a compiled function cannot change a tensor that requires grad in place while operations are "
+    "recorded, unless it is given it; make it an argument, or wrap the change in "
+    "`with ag.no_grad():`"
+)
 
 
 def _begins(x: Tensor) -> bool:
