@@ -204,7 +204,9 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
         raise GradientError(
             at(
                 f"{typed(y)} does not depend on anything that requires grad; make the parameters "
-                "with requires_grad=True and compute outside of no_grad()"
+                "with requires_grad=True and compute outside of no_grad(). A jitted function that "
+                "changes tensors (statistics, random state) returns values only: call backward() "
+                "inside of it"
             )
         )
     node = current(y)
