@@ -145,3 +145,35 @@ def test_errors() -> None:
     unfinished.defvjp(lambda x: (x, ()), lambda r, g: (ag.stack([g, g]),))
     with pytest.raises(ag.GradientError, match="their shapes must agree"):
         ag.grad(unfinished)(1.0)
+
+
+def test_the_forward_rule_may_call_the_function_itself() -> None:
+    """As rules for jax.custom_vjp do; derivatives of what it gave follow the rule again."""
+    f = ag.custom_vjp(lambda x: ag.exp(x))
+
+    def forward(x: Any) -> Any:
+        y = f(x)
+        return y, y
+
+    f.defvjp(forward, lambda y, g: (g * y * y,))
+    x = ag.tensor([0.3, -0.5], dtype="float64")
+    y = np.exp(x.numpy())
+    # f' = f^2, and so on: each derivative of f counts as f^2
+    expected = [y**2, 2 * y**3, 6 * y**4]
+
+    def total(x: Any) -> Any:
+        return f(x).sum()
+
+    first = ag.grad(total)
+    second = ag.grad(lambda x: first(x).sum())
+    third = ag.grad(lambda x: second(x).sum())
+    for derivative, wanted in zip((first, second, third), expected, strict=True):
+        for way in (derivative, ag.jit(derivative)):
+            np.testing.assert_allclose(way(x).numpy(), wanted, rtol=1e-12)
+    rows = ag.vmap(lambda r: ag.grad(total)(r))(ag.stack([x, x]))
+    np.testing.assert_allclose(rows.numpy(), [expected[0]] * 2, rtol=1e-12)
+    scanned = ag.grad(lambda x: ag.scan(lambda c, _: (f(c), None), x, None, length=1)[0].sum())
+    np.testing.assert_allclose(scanned(x).numpy(), expected[0], rtol=1e-12)
+    with pytest.raises(TypeError, match="must return"):
+        f.defvjp(lambda x: 3, lambda y, g: (g,))
+        first(x)

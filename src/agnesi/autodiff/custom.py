@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import alias, enable_grad
+from agnesi.autodiff.recording import alias, enable_grad, no_grad
 from agnesi.autodiff.reverse import backprop
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import tree
@@ -141,15 +141,11 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
 
     def _differentiated(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
                         fixed: list[Any]) -> Any:
-        assert self._forward is not None and self._backward is not None
-        found = self._forward(*given)
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise TypeError(
-                at(f"the forward rule of {self._name} must return (result, residuals), not "
-                   f"{type(found).__name__}")
-            )
-        ys, shape = _tensors(self._name, found[0])
-        saved, saved_shape = tree.flatten(found[1])
+        if self in STATE.ruled:
+            return self._later(given, inputs, rebuild, fixed)
+        result, residuals = self._ruled(given)
+        ys, shape = _tensors(self._name, result)
+        saved, saved_shape = tree.flatten(residuals)
         places = [i for i, x in enumerate(saved) if isinstance(x, Tensor)]
         static = [None if isinstance(x, Tensor) else x for x in saved]
 
@@ -165,6 +161,34 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
         kept = [saved[i] for i in places]
         op = _Pullback(self._name, pullback, len(inputs), len(ys))
         return shape.build(applied(op, *inputs, *ys, *kept))
+
+    def _ruled(self, given: Sequence[Any]) -> tuple[Any, Any]:
+        """What the forward rule returns."""
+        before, STATE.ruled = STATE.ruled, (*STATE.ruled, self)
+        try:
+            found = self._forward(*given)  # type: ignore[misc]
+        finally:
+            STATE.ruled = before
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise TypeError(
+                at(f"the forward rule of {self._name} must return (result, residuals), not "
+                   f"{type(found).__name__}")
+            )
+        return found
+
+    def _later(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
+               fixed: list[Any]) -> Any:
+        """A call in the forward rule itself, which runs again where this one is differentiated."""
+        with no_grad():
+            ys, shape = _tensors(self._name, self._function(*given))
+
+        def pullback(tensors: Sequence[Any], gs: Sequence[Any]) -> list[Any]:
+            _, residuals = self._ruled(self._whole(rebuild(tensors), fixed))
+            parts = self._backward(*fixed, residuals, shape.build(gs))  # type: ignore[misc]
+            return self._placed(parts, inputs, rebuild)
+
+        op = _Pullback(self._name, pullback, len(inputs), len(ys))
+        return shape.build(applied(op, *inputs, *ys, *inputs))
 
     @property
     def _name(self) -> str:

@@ -192,6 +192,8 @@ class State(threading.local):
     examples: Any = None
     #: Whether nodes take down the user's line; rewriting tells new ones that of what they replace.
     placing: bool = True
+    #: Functions whose forward rule, given by the user, runs now.
+    ruled: tuple[Any, ...] = ()
     #: Told about tensors right before they are changed in place, where somebody has to know.
     watch: Any = None
 
