@@ -434,3 +434,20 @@ def test_a_tensor_told_to_require_a_gradient_is_first_used_inside(way: Any) -> N
 
     found = way(step)(ag.tensor([[1.0, 2.0], [3.0, -1.0]]), ag.tensor([2.0, 0.5]))
     assert found.tolist() == [40.0, 10.0]
+
+
+@pytest.mark.parametrize("f", [
+    lambda v: ag.linalg.eigvalsh(ag.outer(v, v) + ag.diag(v)).sum(),
+    lambda v: (ag.linalg.eigh(ag.outer(v, v) + ag.diag(v))[1] ** 4).sum(),
+    lambda v: ag.linalg.svdvals(ag.outer(v, v) + ag.eye(3, dtype="float64")).prod(),
+    lambda v: ag.linalg.qr(ag.outer(v, v) + ag.eye(3, dtype="float64"))[1].sum(),
+    lambda v: ag.scan(lambda c, r: (ag.sin(c * r), c), v, ag.stack([v, v]))[1].sum(),
+])
+def test_rules_inside_read_results_from_outside(f: Any) -> None:
+    """Operations with several results, in a graph, whose gradients are taken for many cotangents."""
+    x = ag.tensor([0.3, -0.5, 1.2], dtype="float64")
+    steps = 1e-5 * np.eye(3)
+    expected = [(ag.grad(f)(x + s) - ag.grad(f)(x - s)).numpy() / 2e-5 for s in steps]
+    for hessian in (ag.hessian(f), ag.jacrev(ag.grad(f))):
+        for way in (hessian, ag.jit(hessian)):
+            np.testing.assert_allclose(way(x).numpy(), expected, rtol=1e-4, atol=1e-6)

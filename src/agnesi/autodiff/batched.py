@@ -100,7 +100,8 @@ class Batch:
         op = node.op
         values = [self.known[n] for n in node.inputs]
         if type(op) is Item:
-            return values[0][op.index]
+            parent = node.inputs[0]  # rules that run inside may read results from outside
+            return (symbol(node), False) if self.outer(parent) is not None else values[0][op.index]
         xs, rows = [v for v, _ in values], [r for _, r in values]
         if type(op) is Example:
             return (xs[0], True) if op.call is self.call else (symbolic(op, tuple(xs)), False)
