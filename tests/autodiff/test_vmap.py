@@ -444,7 +444,7 @@ def test_a_tensor_told_to_require_a_gradient_is_first_used_inside(way: Any) -> N
     lambda v: ag.scan(lambda c, r: (ag.sin(c * r), c), v, ag.stack([v, v]))[1].sum(),
 ])
 def test_rules_inside_read_results_from_outside(f: Any) -> None:
-    """Operations with several results, in a graph, whose gradients are taken for many cotangents."""
+    """Operations with several results, in a graph, with gradients of many cotangents."""
     x = ag.tensor([0.3, -0.5, 1.2], dtype="float64")
     steps = 1e-5 * np.eye(3)
     expected = [(ag.grad(f)(x + s) - ag.grad(f)(x - s)).numpy() / 2e-5 for s in steps]
