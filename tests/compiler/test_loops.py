@@ -790,3 +790,33 @@ def test_copies_and_pickles_keep_loops():
     for g in (f.copy(), pickle.loads(pickle.dumps(f))):
         for got, wanted in zip(g(a), expected, strict=True):
             np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("part", [
+    lambda a: ag.linalg.svd(a)[1],
+    lambda a: ag.linalg.eigh(a)[0],
+    lambda a: ag.linalg.eigh(a)[1] ** 4,
+    lambda a: ag.linalg.slogdet(a)[1] * a,
+    lambda a: ag.linalg.qr(a)[1] ** 3,
+])
+def test_steps_back_read_single_results_of_an_operation(part):
+    """Of which the step itself may read others."""
+    xs = ag.tensor(np.random.default_rng(3).normal(size=(3, 3)))
+
+    def step(c, v):
+        return c * 0.5 + part(ag.outer(v, v) + 3 * ag.eye(3, dtype="float64")).sum() * v[0], None
+
+    def cost(xs):
+        return ag.scan(step, 0.0, xs)[0]
+
+    def unrolled(xs):
+        c = ag.tensor(0.0, dtype="float64")
+        for v in xs:
+            c, _ = step(c, v)
+        return c
+
+    expected = ag.grad(unrolled)(xs).numpy()
+    np.testing.assert_allclose(ag.jit(ag.grad(cost))(xs).numpy(), expected, rtol=1e-8)
+    second = ag.jit(ag.jacrev(ag.grad(lambda x: cost(ag.stack([x, x])))))
+    wanted = ag.jacrev(ag.grad(lambda x: unrolled(ag.stack([x, x]))))
+    np.testing.assert_allclose(second(xs[0]).numpy(), wanted(xs[0]).numpy(), rtol=1e-6, atol=1e-9)

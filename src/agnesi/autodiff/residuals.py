@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agnesi.core.dispatch import Item
 from agnesi.core.node import Node, toposort
 from agnesi.ops.convert import Cast
 from agnesi.ops.expand import BroadcastTo
@@ -30,8 +31,10 @@ def saved_values(results: Sequence[Node], reverse: Sequence[Node], rows: Sequenc
     computed again, as are those that are the same in every step.
     """
     forward = set(toposort(results))
+    forward |= {n for n in toposort(reverse, forward.__contains__)
+                if type(n.op) is Item and n.inputs[0] in forward}  # one of several is a value
     varying = set(rows) | set(carries)
-    for node in toposort(results):
+    for node in toposort([*results, *(n for n in forward if type(n.op) is Item)]):
         if any(n in varying for n in node.inputs):
             varying.add(node)
     edge = [n for n in toposort(reverse, forward.__contains__) if n in forward and n in varying]
