@@ -186,11 +186,12 @@ class _Nest:
         return []
 
     # -- lanes ----------------------------------------------------------------------------
-    def lanes_for(self, values: Sequence[Expr], axis: Axis) -> int:
+    def lanes_for(self, values: Sequence[Expr], axis: Axis, carries: bool = False) -> int:
         """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
 
         Wider still where each lane is a sum: its turns may lie far apart in memory.  In haste, one
-        register, or two.
+        register, or two.  Where totals are carried over a run-time length, few enough for two full
+        turns: the narrow ones behind them wait for each other.
         """
         native = self._native(values)
         price = cost(values)
@@ -198,7 +199,9 @@ class _Nest:
         wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
         if self.b.module.hasty:
             wide = min(wide, 2 * native if sums else native)
-        while wide > native and wide >= 2 * guess(axis.extent):
+        length = guess(axis.extent)
+        enough = length // 2 + 1 if carries and isinstance(axis.extent, Extent) else 2 * length
+        while wide > native and wide >= enough:
             wide //= 2
         return wide
 
@@ -219,7 +222,7 @@ class _Nest:
         ``body(scope, carried)`` returns the carried vectors after its turn; they have the lanes of
         ``scope``.  With ``span``, only blocks [begin, end) are run.
         """
-        b, wide = self.b, self.lanes_for(values, axis)
+        b, wide = self.b, self.lanes_for(values, axis, bool(carried))
         while span is not None and wide > self.shape.block:
             wide //= 2
         if isinstance(axis.extent, Extent):
@@ -349,10 +352,9 @@ class _Nest:
         early = self._early(scope, group, axis)
         rows = self._rows(scope, group, axis) if len(bound) == 1 else []
         stores = [Store(row, Affine(0, {axis: 1}), value) for value, row in rows] + early
-        wide = self.lanes_for(bodies, axis)
-        starts = [
-            const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype)) for r in group
-        ]
+        wide = self.lanes_for(bodies, axis, carries=True)
+        starts = [const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype))
+                  for r in group]
         outer = [a for a in bound if a is not axis]
         totals = self._around(scope, outer, axis, group, starts, stores)
         for r, total in zip(group, totals, strict=True):
@@ -419,7 +421,8 @@ class _Nest:
             found = safe
         early = [self.stores[i] for i in found]
         bodies = [r.args[0] for r in group]
-        if self.lanes_for([*bodies, *self._values(early)], axis) != self.lanes_for(bodies, axis):
+        wide = self.lanes_for(bodies, axis, carries=True)
+        if self.lanes_for([*bodies, *self._values(early)], axis, carries=True) != wide:
             return []  # sums are the same whatever is stored beside them
         self.done.update(found)
         return early
@@ -434,8 +437,7 @@ class _Nest:
         )
 
     # -- rows kept between sweeps -----------------------------------------------------------
-    def _rows(self, scope: Scope, group: list[Expr],
-              axis: Axis) -> list[tuple[Expr, Buffer]]:
+    def _rows(self, scope: Scope, group: list[Expr], axis: Axis) -> list[tuple[Expr, Buffer]]:
         """Costly values of this sweep that a later loop over the same axis needs again."""
         known = scope.axes.keys() | {axis}
         mine = [v for v in walk([r.args[0] for r in group]) if axis in v.free and v.free <= known]
