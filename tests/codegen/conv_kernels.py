@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from agnesi.codegen.program import Machine, emit_program
-from agnesi.core.kernels import Buffer, Convolution, ConvSizes, Matrix, Store
+from agnesi.core.convsizes import ConvSizes
+from agnesi.core.kernels import Buffer, Convolution, Matrix, Store
 from agnesi.core.loops import Affine, Axis, Expr, load
 from agnesi.core.record import replace
 from agnesi.ops.conv import Conv, ConvGradW, ConvGradX, Windows

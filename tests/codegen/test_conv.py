@@ -15,7 +15,7 @@ from agnesi.codegen.conv import plan_convolution, preferred
 from agnesi.codegen.conv.placesplan import PlacesPlan
 from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.program import Machine
-from agnesi.core.kernels import ConvSizes
+from agnesi.core.convsizes import ConvSizes
 from agnesi.core.loops import call, const
 from agnesi.core.record import replace
 from agnesi.runtime import threads

@@ -156,3 +156,61 @@ def test_training_on_signals_of_many_lengths():
     losses = [float(step(rows(3, 4, n, seed=n))) for n in range(30, 130)]
     assert losses[-1] < losses[0]
     assert len(step.specialisations) <= 3, step.explain()
+
+
+def _squares(channels, sizes):
+    return [_images(channels, n, n) for n in sizes]
+
+
+def _few_versions(function, images, most=3):
+    """Run a function of images on all of them; it and its gradient take a few versions."""
+    def both(x):
+        return ag.value_and_grad(lambda x: (function(x) ** 3).sum())(x), function(x)
+
+    f = ag.jit(both)
+    for x in images:
+        agree(f, both, x, tolerance=1e-9)
+    assert len(f.specialisations) <= most, f.explain()
+    return f
+
+
+def test_images_that_are_halved_and_doubled_again():
+    """Levels join where sizes are multiples of 4: one version takes the multiples."""
+    down, low, up = _filters(8, 3, 3, 3), _filters(12, 8, 3, 3), _filters(4, 20, 3, 3)
+
+    def network(x):
+        y = F.relu(ag.conv2d(x, down, padding=1))
+        z = F.max_pool2d(F.relu(ag.conv2d(F.max_pool2d(y, 2), low, padding=1)), 2)
+        z = F.interpolate(F.interpolate(z, scale_factor=2), scale_factor=2)
+        return ag.conv2d(ag.concat([y, z], axis=1), up, padding=1)
+
+    sizes = (32, 64, 48, 96, 36, 12, 60)
+    f = _few_versions(network, _squares(3, sizes))
+    assert "[2, 3, 4*n0, 4*n0]" in f.explain()
+
+
+def test_multiples_of_which_the_first_sizes_have_more():
+    """All sizes seen were multiples of 12; what is needed are even ones."""
+    f = _few_versions(lambda x: x.reshape(2, -1, 2, x.shape[2] // 2).sum(2),
+                      [rows(2, 3, n, dtype="float64", seed=n) for n in (24, 48, 36, 50, 70)])
+    assert "2*n0" in f.explain()
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge", "wrap"])
+@pytest.mark.parametrize("widths", [((2, 1), (0, 3)), ((0, 1), (4, 0))])
+def test_borders_that_continue_images(mode, widths):
+    images = _squares(3, (20, 13, 31, 9, 6, 44))
+    _few_versions(lambda x: ag.pad(x, ((0, 0), (0, 0), *widths), mode), images)
+
+
+@pytest.mark.parametrize("pool", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d])
+@pytest.mark.parametrize("size", [1, 3, (2, 5), (None, 4)])
+def test_windows_that_fit(pool, size):
+    _few_versions(lambda x: pool(x, size), _squares(3, (20, 13, 31, 9, 10, 44)))
+
+
+def test_places_of_windows_that_fit_are_of_one_size():
+    f = ag.jit(lambda x: F.adaptive_max_pool2d(x, 3, return_indices=True))
+    for x in _squares(3, (12, 7, 9)):
+        got, wanted = f(x), F.adaptive_max_pool2d(x, 3, return_indices=True)
+        assert all((a == b).all() for a, b in zip(got, wanted, strict=True))

@@ -288,6 +288,8 @@ def test_bounds_hold():
 
     k = Extent.named("k", 4, 40, 16)
     assert (3 * k * k - 12 * k + 12).least == 12 and (n * n - 2 * n).most == 1520
+    assert (k - 2 * k // 3).least == 2 and (k * k - 2 * k // 3 * k + 5).least == 4 * 2 + 5
+    assert bool(-k)
     for _ in range(800):
         size = any_size(rng.integers(1, 4))
         for a, b in [(2, 3), (2, 30), (40, 3), (40, 30), (11, 12), (9, 25)]:

@@ -3,11 +3,14 @@
 At first only the sizes of leading axes do, because strides do not depend on them; where a function
 meets one set of other sizes after the other, those too.  A size that was always the same multiple
 of another one stays so.  What cannot be decided for all sizes is decided for those on the present
-side of it: a version that slices a table of 256 rows takes up to 256.
+side of it: a version that slices a table of 256 rows takes up to 256.  Where that does not help,
+and all sizes seen were even, or multiples of 3 and so on, a version takes the multiples, as of
+images that are halved and doubled again.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -27,7 +30,7 @@ Pattern = tuple[Size, ...]
 Span = tuple[int, int]
 #: Sizes from which run-time sizes begin: 0 and 1 have meanings of their own, and so have some
 #: more where an axis gets shorter, as by windows and steps of a network's layers.
-_LEAST = (2, 3, 8, 16, 32, 64)
+_LEAST = (2, 3, *(1 << n for n in range(3, 13)))
 #: A version serves sizes up to so many times the one that it was made for: it has the cut of
 #: products, and all else that depends on sizes, from there.
 _REACH = 8
@@ -70,7 +73,7 @@ class Growing(Generic[V]):
 
     def __init__(self) -> None:
         self.refused = ""
-        self._least = list(_LEAST)
+        self._least, self._coarse = list(_LEAST), 1
         self._seen: list[Sizes] = []
         self.made: list[tuple[Pattern, V]] = []
         self._error: Exception | None = None
@@ -89,6 +92,9 @@ class Growing(Generic[V]):
         while not self.refused and config.compiles:
             pattern = self._pattern(sizes, spans)
             if pattern is None:
+                if self._coarsened(sizes):
+                    spans, left = {}, _NARROWINGS
+                    continue
                 return None
             try:
                 made = make(pattern)
@@ -101,6 +107,9 @@ class Growing(Generic[V]):
                     continue
                 if isinstance(error, SmallSizeError) and len(self._least) > 1:
                     del self._least[0]
+                    spans, left = {}, _NARROWINGS
+                    continue
+                if self._coarsened(sizes):
                     spans, left = {}, _NARROWINGS
                     continue
                 self._error = error
@@ -134,20 +143,36 @@ class Growing(Generic[V]):
         self._sure = pattern is not None
         return pattern or self._varied(self._seen, sizes, spans)
 
+    def _coarsened(self, sizes: Sizes) -> bool:
+        """Take multiples of a larger number from now on, if sizes are; whether there is one."""
+        columns = [c for c in zip(*self._seen, sizes, strict=True) if len(set(c)) > 1]
+        common = [math.gcd(*c) for c in columns]
+        larger = range(self._coarse + 1, max(common, default=0) + 1)
+        by = next((k for k in larger if any(n % k == 0 for n in common)), None)
+        if by is None:
+            return False
+        self._coarse, self._least = by, list(_LEAST)
+        return True
+
     def _varied(self, seen: Sequence[Sizes], sizes: Sizes, spans: dict[str, Span]
                 ) -> Pattern | None:
         columns = list(zip(*seen, sizes, strict=True))
         known: dict[tuple[int, ...], Any] = {}
+        named: list[tuple[tuple[int, ...], Extent]] = []
         for column in sorted(set(columns), key=lambda c: c[-1]):
             if len(set(column)) == 1:
                 known[column] = column[-1]
                 continue
-            if column[-1] < self._least[0]:
-                return None
-            named = [(c, n) for c, n in known.items() if isinstance(n, Extent) and not n.op]
             times = next((n * k for c, n in named if (k := _multiple(column, c))), None)
-            known[column] = times if times is not None else _extent(
-                f"n{len(named)}", self._least[0], column[-1], spans)
+            if times is None:
+                by = math.gcd(self._coarse, *column)
+                of = tuple(n // by for n in column)
+                if of[-1] < self._least[0]:
+                    return None
+                new = _extent(f"n{len(named)}", self._least[0], of[-1], spans)
+                named.append((of, new))
+                times = new * by
+            known[column] = times
         pattern = tuple(known[c] for c in columns)
         return pattern if any(isinstance(n, Extent) for n in pattern) else None
 
@@ -224,8 +249,8 @@ def _extent(name: str, least: int, size: int, spans: dict[str, Span]) -> Extent:
 def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
     """Ranges around the present sizes in which what could not be decided can be."""
     found = {}
-    for wanted, size in zip(pattern, sizes, strict=True):
-        if isinstance(wanted, Extent) and not wanted.op and wanted.turns:
+    for wanted, size in named_in(pattern, sizes).items():
+        if wanted.turns:
             low = max([wanted.least or 0, *(t + 1 for t in wanted.turns if t < size)])
             high = min([wanted.most or size, *(t for t in wanted.turns if t >= size)])
             if (low, high) != (wanted.least, wanted.most) and high - low >= _WORTH:
@@ -233,27 +258,30 @@ def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
     return found
 
 
+def named_in(pattern: Pattern, sizes: Pattern) -> dict[Extent, int]:
+    """What the named sizes of a pattern are, for sizes that are of it."""
+    found: dict[Extent, int] = {}
+    for wanted, size in zip(pattern, sizes, strict=True):
+        if isinstance(wanted, Extent):
+            (((name,), times),) = wanted.terms  # a name, or a multiple of it
+            found.setdefault(name, size // times)
+    return found
+
+
 def fits(pattern: Pattern, sizes: Pattern) -> bool:
     """Whether sizes are of a pattern."""
-    known: dict[Extent, Any] = {}
-    for wanted, size in zip(pattern, sizes, strict=True):
-        assert isinstance(size, int)
-        if isinstance(wanted, Extent) and not wanted.op:
-            if not (wanted.least or 0) <= size <= (wanted.most or size):
-                return False
-            if known.setdefault(wanted, size) != size:
-                return False
-        elif isinstance(wanted, int) and wanted != size:
-            return False
+    known: dict[Any, Any] = named_in(pattern, sizes)
+    if any(not (n.least or 0) <= size <= (n.most or size) for n, size in known.items()):
+        return False
     return all(
-        n.value(known) == size
-        for n, size in zip(pattern, sizes, strict=True) if isinstance(n, Extent) and n.op
+        (n.value(known) if isinstance(n, Extent) else n) == size
+        for n, size in zip(pattern, sizes, strict=True)
     )
 
 
 def told(pattern: Pattern) -> str:
     """For people: what a version takes."""
-    names = dict.fromkeys(n for n in pattern if isinstance(n, Extent) and not n.op)
+    names = dict.fromkeys(a for n in pattern if isinstance(n, Extent) for a in n.names())
     return " and ".join(f"{n} is any size from {n.least} to {n.most}" for n in names)
 
 

@@ -7,6 +7,7 @@ present one instead.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
@@ -128,7 +129,8 @@ class Extent(Dim):
         return not _is_negative(_minus(other, self), other, self)
 
     def __bool__(self) -> bool:
-        if self.least is not None and self.least > 0:
+        low, high = _span(self)
+        if (low is not None and low > 0) or (high is not None and high < 0):
             return True
         raise _unknown(f"bool({self})", SmallSizeError)
 
@@ -319,22 +321,26 @@ def _bounds(terms: Terms) -> tuple[int | None, int | None]:
         if len(monomial) == 1 and monomial[0].op == "max":
             return _either(terms, monomial[0], factor)
     low, high = _beyond(terms)
-    exact = _without_quotients(terms)
-    if exact is not None:
-        low, high = _meet((low, high), _span(exact))
-    common = list(terms[0][0])
-    for monomial, _ in terms[1:]:
+    times, exact = _without_quotients(terms)
+    if times:
+        under, over = _span(exact)
+        under, over = under and -(-under // times), over and over // times
+        low, high = _meet((low, high), (under, over))
+    number = dict(terms).get((), 0)
+    grows = [(m, c) for m, c in terms if m]
+    common = list(grows[0][0]) if len(grows) > 1 else []
+    for monomial, _ in grows[1:]:
         common = [a for a in dict.fromkeys(common) if a in monomial]
-    if not common or len(terms) == 1 or any(a.least is None or a.least < 0 for a in common):
+    if not common or any(a.least is None or a.least < 0 for a in common):
         return low, high
     # A common factor leaves the sign to the rest: n - n*m is not positive.
-    rest = Extent._of({_without(m, tuple(common)): c for m, c in terms})  # type: ignore[misc]
+    rest = Extent._of({_without(m, tuple(common)): c for m, c in grows})  # type: ignore[misc]
     under, over = _span(rest)
-    if under is not None and under >= 0:
-        low = max(0 if low is None else low, under * _product(a.least for a in common))  # type: ignore[misc]
-    if over is not None and over <= 0:
-        high = min(0 if high is None else high, over * _product(a.least for a in common))  # type: ignore[misc]
-    return low, high
+    times = _product(a.least for a in common)  # type: ignore[misc]
+    return _meet((low, high), (
+        number + under * times if under is not None and under >= 0 else None,
+        number + over * times if over is not None and over <= 0 else None,
+    ))
 
 
 def _meet(a: tuple[int | None, int | None], b: tuple[int | None, int | None]
@@ -344,18 +350,24 @@ def _meet(a: tuple[int | None, int | None], b: tuple[int | None, int | None]
     return max(lows, default=None), min(highs, default=None)
 
 
-def _without_quotients(terms: Terms) -> Size | None:
-    """The same with ``n - n % 2`` for ``2 * (n // 2)``; None if there is nothing like it."""
-    rest = dict(terms)
+def _without_quotients(terms: Terms) -> tuple[int, Size]:
+    """A multiple, with ``n - n % 2`` for ``2 * (n // 2)``, and how many times; 0 if none is."""
+    quotients = [
+        m[0] for m, _ in terms
+        if len(m) == 1 and m[0].op == "//" and isinstance(m[0].args[1], int) and m[0].args[1] > 1
+    ]
+    if not quotients:
+        return 0, 0
+    times = math.lcm(*(
+        q.args[1] // math.gcd(q.args[1], factor) for q in quotients for m, factor in terms
+        if m == (q,)
+    ))
+    rest = {m: factor * times for m, factor in terms}
     total: Any = 0
-    for monomial, factor in terms:
-        atom = monomial[0] if len(monomial) == 1 else None
-        by = atom.args[1] if atom is not None and atom.op == "//" else None
-        if atom is not None and isinstance(by, int) and by > 1 and factor % by == 0:
-            whole = _minus(atom.args[0], combined("%", atom.args[0], by))
-            total = _plus(total, _times(whole, factor // by))
-            del rest[monomial]
-    return _plus(total, Extent._of(rest)) if len(rest) < len(terms) else None
+    for q in quotients:
+        whole = _minus(q.args[0], combined("%", *q.args))
+        total = _plus(total, _times(whole, rest.pop((q,)) // q.args[1]))
+    return times, _plus(total, Extent._of(rest))
 
 
 def _either(terms: Terms, larger: Extent, factor: int) -> tuple[int | None, int | None]:

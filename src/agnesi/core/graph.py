@@ -367,7 +367,8 @@ class FunctionGraph:
     def extents(self) -> tuple[Extent, ...]:
         """The run-time sizes that the inputs bring along, in order."""
         return tuple(dict.fromkeys(
-            n for node in self.inputs for n in node.shape if isinstance(n, Extent)
+            name for node in self.inputs for n in node.shape if isinstance(n, Extent)
+            for name in sorted(n.names(), key=str)
         ))
 
     def __len__(self) -> int:

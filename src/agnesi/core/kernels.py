@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core.dims import Size, is_static, product
+from agnesi.core.convsizes import ConvSizes
+from agnesi.core.dims import Size, product
 from agnesi.core.extents import surely
 from agnesi.core.foreign import Call, Walk
 from agnesi.core.loops import Affine, Axis, Expr
 from agnesi.core.node import Node
-from agnesi.core.record import field, handle, record, struct
+from agnesi.core.record import field, handle, struct
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -216,38 +217,6 @@ class Product(Contraction):
     body: list[Store] = field(default_factory=list)
     symbol: str = ""
     zeros: tuple[float, float] = (0.0, 0.0)  # shares of the operands' elements
-
-
-@record
-class ConvSizes:
-    """Sizes of a convolution of any kind, as the forward one has them; all are at least 1.
-
-    The tuples have an entry for each of one to three spatial axes.  Window ``p`` has tap ``t`` at
-    ``p * stride + t * dilation - low`` of the image, which is zero outside of its size.
-    """
-
-    batch: int
-    groups: int
-    channels: int  # of the image, in one group
-    filters: int  # channels of the result, in one group
-    image: tuple[Any, ...]
-    kernel: tuple[int, ...]
-    places: tuple[Any, ...]
-    stride: tuple[int, ...]
-    dilation: tuple[int, ...]
-    padding: tuple[tuple[int, int], ...]  # (low, high)
-    parts: int = 1  # of the places; a gradient to filters has a result for each
-
-    @property
-    def open(self) -> bool:
-        """Whether sizes of images are run-time values."""
-        return not is_static((*self.image, *self.places))
-
-    @property
-    def work(self) -> Size:
-        """Multiply-adds of any of the three kinds."""
-        pairs = self.groups * self.channels * self.filters
-        return product((self.batch, pairs, *self.places, *self.kernel))
 
 
 @struct

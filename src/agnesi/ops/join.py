@@ -13,15 +13,17 @@ from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Size, combine, is_settled
 from agnesi.core.dispatch import COPY, apply
 from agnesi.core.errors import ShapeError
+from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import SCALARS, as_tensor, common
 from agnesi.ops.creation import filled
+from agnesi.ops.expand import broadcast_to
 from agnesi.ops.index import take
 from agnesi.ops.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
-from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice
+from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice, flip
 
 
 # -- concatenation ----------------------------------------------------------------------------
@@ -311,10 +313,38 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     if mode == "constant":
         return _with_constants(x, widths, constant_values)
     for axis, (before, after) in enumerate(widths):
-        if before or after:
+        if not before and not after:
+            continue
+        if isinstance(x.shape[axis], Extent):
+            x = concat(_continued(x, axis, before, after, mode), axis)
+        else:
             positions: Any = np.arange(operator.index(x.shape[axis]))
             x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]
     return x
+
+
+def _continued(x: Tensor, axis: int, before: int, after: int, mode: str) -> list[Tensor]:
+    """The borders of an axis of run-time size, and the operand between them."""
+    n = x.shape[axis]
+    if n < before + 2 or n < after + 2:
+        raise UnknownSizeError(f"a border of {before} and {after} on an axis of {n}")
+
+    def part(low: Any, high: Any) -> Tensor:
+        key = [slice(None)] * x.ndim
+        key[axis] = slice(low, high)
+        return x[tuple(key)]
+
+    def repeated(end: Tensor, times: int) -> Tensor:
+        return broadcast_to(end, (*x.shape[:axis], times, *x.shape[axis + 1:]))
+
+    if mode == "edge":
+        ends = repeated(part(0, 1), before), repeated(part(n - 1, n), after)
+    elif mode == "wrap":
+        ends = part(n - before, n), part(0, after)
+    else:
+        by = int(mode == "reflect")  # whether the last element stands alone
+        ends = (flip(part(by, before + by), axis), flip(part(n - after - by, n - by), axis))
+    return [ends[0], x, ends[1]]
 
 
 def _with_constants(x: Tensor, widths: list[tuple[int, int]], given: Any) -> Tensor:

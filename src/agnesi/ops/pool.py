@@ -18,9 +18,11 @@ from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled
 from agnesi.ops.images import as_images
 from agnesi.ops.index import take
+from agnesi.ops.join import concat
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import moveaxis
 from agnesi.ops.pooled import MaxPool, WindowSum
+from agnesi.ops.reduce import max as max_of
 from agnesi.ops.reduce import mean
 from agnesi.ops.unpool import max_unpool, positions, raveled
 from agnesi.ops.windows import Ints, Windows, borders, per_axis
@@ -228,28 +230,38 @@ def lp_pool(x: Any, p: float, kernel: Any, stride: Any = None, padding: Any = 0,
 
 # -- windows that fit ---------------------------------------------------------------------------
 def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[list[Any]]]:
-    """The operand, the sizes wanted, and where the window of each place begins and ends."""
+    """The operand, the sizes wanted, and where the window of each place begins and ends.
+
+    An axis of run-time size that stays as it is has no windows.
+    """
     x = as_tensor(x)
     rank = x.ndim - 2 if rank is None else rank
     if rank < 1 or x.ndim != rank + 2:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
-    if not is_static(x.shape[2:]):
-        raise ShapeError(f"windows that fit need to know the sizes {x.shape[2:]}")
-    given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * rank
-    if len(given) == rank:
-        given = tuple(n if o is None else o for o, n in zip(given, x.shape[2:], strict=True))
-    wanted = per_axis(given, rank, "size")
+    kept = size if isinstance(size, (tuple, list)) else (size,) * rank
+    given = per_axis([1 if o is None else o for o in kept], rank, "size")
+    wanted = tuple(
+        n if o is None else k for o, k, n in zip(kept, given, x.shape[2:], strict=True))
     return x, wanted, [
-        [(i * n // o, -(-(i + 1) * n // o)) for i in range(o)]
+        [(i * n // o, ((i + 1) * n + o - 1) // o) for i in range(o)] if isinstance(o, int) else []
         for n, o in zip(x.shape[2:], wanted, strict=True)
     ]
 
 
 def _regular(x: Tensor, wanted: Ints) -> Ints | None:
-    """The size of the windows where they are all equal and do not overlap."""
-    if any(n % o for n, o in zip(x.shape[2:], wanted, strict=True)):
+    """The size of the windows where they are known, all equal and do not overlap."""
+    if not is_static(x.shape[2:]) or any(n % o for n, o in zip(x.shape[2:], wanted, strict=True)):
         return None
     return tuple(n // o for n, o in zip(x.shape[2:], wanted, strict=True))
+
+
+def _in_turn(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
+    """The windows of one axis after the other, by a reduction of each, for sizes not known yet."""
+    for axis, rows in enumerate(spans, 2):
+        before = (slice(None),) * axis
+        parts = [of(x[(*before, slice(a, b))], axis, keepdims=True) for a, b in rows]
+        x = concat(parts, axis) if parts else x
+    return x
 
 
 @public
@@ -283,6 +295,10 @@ def adaptive_max_pool(x: Any, size: Any, *, return_indices: bool = False,
     if kernel is not None:
         return max_pool(x, kernel, return_indices=return_indices)  # type: ignore[call-overload]
     sizes = x.shape[2:]
+    if not is_static(sizes):
+        if return_indices:
+            raise ShapeError(f"places of windows that fit need to know the sizes {sizes}")
+        return _in_turn(x, spans, max_of)
     kernel = tuple(max(b - a for a, b in rows) for rows in spans)
     origins = []
     for axis, (rows, k) in enumerate(zip(spans, kernel, strict=True)):
@@ -310,10 +326,12 @@ def adaptive_avg_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor
     if x.dtype.kind not in "fcV":
         raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
     kernel = _regular(x, wanted)
-    if set(wanted) == {1}:
+    if all(isinstance(n, int) and n == 1 for n in wanted):
         return mean(x, tuple(range(2, x.ndim)), keepdims=True)
     if kernel is not None:
         return avg_pool(x, kernel)
+    if not is_static(x.shape[2:]):
+        return _in_turn(x, spans, mean)
     for axis, rows in enumerate(spans):
         shares = np.zeros((len(rows), x.shape[axis + 2]), x.dtype)
         for i, (a, b) in enumerate(rows):

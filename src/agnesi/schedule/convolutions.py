@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.convsizes import ConvSizes
 from agnesi.core.dtypes import name_of
-from agnesi.core.kernels import ConvSizes
 from agnesi.core.node import Node
 
 #: Terms of a sum up to which the filters of one vector of results fit a thread's stack.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from agnesi.core.convsizes import ConvSizes
 from agnesi.core.dims import is_static
 from agnesi.core.dtypes import name_of
 from agnesi.core.gemm import Library
-from agnesi.core.kernels import ConvSizes, Matrix
+from agnesi.core.kernels import Matrix
 from agnesi.core.node import Node
 
 #: Multiply-adds from which a product is worth a call, and from which a library copies its operands

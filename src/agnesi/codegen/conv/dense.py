@@ -12,9 +12,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from agnesi.core.convsizes import ConvSizes
 from agnesi.core.dims import Size, product
 from agnesi.core.extents import Extent, guess, surely
-from agnesi.core.kernels import Convolution, ConvSizes, Store
+from agnesi.core.kernels import Convolution, Store
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import record, replace
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from agnesi.core.convsizes import ConvSizes
 from agnesi.core.extents import guess
-from agnesi.core.kernels import ConvSizes
 from agnesi.core.record import record, replace
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
