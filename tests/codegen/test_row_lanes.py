@@ -31,10 +31,43 @@ def test_two_turns_of_a_sweep_are_full(reduce):
     assert 2 * widest <= 64  # the typical length
 
 
+@pytest.mark.parametrize(("function", "widths"), [
+    (lambda x: ag.softmax(x, -1), 2), (lambda x: ag.var(x, axis=-1), 2)])
+def test_masks_are_made_once_for_all_rows_and_sweeps(function, widths):
+    ir = _grown(function).ir()
+    first, rest = ir[ir.index("void @k0("):ir.index("@body(ptr %bufs")].split("br ", 1)
+    assert 1 <= first.count("icmp ult <") <= widths
+    assert "icmp ult <" not in rest
+
+
+def test_whole_registers_take_no_masks():
+    f = ag.jit(lambda x: ag.maximum(x * 2.0, 0.0))
+    for count in (3, 5):
+        f(ag.tensor(_rows(count, 64)))
+    assert f.specialisations[1].signature == "float32[n0, 64]"
+    assert "masked" not in f.ir()
+    x = _rows(7, 64)
+    np.testing.assert_array_equal(f(ag.tensor(x)), np.maximum(x * 2, 0))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_places_of_extremes_are_as_narrow_as_lengths_are_bounded(axis):
+    f = ag.jit(lambda x: ag.argmax(x, axis=axis))
+    for length in (40, 50, 60):
+        f(ag.tensor(_rows(length, 5) if axis == 0 else _rows(5, length)))
+    assert "n0" in f.specialisations[-1].signature
+    assert "x i64> @llvm.smin" not in f.ir()
+    x = _rows(300, 5) if axis == 0 else _rows(5, 300)
+    np.testing.assert_array_equal(f(ag.tensor(x)), x.argmax(axis))
+
+
 _sums = _grown(lambda x: ag.sum(x * x, axis=1))
 _means = _grown(lambda x: x - ag.mean(x, axis=1, keepdims=True))
 _largest = _grown(lambda x: ag.max(x, axis=1))
 _shares = _grown(lambda x: ag.softmax(x, -1))
+_places = _grown(lambda x: ag.argmin(x, axis=1))
+_columns = _grown(lambda x: ag.sum(x, axis=0) + ag.max(x, axis=0))
+_all = _grown(lambda x: ag.sum(x + 1.0))
 
 
 @settings(max_examples=40, deadline=None)
@@ -45,7 +78,11 @@ def test_rows_of_any_length(count, length):
     if not length:
         return
     np.testing.assert_allclose(_means(ag.tensor(x)), x - x.mean(1, keepdims=True), atol=1e-5)
+    np.testing.assert_allclose(_all(ag.tensor(x)), (x + 1).sum(), rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(_largest(ag.tensor(x)), x.max(1))
+    np.testing.assert_array_equal(_places(ag.tensor(x)), x.argmin(1))
+    if count:
+        np.testing.assert_allclose(_columns(ag.tensor(x)), x.sum(0) + x.max(0), atol=1e-5)
     powers = np.exp(x - x.max(1, keepdims=True))
     np.testing.assert_allclose(
         _shares(ag.tensor(x)), powers / powers.sum(1, keepdims=True), rtol=1e-4)

@@ -248,6 +248,20 @@ class Builder:
         self.open_block(after)
         self._known.leave(before)
 
+    def either(self, condition: Value, *ways: Callable[[], list[Value]]) -> list[Value]:
+        """What the first of two ways makes where ``condition`` holds, else the second."""
+        labels, after, ends = (self.label("then"), self.label("else")), self.label("after"), []
+        self.cbr(condition, *labels)
+        for label, way in zip(labels, ways, strict=True):
+            before = self._known.here()
+            self.open_block(label)
+            self._known.enter()
+            ends.append([(value, self.block) for value in way()])
+            self.br(after)
+            self._known.leave(before)
+        self.open_block(after)
+        return [self.phi(pair[0][0].type, pair) for pair in zip(*ends, strict=True)]
+
     @contextmanager
     def loop(
         self,

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.codegen import readiness, scalars
-from agnesi.codegen.across import horizontal, low, with_low
+from agnesi.codegen.across import horizontal
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.columnwise import store_along
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
+from agnesi.codegen.openlanes import one_register, open_turns
 from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.core.extents import Extent, guess, most
 from agnesi.core.kernels import Buffer, Nest, Store, walk
@@ -190,8 +191,8 @@ class _Nest:
         """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
 
         Wider still where each lane is a sum: its turns may lie far apart in memory.  In haste, one
-        register, or two.  Where totals are carried over a run-time length, few enough for two full
-        turns: the narrow ones behind them wait for each other.
+        register, or two.  Over a run-time length, few enough for several turns: what is left goes
+        through as many.
         """
         native = self._native(values)
         price = cost(values)
@@ -200,7 +201,9 @@ class _Nest:
         if self.b.module.hasty:
             wide = min(wide, 2 * native if sums else native)
         length = guess(axis.extent)
-        enough = length // 2 + 1 if carries and isinstance(axis.extent, Extent) else 2 * length
+        enough = 2 * length
+        if isinstance(axis.extent, Extent):
+            enough = length // (2 if sums else 8 if carries and price > 12 else 4) + 1
         while wide > native and wide >= enough:
             wide //= 2
         return wide
@@ -216,7 +219,7 @@ class _Nest:
     def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],
                    span: tuple[Value, Value] | None,
                    body: Callable[[Scope, list[Value]], list[Value]],
-                   carried: list[Value]) -> list[Value]:
+                   carried: list[Value], group: Sequence[Expr] = ()) -> list[Value]:
         """Run ``body`` over an axis with lanes; a masked turn takes what does not fill them.
 
         ``body(scope, carried)`` returns the carried vectors after its turn; they have the lanes of
@@ -226,7 +229,7 @@ class _Nest:
         while span is not None and wide > self.shape.block:
             wide //= 2
         if isinstance(axis.extent, Extent):
-            return self._lane_loops(scope, axis, values, span, wide, body, carried)
+            return open_turns(self, scope, axis, values, span, wide, body, carried, group)
         if not carried:
             wide = lanes_with_periods(wide, self._native(values), values, axis)
         main = axis.extent // wide * wide
@@ -260,31 +263,6 @@ class _Nest:
             else:
                 carried = self._tail(scope, axis, values, main, tail, wide, body, carried)
         return carried
-
-    def _lane_loops(self, scope: Scope, axis: Axis, values: Sequence[Expr],
-                    span: tuple[Value, Value] | None, wide: int,
-                    body: Callable[[Scope, list[Value]], list[Value]],
-                    carried: list[Value]) -> list[Value]:
-        """The same for an extent that is only known at run time: the masked part is a loop too."""
-        b, extent = self.b, self.b.size(axis.extent)
-        main = b.sub(extent, b.op("urem", extent, i64(wide)))
-        start, stop, end = i64(0), main, extent
-        if span is not None:
-            start = b.op("mul", span[0], i64(self.shape.block))
-            beyond = b.op("mul", span[1], i64(self.shape.block))
-            stop = b.intrinsic("smin", beyond, main)
-            end = b.select(b.icmp("sge", beyond, extent), extent, main)
-        inner = scope.inside({axis: start}, along=axis, lanes=wide, mask=None, unit=1)
-        scope.hoist(values, {axis}, inner)
-        with b.loop(start, stop, wide, carried) as loop:
-            inner.axes[axis] = loop.index
-            loop.carry(*body(inner, loop.carried))
-        if wide == 1:
-            return loop.results
-        narrow = max(2, min(wide, self._native(values)))
-        totals = [low(b, v, narrow) for v in loop.results]
-        rest = self._masked(scope, axis, values, (main, end), narrow, body, totals)
-        return [with_low(b, v, first) for v, first in zip(loop.results, rest, strict=True)]
 
     def _is_written_once(self, values: Sequence[Expr], axis: Axis) -> bool:
         """Whether a masked loop does for all turns: where the body is long, or haste is asked for.
@@ -353,6 +331,8 @@ class _Nest:
         rows = self._rows(scope, group, axis) if len(bound) == 1 else []
         stores = [Store(row, Affine(0, {axis: 1}), value) for value, row in rows] + early
         wide = self.lanes_for(bodies, axis, carries=True)
+        if isinstance(axis.extent, Extent):
+            wide = one_register(self, bodies, wide)
         starts = [const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype))
                   for r in group]
         outer = [a for a in bound if a is not axis]
@@ -381,7 +361,7 @@ class _Nest:
                 inner.store(s.buffer, s.offset, s.value)
             return totals
 
-        return self._lane_loop(scope, axis, bodies, None, turn, totals)
+        return self._lane_loop(scope, axis, bodies, None, turn, totals, group)
 
     def _fold(self, inner: Scope, r: Expr, total: Value) -> Value:
         (body,) = r.args

@@ -11,6 +11,7 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.dims import Dim, is_static, product
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.errors import ShapeError
+from agnesi.core.extents import most
 from agnesi.core.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
 from agnesi.core.public import public
@@ -84,7 +85,9 @@ class ArgReduce(Op):
             return self._by_blocks(x, block)
         if self._stays(x):
             return None
-        narrow = dtypes.int32 if isinstance(n, int) and n < 1 << 31 else dtypes.int64
+        longest: Any = most(n)
+        short = isinstance(longest, int) and longest < 1 << 31
+        narrow = dtypes.int32 if short else dtypes.int64
         last = cast(as_tensor(n), narrow) - 1 if isinstance(n, Dim) else constant(n - 1, narrow)
         best = apply(reducer(extreme_over(self.kind, x.dtype), (self.axis,), True), x)
         found = x == best
