@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
@@ -22,11 +21,6 @@ class _Lines:
 
     pointer: Value
     pitch: Any
-    starts: Sequence[Value] | None = None
-
-    def start(self, b: Builder, line: int) -> Value:
-        """How far a line is from line 0."""
-        return b.size(line * self.pitch) if self.starts is None else self.starts[line]
 
 
 class DotUnit(Unit):
@@ -67,8 +61,7 @@ class DotUnit(Unit):
             for n in range(0, min(len(cells) - at, room), piece.lanes):
                 value = lanes_from(b, folded, n, piece.lanes)
                 row = (at + n) // piece.lanes
-                with self._present(row):
-                    self._epilogue(panel, b.add(i, i64(row)), j, [value])
+                self._epilogue(panel, b.add(i, i64(row)), j, [value])
 
     def _beside(self, panel: Panel, i: Value, j: Value) -> list[Value]:
         """Columns of the next panel, to be called near in the meantime: its share of each tile."""
@@ -89,8 +82,7 @@ class DotUnit(Unit):
             return _Lines(self.b.gep(self.type, self.packed_a, at), plan.k_pitch)
         assert self.operands.a.address is not None
         at = self.operands.a.address(self.b, self.batch, i, i64(0))
-        pitch = plan.spec.a_steps[0]
-        return _Lines(at, pitch, self._row_offsets(size, pitch))
+        return _Lines(at, plan.spec.a_steps[0])
 
     def _b_lines(self, j: Value) -> _Lines:
         plan = self.plan
@@ -185,7 +177,7 @@ class DotUnit(Unit):
 
         def read(lines: _Lines, count: int) -> list[Value]:
             at = b.gep(self.type, lines.pointer, k)
-            places = (b.gep(self.type, at, lines.start(b, n)) for n in range(count))
+            places = (b.gep(self.type, at, b.size(n * lines.pitch)) for n in range(count))
             return [load_strided(b, p, self.type, 1, lanes, mask) for p in places]
 
         left, right = read(x, rows), read(y, columns)

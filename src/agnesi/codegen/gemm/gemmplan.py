@@ -135,7 +135,7 @@ class GemmPlan(Paneled):
 
     def chains(self, panel: Panel, rows: int) -> int:
         """Independent sums per accumulator, so that latency does not bind a small tile."""
-        return max(1, min(4, 4 // (rows * len(panel.pieces)))) if self.spec.k >= 16 else 1
+        return max(1, min(4, 8 // (rows * len(panel.pieces)))) if self.spec.k >= 16 else 1
 
     @property
     def tile_pitch(self) -> int:

@@ -22,7 +22,6 @@ class Source:
     row_stride: Any
     step: Any  # elements from one k to the next
     masked: bool = False  # whether the last piece must not be read whole
-    rows: Sequence[Value] | None = None  # where rows begin, if not ``row_stride`` apart
     ahead: int = 0  # for how many k in advance to call the line into the cache; 0 for none
 
 
@@ -153,10 +152,7 @@ def _turn(
     widest = max(p.lanes for p in pieces)
     out = []
     for r in range(rows):
-        if a.rows is None:
-            at = b.gep(type_, pointer, b.size(r * a.row_stride + turn * a.step))
-        else:
-            at = b.gep(type_, b.gep(type_, pointer, a.rows[r]), b.size(turn * a.step))
+        at = b.gep(type_, pointer, b.size(r * a.row_stride + turn * a.step))
         wide = b.splat(load_strided(b, at, type_, 0, 1, None), widest)
         for n, piece in enumerate(pieces):
             x = lanes_from(b, wide, 0, piece.lanes)

@@ -23,7 +23,6 @@ from agnesi.codegen.gemm.gemmplan import WHOLE, GemmPlan
 from agnesi.codegen.gemm.skipping import ZEROS, skipping
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import (
-    EvenRows,
     OpenPanel,
     OpenRows,
     Panel,
@@ -49,7 +48,6 @@ _NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
 # Results to be made row by row of tiles take so many second caches, and lines so many vectors:
 _FLAT, _FLAT_LINE = 8, 8
 _LONG = 1024  # k from which A in whole lines goes in strips, although B would do
-_LOW = 8  # rows of tiles so low that there is code for every height
 _FEWEST = 4  # work units of a large product
 _LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
 #: What is left of columns in the last panel, and more than how many that are.
@@ -241,9 +239,7 @@ def _opened(panels: tuple[Panel, ...], spec: GemmSpec, rests: Sequence[Rest]
     """Panels whose rows and columns are as many as there are at run time."""
     m, n = spec.sizes[1:3]
     if isinstance(m, Extent):
-        low = all(p.rows.largest <= _LOW for p in panels)
-        kind = EvenRows if low else OpenRows
-        panels = tuple(replace(p, rows=kind(p.rows.total, p.rows.tiles, m)) for p in panels)
+        panels = tuple(replace(p, rows=OpenRows(p.rows.total, p.rows.tiles, m)) for p in panels)
     if not isinstance(n, Extent):
         return panels
     first = panels[0]

@@ -120,7 +120,7 @@ class TileUnit(Unit):
         j = self._column(index)
         sums = zeros(self.type, size, panel.pieces)
         place = self.sums
-        if plan.calls and self.operands.call is not None and self.rest is None:
+        if plan.calls and self.operands.call is not None:
             with b.when(self.last):
                 then = b.add(j, i64(panel.columns)) if plan.early else j
                 self.operands.call(b, self.batch, i, then, size, panel.columns)
@@ -146,13 +146,12 @@ class TileUnit(Unit):
         if not (plan.blocked or plan.spill):
             for r in range(size):
                 line = sums[r * len(panel.pieces) : (r + 1) * len(panel.pieces)]
-                with self._present(r):
-                    self._epilogue(panel, b.add(i, i64(r)), j, line)
+                self._epilogue(panel, b.add(i, i64(r)), j, line)
             return
         for value, at in self._cells(panel, sums, place):
             b.store(value, at, self._align)
         with b.when(self.last):
-            self._finish(panel, i, j, self.rest or i64(size), place)
+            self._finish(panel, i, j, i64(size), place)
 
     def _beside(self, index: Value, k: Value, count: Value) -> At | None:
         """What to call near during a tile's products."""
@@ -181,8 +180,7 @@ class TileUnit(Unit):
         address = self.operands.a.address
         assert address is not None, "a direct operand has an address"
         row_stride, step = plan.spec.a_steps
-        rows = self._row_offsets(size, row_stride)
-        return Source(address(b, self.batch, i, k), row_stride, step, rows=rows)
+        return Source(address(b, self.batch, i, k), row_stride, step)
 
     def _packed_panel(self, index: Value) -> Value:
         """Where a packed panel of B lies."""

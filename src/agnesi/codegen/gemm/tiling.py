@@ -90,7 +90,11 @@ class Rows:
 
 @record
 class OpenRows(Rows):
-    """Rows whose number is a run-time value: tiles of one height, and lower ones for the rest."""
+    """Rows whose number is a run-time value: tiles of one height, and lower ones for the rest.
+
+    Those have 4 rows or a multiple that is a power of two, each height once at most, and the very
+    last one less.
+    """
 
     actual: Extent
 
@@ -105,6 +109,12 @@ class OpenRows(Rows):
         while found and found[-1] > 1:
             found.append(found[-1] * 2 // 3)
         return tuple(reversed(found))
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Heights that the rows left over are made of, in falling order."""
+        high = [1 << n for n in reversed(range(2, (self.height - 1).bit_length()))]
+        return *high, *range(min(3, self.height - 1), 0, -1)
 
     @property
     def count(self) -> Size:
@@ -123,25 +133,6 @@ class OpenRows(Rows):
     def start(self, b: Builder, tile: Value) -> Value:
         """First row of a tile, or the number of rows behind the last one."""
         return b.intrinsic("smin", b.mul(tile, i64(self.height)), b.size(self.actual))
-
-
-@record
-class EvenRows(OpenRows):
-    """The same in tiles of any height up to one, as even as can be."""
-
-    @property
-    def least(self) -> Any:
-        """Rows of the lower tiles."""
-        return self.actual // self.count
-
-    @property
-    def higher(self) -> Any:
-        """How many tiles, the first ones, have a row more."""
-        return self.actual % self.count
-
-    def start(self, b: Builder, tile: Value) -> Value:
-        extra = b.intrinsic("smin", tile, b.size(self.higher))
-        return b.add(b.mul(tile, b.size(self.least)), extra)
 
 
 @record

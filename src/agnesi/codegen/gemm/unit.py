@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.gemm.gemmplan import GemmPlan
 from agnesi.codegen.gemm.operands import Operand, Operands
 from agnesi.codegen.gemm.pack import copy_lines, copy_turned, neighbours
-from agnesi.codegen.gemm.tiling import EvenRows, OpenPanel, OpenRows, Panel, Rows, pieces_of
+from agnesi.codegen.gemm.tiling import OpenPanel, OpenRows, Panel, Rows, pieces_of
 from agnesi.core.dims import Size
 
 
@@ -53,9 +52,6 @@ class Unit:
         self.sums = b.gep("i8", scratch, i64(plan.a_bytes + plan.b_bytes))
         self.group_start, self.group_stop = self._panels_of(group)
         self.tiles = [self._share_of(p.rows, chunk) for p in plan.panels]
-        #: In the tile of the rows left over: how many there are, and how many there surely are.
-        self.rest: Value | None = None
-        self.sure = 0
         first = plan.panels[0].rows
         self.row = first.start(b, self.tiles[0][0])
         self.rows = b.sub(first.start(b, self.tiles[0][1]), self.row)
@@ -145,9 +141,6 @@ class Unit:
     def _row_tiles(self, kind: int, panel: Panel, index: Value, k: Value, count: Value) -> None:
         b, rows = self.b, panel.rows
         low, high = self.tiles[kind]
-        if isinstance(rows, EvenRows):
-            self._even_tiles(kind, panel, rows, index, k, count)
-            return
         if isinstance(rows, OpenRows):
             self._open_tiles(kind, panel, rows, index, k, count)
             return
@@ -160,58 +153,21 @@ class Unit:
 
     def _open_tiles(self, kind: int, panel: Panel, rows: OpenRows, index: Value, k: Value,
                     count: Value) -> None:
-        """Whole tiles, then the rows left over in the lowest tile that takes them."""
+        """Whole tiles, then the rows left over in lower ones."""
         b = self.b
         low, high = self.tiles[kind]
         whole = b.size(rows.whole)
         with b.loop(low, b.intrinsic("smin", high, whole)) as tile:
             self._tile(panel, rows.height, index, rows.start(b, tile.index), k, count)
-        if not rows.tails:
+        if not rows.parts:
             return
         with b.when(b.icmp("sgt", high, whole)):
-            first = rows.start(b, whole)
-            self.rest = b.size(rows.rest)
-            for lower, size in zip((0, *rows.tails), rows.tails, strict=False):
-                self.sure = lower + 1
-                above = b.icmp("sgt", self.rest, i64(lower))
-                within = b.icmp("sle", self.rest, i64(size))
-                with b.when(b.op("and", above, within)):
+            first, rest = rows.start(b, whole), b.size(rows.rest)
+            for size in rows.parts:
+                part = b.op("and", rest, i64(max(size, 3)))
+                with b.when(b.icmp("eq", part, i64(size))):
                     self._tile(panel, size, index, first, k, count)
-            self.rest = None
-
-    def _even_tiles(self, kind: int, panel: Panel, rows: EvenRows, index: Value, k: Value,
-                    count: Value) -> None:
-        """Each height's tiles: all that are low, or all that have a row more, or none."""
-        b = self.b
-        low, high = self.tiles[kind]
-        least, higher = b.size(rows.least), b.size(rows.higher)
-        for size in range(rows.height, 0, -1):
-            lower, taller = b.icmp("eq", least, i64(size)), b.icmp("eq", least, i64(size - 1))
-            start = b.select(lower, b.intrinsic("smax", low, higher), low)
-            end = b.select(taller, b.intrinsic("smin", high, higher), low)
-            with b.loop(start, b.select(lower, high, end)) as tile:
-                self._tile(panel, size, index, rows.start(b, tile.index), k, count)
-
-    def _row_offsets(self, size: int, stride: Any) -> list[Value] | None:
-        """How far rows of a tile are from its first one, where some may not be there."""
-        b, rest = self.b, self.rest
-        if rest is None:
-            return None
-        last = b.sub(rest, i64(1))
-        return [
-            b.size(r * stride) if r < self.sure
-            else b.mul(b.intrinsic("smin", i64(r), last), b.size(stride))
-            for r in range(size)
-        ]
-
-    @contextmanager
-    def _present(self, row: int) -> Iterator[None]:
-        """What is to be done with a row of the tile only if it is there."""
-        if self.rest is None or row < self.sure:
-            yield
-            return
-        with self.b.when(self.b.icmp("slt", i64(row), self.rest)):
-            yield
+                first = b.add(first, part) if size > 3 else first
 
     def _epilogue(self, panel: Panel, i: Value, j: Value, line: list[Value]) -> None:
         b = self.b

@@ -1,0 +1,59 @@
+"""Products whose number of rows is a run-time value: how rows are cut into tiles."""
+
+import re
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.codegen.gemm.tiling import OpenRows
+from agnesi.core.extents import Extent
+
+
+@pytest.mark.parametrize("height", range(1, 31))
+def test_rows_left_over_are_made_of_each_height_once_at_most(height):
+    parts = OpenRows(height, 1, Extent.named("n", 2, 512, height)).parts
+    assert list(parts) == sorted(set(parts), reverse=True)
+    for rest in range(height):
+        taken = [p for p in parts if rest & max(p, 3) == p]
+        assert sum(taken) == rest
+        assert sum(p <= 3 for p in taken) <= 1
+
+
+def _grown(function, sizes, make):
+    f = ag.jit(function)
+    for n in sizes:
+        f(*make(n))
+    assert "n0" in f.specialisations[-1].signature
+    return f
+
+
+def _operands(n, width, columns, turned):
+    steps = np.arange(n * width, dtype=np.float32)
+    b = np.cos(np.arange(width * columns, dtype=np.float32) * 0.37)
+    shape = (columns, width) if turned else (width, columns)
+    return ag.tensor(np.sin(steps * 0.7).reshape(n, width)), ag.tensor(b.reshape(shape))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("width", "columns"), [(48, 40), (70, 10), (7, 33), (256, 64)])
+def test_any_number_of_rows(width, columns, turned):
+    f = _grown(lambda a, b: ag.maximum(a @ (b.T if turned else b) + 1.0, 0.0), (40, 60),
+               lambda n: _operands(n, width, columns, turned))
+    for n in [*range(2, 40), 63, 64, 65, 100, 129, 300]:
+        a, b = _operands(n, width, columns, turned)
+        right = b.data.T if turned else b.data
+        np.testing.assert_allclose(
+            f(a, b), np.maximum(a.data @ right + 1, 0), rtol=1e-4, atol=1e-4)
+    assert len(f.specialisations) == 2
+
+
+def test_code_for_any_number_of_rows_is_not_much_more():
+    def tiles(sizes):
+        f = ag.jit(lambda a, b: a @ b)
+        for n in sizes:
+            f(*_operands(n, 256, 256, False))
+        return len(re.findall(r"call <16 x float> @llvm.fmuladd", f.ir()))
+
+    # Tiles of 8 rows, then 4, 3, 2 and 1, of which low ones have sums in several chains.
+    assert tiles((40, 60)) <= 2 * tiles((60,))
