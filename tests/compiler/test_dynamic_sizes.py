@@ -282,14 +282,16 @@ def test_bounds_hold():
     def any_size(depth):
         if not depth:
             return [n, m, int(rng.integers(0, 12))][rng.integers(0, 3)]
-        op = ["+", "-", "*", "max", "//"][rng.integers(0, 5)]
-        second = any_size(depth - 1) if op != "//" else int(rng.integers(1, 6))
+        op = ["+", "-", "*", "max", "//", "%"][rng.integers(0, 6)]
+        second = any_size(depth - 1) if op not in ("//", "%") else int(rng.integers(1, 6))
         return combined(op, any_size(depth - 1), second)
 
     k = Extent.named("k", 4, 40, 16)
     assert (3 * k * k - 12 * k + 12).least == 12 and (n * n - 2 * n).most == 1520
     assert (k - 2 * k // 3).least == 2 and (k * k - 2 * k // 3 * k + 5).least == 4 * 2 + 5
+    assert (k - k // 2) * (2 * n + 1) + 4 * n > 0 and 5 * k * (n + 5) // 2 - 5 * k * n // 2 > 0
     assert bool(-k)
+    assert (combined("max", n // 3, m) + combined("max", 0, m - n)).least == 3
     for _ in range(800):
         size = any_size(rng.integers(1, 4))
         for a, b in [(2, 3), (2, 30), (40, 3), (40, 30), (11, 12), (9, 25)]:

@@ -100,6 +100,7 @@ class Growing(Generic[V]):
                 made = make(pattern)
             except Exception as error:
                 # A version for the present sizes alone will tell whether the function is wrong.
+                self._error = error
                 narrower = _narrowed(pattern, sizes) if left else {}
                 if narrower:
                     left -= 1
@@ -112,8 +113,8 @@ class Growing(Generic[V]):
                 if self._coarsened(sizes):
                     spans, left = {}, _NARROWINGS
                     continue
-                self._error = error
                 return None
+            self._error = None
             self.add(pattern, made)
             self.learn(sizes)
             return pattern, made
@@ -124,13 +125,17 @@ class Growing(Generic[V]):
         self.made = [*self.made[1 - _KEPT :], (pattern, made)]
         return made
 
-    def learn(self, sizes: Sizes) -> None:
-        """Note that a version for these sizes was made."""
+    def learn(self, sizes: Sizes) -> str:
+        """Note that a version for these sizes was made; tells why there is none for others too."""
         if sizes not in self._seen:
             self._seen = [*self._seen[1 - _KEPT :], sizes]
-        if self._error is not None and self._sure:
-            told = " ".join(map(str.strip, str(self._error).splitlines()[:2]))
-            self.refused = told or type(self._error).__name__
+        if self._error is None:
+            return self.refused
+        told = " ".join(map(str.strip, str(self._error).splitlines()[:2]))
+        told = told or type(self._error).__name__
+        if self._sure:
+            self.refused = told
+        return told
 
     def _pattern(self, sizes: Sizes, spans: dict[str, Span]) -> Pattern | None:
         """Which sizes are to be run-time values, by those seen so far; None for none.
@@ -217,10 +222,8 @@ class Family(Generic[V]):
     def learn(self, shapes: Shapes) -> str:
         """Note that a version for these shapes was made; tells why there is none for others too."""
         sizes: Any = sizes_of(shapes)
-        near = self._of(shapes)
-        near.learn(sizes)
-        self._far.learn(sizes)
-        return near.refused or self._far.refused
+        near, far = self._of(shapes).learn(sizes), self._far.learn(sizes)
+        return near or far
 
     def _of(self, shapes: Shapes) -> Growing[V]:
         return self._near.setdefault(_trailing(shapes), Growing())

@@ -67,7 +67,9 @@ class Extent(Dim):
     def _atom(cls, op: str, args: tuple[Any, ...], least: int | None, most: int | None,
               guess: int) -> Extent:
         new = object.__new__(cls)
-        new.op, new.args, new.key = op, args, (op, *args)
+        new.op, new.args = op, args
+        # Keys have no sizes in them, whose comparison with a number is a question of its own.
+        new.key = (op, *[a.key if isinstance(a, Extent) else a for a in args])
         new.least, new.most, new.guess = least, most, guess
         new.terms = (((new,), 1),)
         return new
@@ -320,7 +322,7 @@ def _bounds(terms: Terms) -> tuple[int | None, int | None]:
     for monomial, factor in terms:
         if len(monomial) == 1 and monomial[0].op == "max":
             return _either(terms, monomial[0], factor)
-    low, high = _beyond(terms)
+    low, high = _meet(_beyond(terms), _without_remainders(terms))
     times, exact = _without_quotients(terms)
     if times:
         under, over = _span(exact)
@@ -352,22 +354,38 @@ def _meet(a: tuple[int | None, int | None], b: tuple[int | None, int | None]
 
 def _without_quotients(terms: Terms) -> tuple[int, Size]:
     """A multiple, with ``n - n % 2`` for ``2 * (n // 2)``, and how many times; 0 if none is."""
-    quotients = [
-        m[0] for m, _ in terms
-        if len(m) == 1 and m[0].op == "//" and isinstance(m[0].args[1], int) and m[0].args[1] > 1
-    ]
-    if not quotients:
+    divided = [_product(a.args[1] for a in m if _is_part(a)) for m, _ in terms]
+    if _product(divided) == 1:
         return 0, 0
-    times = math.lcm(*(
-        q.args[1] // math.gcd(q.args[1], factor) for q in quotients for m, factor in terms
-        if m == (q,)
-    ))
-    rest = {m: factor * times for m, factor in terms}
+    times = math.lcm(*(by // math.gcd(by, c) for by, (_, c) in zip(divided, terms, strict=True)))
     total: Any = 0
-    for q in quotients:
-        whole = _minus(q.args[0], combined("%", *q.args))
-        total = _plus(total, _times(whole, rest.pop((q,)) // q.args[1]))
-    return times, _plus(total, Extent._of(rest))
+    for by, (monomial, factor) in zip(divided, terms, strict=True):
+        part: Any = factor * times // by
+        for a in monomial:
+            part = _times(part, _minus(a.args[0], combined("%", *a.args)) if _is_part(a) else a)
+        total = _plus(total, part)
+    return times, total
+
+
+def _without_remainders(terms: Terms) -> tuple[int | None, int | None]:
+    """Bounds of a polynomial, by those where each remainder is the smallest or largest."""
+    rests = [tuple([a for a in m if a.op != "%"]) for m, _ in terms]
+    tops = [[a.most for a in m if a.op == "%"] for m, _ in terms]
+    if not any(tops) or any(None in t for t in tops) or any(
+            a.least is None or a.least < 0 for m, _ in terms for a in m):
+        return None, None
+    under: dict[Monomial, int] = {}
+    over: dict[Monomial, int] = {}
+    for rest, top, (_, factor) in zip(rests, tops, terms, strict=True):
+        for end, counts in (under, factor < 0), (over, factor > 0):
+            if counts or not top:
+                end[rest] = end.get(rest, 0) + factor * _product(top)  # type: ignore[arg-type]
+    return _span(Extent._of(under))[0], _span(Extent._of(over))[1]
+
+
+def _is_part(n: Extent) -> bool:
+    """Whether a size is that of a part of which a known number makes the whole."""
+    return n.op == "//" and isinstance(n.args[1], int) and n.args[1] > 1
 
 
 def _either(terms: Terms, larger: Extent, factor: int) -> tuple[int | None, int | None]:
