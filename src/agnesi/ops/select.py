@@ -16,6 +16,7 @@ from agnesi.core.op import explain, typed
 from agnesi.core.public import apply_to, into
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import positive, sign
+from agnesi.ops.choice import choose
 from agnesi.ops.compare import isnan
 from agnesi.ops.convert import as_tensor, cast, common, constant
 from agnesi.ops.elementwise import Binary, Elementwise, Rule, binary, call, flat, unary
@@ -23,7 +24,7 @@ from agnesi.ops.keys import is_fixed
 
 # -- where --------------------------------------------------------------------------------------
 WHERE = Elementwise(
-    "where", np.where, (None, lambda g, a: where(a, g, 0), lambda g, a: where(a, 0, g))
+    "where", choose, (None, lambda g, a: where(a, g, 0), lambda g, a: where(a, 0, g))
 )
 
 
@@ -88,7 +89,7 @@ def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
     ):
         return None
     try:
-        t = wrap(np.where(chosen, left, right))
+        t = wrap(choose(chosen, left, right))
     except ValueError:
         return None
     if (a.requires_grad or b.requires_grad) and STATE.recording:
