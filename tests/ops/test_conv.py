@@ -342,6 +342,28 @@ def test_eager_calls_that_are_worth_it_are_compiled(monkeypatch):
         np.testing.assert_array_equal(conv2d(x, w, padding=1).numpy(), expected)
 
 
+def test_calls_that_copy_much_are_worth_it_soon(monkeypatch):
+    from agnesi.compiler import eager
+
+    compiled = []
+
+    def made(op, types):
+        compiled.append(op)
+        return op.compute
+
+    monkeypatch.setattr(eager, "_made", made)
+    monkeypatch.setattr(eager, "_spent", {})
+    x, few = case((8, 48, 14, 14), (48, 1, 7, 7), "float32")
+    for _ in range(4):
+        conv2d(x, few, padding=3, groups=48)
+    assert compiled
+    compiled.clear()
+    x, many = case((1, 48, 14, 14), (8, 48, 1, 1), "float32")
+    for _ in range(4):
+        conv2d(x, many)
+    assert not compiled
+
+
 def test_an_infinite_pixel_reaches_its_windows_only():
     x, w = RANDOM.random((1, 16, 12, 12), "f"), RANDOM.random((16, 16, 3, 3), "f")
     x[0, 3, 6, 4] = np.inf

@@ -40,6 +40,10 @@ from agnesi.ops.windows import (
     within_kernel,
 )
 
+#: Multiply-adds that take NumPy as long as to copy an element of a window, and as all steps of a
+#: convolution of nothing.
+_COPY, _STEPS = 64, 2_000_000
+
 
 def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:
     """Windows as rows of a matrix for each group: (groups, batch * places, channels * kernel)."""
@@ -64,13 +68,17 @@ def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
     return parts.transpose(1, 0, 3, 2).reshape(groups, rows, channels // groups)
 
 
-def _multiply_adds(op: Any, a: np.ndarray, b: np.ndarray) -> int:
-    """How many multiply-adds any of the three takes."""
+def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
+    """What any of the three costs NumPy, in multiply-adds of its products.
+
+    Most of it is often to copy windows, above all where few filters read each.
+    """
     shape, _ = op.infer(a, b)
     maps, filters = {
         "conv": (shape, b.shape), "conv_grad_x": (a.shape, b.shape), "conv_grad_w": (b.shape, shape)
     }[op.name]
-    return math.prod(maps) * math.prod(filters[1:])
+    total = math.prod(maps) * math.prod(filters[1:])
+    return total + _COPY * (total * op.groups // max(filters[0], 1)) + _STEPS
 
 
 # -- operations -------------------------------------------------------------------------------
@@ -113,7 +121,7 @@ class _Bilinear(Op):
         return _in_float32(self.compute, a, b)
 
     def _lent(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        found = LENT.run(self, (a, b), _multiply_adds(self, a, b))
+        found = LENT.run(self, (a, b), _work(self, a, b))
         return self.compute(a, b) if found is None else found
 
     def compute(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
