@@ -186,3 +186,22 @@ def test_a_row_of_ones_own() -> None:
         ag.testing.check_op(average, [(np.ones((2, 3)), np.zeros(3))])
     finally:
         del TABLE["average"]
+
+
+@pytest.mark.parametrize("name", ["erf", "softplus"])
+def test_large_arrays_of_functions_that_numpy_lacks(name: str,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    from agnesi.compiler import eager
+
+    function, x = getattr(ag, name), np.linspace(-5, 5, 60_000, dtype="f")
+    with ag.config(compile=False):
+        expected = function(ag.from_numpy(x)).numpy()
+    monkeypatch.setattr(eager, "_WORTH", 1)
+    made = eager._made.cache_info().currsize
+    for shape in ((60_000,), (200, 300), (50, 1000)):
+        size = math.prod(shape)
+        found = function(ag.from_numpy(x[:size].reshape(shape))).numpy()
+        np.testing.assert_allclose(found.ravel(), expected[:size], 3e-7)
+    assert eager._made.cache_info().currsize == made + 1
+    turned = function(ag.from_numpy(x.reshape(200, 300).T)).numpy()
+    np.testing.assert_allclose(turned, expected.reshape(200, 300).T, 3e-7)

@@ -29,17 +29,30 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
     ``work`` says what one call costs NumPy, in multiply-adds.
     """
-    if not config.compile or any(a.dtype.char not in "fdI" for a in arrays[:1]):
-        return None
     key = op, tuple([(a.shape, a.dtype.char) for a in arrays])
+    return _made(*key)(*arrays) if _pays(key, arrays, work) else None
+
+
+def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
+    """The same of a pointwise operation on arrays of one shape, with one code for all shapes."""
+    key = op, tuple([a.dtype.char for a in arrays])
+    if not _pays(key, arrays, work):
+        return None
+    return _made(*key)(*[a.ravel() for a in arrays]).reshape(arrays[0].shape)
+
+
+def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
+    """Whether an operation on such types was wanted often enough; counts this call."""
+    if not config.compile or any(a.dtype.char not in "fdI" for a in arrays[:1]):
+        return False
     spent = _spent.get(key, 0)
     if spent < _WORTH:
         if len(_spent) > 16 * _MOST:
             _spent.clear()
         _spent[key] = spent + work + _CALL
         if spent + work < _WORTH:
-            return None
-    return _made(*key)(*arrays) if compiles() else None
+            return False
+    return compiles()
 
 
 @functools.cache
@@ -90,6 +103,7 @@ def _lend_library() -> None:
 
 def lend() -> None:
     """Let operations use what stands above them."""
-    LENT.run, LENT.native, LENT.compiles, LENT.memory = run, native, compiles, _memory
+    LENT.run, LENT.each, LENT.native = run, each, native
+    LENT.compiles, LENT.memory = compiles, _memory
     LENT.sort = sorting.sort
     _lend_library()

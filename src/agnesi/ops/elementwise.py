@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from agnesi.core import dtypes, loops, memory, shapes, ufuncs
-from agnesi.core.config import STATE
+from agnesi.core.config import LENT, STATE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
 from agnesi.core.foreign import Walk
@@ -129,6 +129,8 @@ def flat() -> None:
 
 #: Elements from which a result is worth pooled memory, whatever their dtype.
 _LARGE = memory.LARGE // 4
+#: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
+_DEAR = 256
 
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
@@ -262,11 +264,20 @@ class Elementwise(Op):
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
-        if self.writer is None or not all(map(has_rows, xs)):
+        if self.writer is None:
+            return self._without_ufunc(*xs)
+        if not all(map(has_rows, xs)):
             return self.function(*xs)
         shape = np.broadcast_shapes(*(x.shape for x in xs))
         result = memory.empty(shape, self._result(xs[0].dtype))
         return self.writer(*xs, out=result)
+
+    def _without_ufunc(self, *xs: np.ndarray) -> np.ndarray:
+        """The function where it is no loop of NumPy's own: many of its loops, or of Python's."""
+        found = None
+        if self.lower is not None and all(x.shape == xs[0].shape for x in xs):
+            found = LENT.each(self, xs, _DEAR * xs[0].size)
+        return self.function(*xs) if found is None else found
 
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
         if self.writer is None or xs[-1].dtype.kind not in self.direct:
