@@ -60,19 +60,19 @@ newaxis = None
 _lend()
 
 if TYPE_CHECKING:
+    from agnesi import fft as fft
+    from agnesi import func as func
     from agnesi import inspect as inspect
+    from agnesi import linalg as linalg
     from agnesi import nn as nn
     from agnesi import optim as optim
+    from agnesi import random as random
     from agnesi import rewrite as rewrite
+    from agnesi import sparse as sparse
+    from agnesi import special as special
+    from agnesi import symbolic as symbolic
     from agnesi import testing as testing
-    from agnesi.api import fft as fft
-    from agnesi.api import func as func
-    from agnesi.api import linalg as linalg
-    from agnesi.api import random as random
-    from agnesi.api import sparse as sparse
-    from agnesi.api import special as special
-    from agnesi.api import symbolic as symbolic
-    from agnesi.api import tree as tree
+    from agnesi import tree as tree
     from agnesi.api.effects import callback as callback
     from agnesi.api.effects import print as print
     from agnesi.api.forward_backward import Function as Function

@@ -48,3 +48,16 @@ def test_the_version_is_the_packages():
     for file in ("pyproject.toml", "CITATION.cff"):
         found = re.search(r'^version *[:=] *"?([0-9.]+)', (root / file).read_text(), re.MULTILINE)
         assert found is not None and agnesi.__version__ == found[1]
+
+
+def test_namespaces_stand_in_import_statements():
+    """As NumPy's and JAX's do: ``from agnesi.linalg import solve``, whatever is loaded first."""
+    import agnesi
+
+    names = [n for n, module in agnesi._LATE.items() if module == f"agnesi.api.{n}"]
+    assert {"fft", "linalg", "random", "special", "symbolic"} <= set(names)
+    _run("".join(
+        f"import agnesi.{n} as a; import agnesi.api.{n} as b; from agnesi import {n} as c\n"
+        f"assert a is b is c is sys.modules['agnesi.{n}'], (a, b, c)\n" for n in names
+    ))
+    _run("import agnesi; kept = agnesi.fft\nfrom agnesi.fft import rfft; assert kept.rfft is rfft")
