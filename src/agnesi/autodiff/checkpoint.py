@@ -17,7 +17,7 @@ from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.config import STATE, WITNESSES
-from agnesi.core.dispatch import current, record_many
+from agnesi.core.dispatch import current, record_many, share
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
@@ -161,7 +161,6 @@ class Rerun(Op):
                         if isinstance(v, Tensor) and v.requires_grad]
         self.given = [leaves[i] for i in self.flowing]
         self.leaves = [None if i in self.flowing else v for i, v in enumerate(leaves)]
-        self.versions = [(v, last_change(v)) for v in self.leaves if isinstance(v, Tensor)]
 
     def first(self) -> Any:
         """Run, forget what was recorded, and record the call as one operation."""
@@ -173,13 +172,18 @@ class Rerun(Op):
         with _watching() as changes, enable_grad():
             outputs, shape = flatten(self._call(fresh))
         places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v.requires_grad]
-        outer = _around([current(outputs[i]) for i in places], ends, since)
+        outer, read = _around([current(outputs[i]) for i in places], ends, since)
         memory = [x.data for x in self.given]
         results = [_apart(outputs[i].data, memory) for i in places]
         for i, result in zip(places, results, strict=True):
             outputs[i] = result
         del fresh, ends
         self.state = changes.lasting()
+        #: What the second run reads as it will be then, and its last change.
+        self.versions = [
+            (v, last_change(v)) for v in (*self.leaves, *read)
+            if isinstance(v, Tensor) and not changes.has(v)
+        ]
         self._record(results, outer)
         return shape.build(outputs)
 
@@ -207,12 +211,13 @@ class Rerun(Op):
         for v, count in self.versions:
             if last_change(v) != count:
                 raise GradientError(
-                    at(f"the gradient of a checkpoint needs its argument {typed(v)}, which was "
-                       "changed in place afterwards; change a copy instead")
+                    at(f"the gradient of a checkpoint needs {typed(v)}, which its function was "
+                       "given or uses, and which was changed in place afterwards; change a copy "
+                       "instead")
                 )
         fresh = [alias(x) for x in xs[: len(self.flowing)]]
         wrt: list[Any] = [current(x) for x in fresh] + [x.node for x in xs[len(fresh) :]]
-        with _as_before(self.state), enable_grad():
+        with as_before(self.state), enable_grad():
             outputs, _ = flatten(self._call(fresh))
         found = [current(v) for v in outputs if isinstance(v, Tensor) and v.requires_grad]
         if len(found) != self.outputs:
@@ -247,14 +252,21 @@ def _apart(data: Any, memory: Sequence[Any]) -> Tensor:
     return wrap(data.copy() if any(np.may_share_memory(data, m) for m in memory) else data)
 
 
-def _around(roots: Sequence[Node], ends: set[Node], since: int) -> list[Node]:
-    """Where the record of a run begins but for ``ends``: what was there before it, and leaves."""
+def _around(roots: Sequence[Node], ends: set[Node],
+            since: int) -> tuple[list[Node], list[Tensor]]:
+    """Where the record of a run begins but for ``ends``: what was there before it, and leaves.
+
+    The second list has the tensors without a gradient among the leaves.
+    """
     def begins(node: Node) -> bool:
         old = node.op is None or abs(node.serial) < since
         return old or node in ends or not node.requires_grad
 
     order = toposort(roots, begins)
-    return [n for n in order if begins(n) and n.requires_grad and n not in ends]
+    around = [n for n in order if begins(n) and n not in ends]
+    handles = [n.handle() for n in around if not n.requires_grad and n.handle is not None]
+    read = [x for n in order if n.op is not None for x in n.op.reads]
+    return [n for n in around if n.requires_grad], [*read, *(x for x in handles if x is not None)]
 
 
 # -- state --------------------------------------------------------------------------------------
@@ -266,17 +278,26 @@ class _Changes:
         self.old: dict[int, tuple[Any, np.ndarray]] = {}
 
     def __call__(self, x: Tensor) -> None:
-        while x._view is not None:
-            x = x._view.base
+        x = _root(x)
         known = self.old.get(id(x))
         if x.data is not None and (known is None or known[0]() is not x):
             self.old[id(x)] = weakref.ref(x), x.data.copy()
         if self.around is not None:
             self.around(x)
 
+    def has(self, x: Any) -> bool:
+        """Whether a tensor was changed, or what it looks into."""
+        return id(_root(x)) in self.old
+
     def lasting(self) -> list[tuple[Any, np.ndarray]]:
         """Those of tensors that still exist."""
         return [(x, old) for x, old in self.old.values() if x() is not None]
+
+
+def _root(x: Any) -> Any:
+    while x._view is not None:
+        x = x._view.base
+    return x
 
 
 @contextmanager
@@ -293,7 +314,7 @@ def _watching() -> Iterator[_Changes]:
 
 
 @contextmanager
-def _as_before(changes: Sequence[tuple[Any, np.ndarray]]) -> Iterator[None]:
+def as_before(changes: Sequence[tuple[Any, np.ndarray]]) -> Iterator[None]:
     """Let tensors hold what they held, in memory that is dropped behind this block."""
     swapped = []
     around, STATE.watch = STATE.watch, None
@@ -301,11 +322,26 @@ def _as_before(changes: Sequence[tuple[Any, np.ndarray]]) -> Iterator[None]:
         for reference, old in changes:
             x = reference()
             if x is not None:
-                swapped.append((x, x.data, x._version, x.node, x.requires_grad))
+                views = [v for ref in (x._version or [0])[1:] if (v := ref()) is not None]
+                swapped += [
+                    (t, t.data, t._version, t._view, t.node, t.requires_grad) for t in (x, *views)
+                ]
                 x.data, x._version = old.copy(), None
+                _look_again(x, views)
         yield
     finally:
         STATE.watch = around
-        for x, data, version, node, requires_grad in swapped:
-            x.data, x._version = data, version
+        for x, data, version, view, node, requires_grad in swapped:
+            x.data, x._version, x._view = data, version, view
             x.node, x.requires_grad = node, requires_grad
+
+
+def _look_again(x: Tensor, views: Sequence[Tensor]) -> None:
+    """Let views look into the memory that a tensor has now, those that others look into first."""
+    for v in views:
+        view = v._view
+        v.data = view.op.perform(view.base.data)
+        share(v, view.op, view.base)
+    for t in (x, *views):
+        if not t.requires_grad:
+            t.node = None

@@ -45,6 +45,8 @@ class Op:
     pointwise: ClassVar[bool] = False
     #: Whether it has two inputs and is linear in each.
     bilinear: ClassVar[bool] = False
+    #: Tensors that its gradient rules may read although they are no inputs.
+    reads: Any = ()
     #: Results per call; with more than one, ``infer`` and ``perform`` give tuples.
     outputs: ClassVar[int] = 1
 
