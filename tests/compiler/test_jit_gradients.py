@@ -320,7 +320,42 @@ def test_gradients_go_on_to_what_a_captured_tensor_was_computed_from():
         assert b.grad is None
         found.append(w.grad.numpy())
     np.testing.assert_allclose(*found)
-    assert "it runs eagerly, for backward() goes on to what" in run.explain()
+    assert "it runs eagerly, for gradients go on to what" in run.explain()
+
+
+def _only_through(w, b, s):
+    return ag.grad((b * s).sum(), w)
+
+
+def _through_and_directly(w, b, s):
+    return ag.grad((b * b[0] * s).sum() + (w * w).sum(), [w, b], disconnected="none")[0]
+
+
+def _in_a_branch(w, b, s):
+    return ag.cond(s > 0, lambda s: ag.grad((b * s).sum(), w), lambda s: w * s, s)
+
+
+@pytest.mark.parametrize("f", [_only_through, _through_and_directly, _in_a_branch])
+def test_grad_goes_on_to_what_a_captured_tensor_was_computed_from(f):
+    found = []
+    for way in (lambda f: f, ag.jit):
+        w = ag.tensor(X, requires_grad=True)
+        b = w * 2
+        run = way(lambda s, w=w, b=b: f(w, b, s))
+        found.append([run(ag.tensor(s)).numpy() for s in (2.0, 3.0)])
+    np.testing.assert_allclose(*found)
+    assert "it runs eagerly, for gradients go on to what" in run.explain()
+
+
+def test_grad_of_what_was_computed_before():
+    w = ag.tensor(X, requires_grad=True)
+    b = w * 2
+    loss = (b * b).sum()
+    run = ag.jit(lambda s: ag.grad(loss, [w, b])[0] * s)
+    assert run(2.0).tolist() == (16 * w).tolist()
+    alone = ag.jit(lambda s: ag.grad((b * b * s).sum(), b))
+    assert alone(2.0).tolist() == (4 * b).tolist()
+    assert "eagerly" not in alone.explain()
 
 
 def _in_a_scan(w, x):
@@ -376,11 +411,17 @@ def test_what_a_body_records_within_no_grad(f):
     np.testing.assert_allclose(*(np.array(g, "f8") for _, g in found), rtol=1e-10)
 
 
-def test_a_captured_tensor_with_a_history_cannot_be_changed():
+def test_a_captured_tensor_with_a_history_may_be_changed():
+    """Python goes on with its record: eagerly, and ``explain()`` says so."""
     w = ag.tensor(X[0], requires_grad=True)
     y = w * 1
-    with pytest.raises(ag.GradientError, match="a compiled function cannot change a tensor that"):
-        ag.jit(lambda s: y.mul_(s))(2.0)
+    double = ag.jit(lambda s: y.mul_(s))
+    double(2.0)
+    assert "it runs eagerly, for gradients flow into tensors that it changes" in double.explain()
     ag.jit(lambda y, s: y.mul_(s))(y, 2.0)
+    ag.jit(lambda s: ag.fori_loop(0, 2, lambda i, c: (y.mul_(s), c)[1], s))(2.0)
+    with ag.no_grad():
+        ag.jit(lambda s: y.add_(s))(2.0)
     y.sum().backward()
-    assert w.grad.tolist() == [2.0, 2.0, 2.0]
+    assert w.grad.tolist() == [16.0, 16.0, 16.0]
+    assert y.tolist() == (16 * w + 2).tolist()

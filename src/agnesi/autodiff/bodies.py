@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import assign, node_of_type
+from agnesi.core.dispatch import assign, node_of_type, notice
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
 from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
 from agnesi.core.node import Node, next_serial, toposort
@@ -90,6 +90,7 @@ class BodyTrace:
                 )
             )
         self.since = next_serial()
+        self.noticed: set[str] = set()
         self.captures: dict[Any, Capture] = {}
         self.inner: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols from outside that were changed, what they were there, and by what key.
@@ -194,6 +195,10 @@ class BodyTrace:
             self.captures[id(x)].now = node
         else:
             self.inner[id(x)] = x, node
+
+    def derived(self, gradients: Iterable[Tensor]) -> None:
+        """Note that a derivative was taken."""
+        notice("derived")
 
     def watch(self, owner: Any, slot: str) -> None:
         """Note that the trace depends on what a slot of an object holds now."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agnesi.autodiff.forward import push
+from agnesi.core.config import STATE
 from agnesi.core.dispatch import current
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor
@@ -30,7 +31,11 @@ def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
     if len(steps) < _LEAST or x.shape != () or not all(map(_is_step, steps)):
         return None
     found = push([root], {x: number(1, x.dtype)})
-    return {x: found[root]} if root in found else None
+    if root not in found:
+        return None
+    if STATE.trace is not None:
+        STATE.trace.derived([found[root]])
+    return {x: found[root]}
 
 
 def _is_step(node: Node) -> bool:

@@ -64,7 +64,8 @@ def _stale(node: Node, since: int) -> bool:
     return version is not None and version[0] > since
 
 
-def _overwritten(node: Node) -> GradientError:
+def overwritten(node: Node) -> GradientError:
+    """The error where a gradient needs a value that is there no more."""
     made = f"made by {node.op.name} at {location(node.where)}" if node.op else "a leaf"
     return GradientError(
         at(
@@ -82,7 +83,7 @@ def tensor_of(node: Node, since: int) -> Tensor:
     if node.value is None:
         return symbol(node)
     if _stale(node, since):
-        raise _overwritten(node)
+        raise overwritten(node)
     t = wrap(node.value)
     t.node = node
     t.requires_grad = node.requires_grad
@@ -122,6 +123,8 @@ def backprop(
             if part is not None and source in allowed:
                 before = grads.get(source)
                 grads[source] = part if before is None else before + part
+    if STATE.trace is not None:
+        STATE.trace.derived(results.values())
     return results
 
 
@@ -142,7 +145,7 @@ def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
     op, since = node.op, abs(node.serial)
     if STATE.trace is not None:
         for n in STATE.trace.reads.lost(node):
-            raise _overwritten(n)
+            raise overwritten(n)
     xs = [
         symbol(n) if _stale(n, since) and not op.needs(i, node.inputs) else tensor_of(n, since)
         for i, n in enumerate(node.inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import Apart, backprop, seed
 from agnesi.core import tree
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import current, notice
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
@@ -89,6 +89,9 @@ def grad(
     with recording(record):
         g = seed(cost, grad_outputs)
         found, apart = backprop({root: g}, nodes, constants), Apart(g)
+        if _goes_outside(root, targets, constants):
+            notice("passing")
+            disconnected = "zero"
         results = [
             apart(found[n]) if n in found else _disconnected(cost, x, disconnected)
             for x, n in zip(targets, nodes, strict=True)
@@ -105,6 +108,17 @@ def recording(on: bool) -> Iterator[None]:
         yield
     finally:
         STATE.recording = before
+
+
+def _goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[Node]) -> bool:
+    """Whether gradients arrive at targets through what was computed before the trace under way."""
+    if STATE.trace is None or not STATE.trace.of_values:
+        return False
+    order = toposort([root], lambda n: not n.requires_grad or n in constants)
+    handles = [n.handle() for n in order if n.op is None and n.requires_grad and n.handle]
+    captured = [x.node for x in handles if x.node is not None and x.data is not None]
+    before = set(toposort([n for node in captured for n in node.inputs])) if captured else set()
+    return any(x.data is not None and x.node in before for x in targets)
 
 
 def _check_operands(cost: Any, targets: list[Any]) -> None:

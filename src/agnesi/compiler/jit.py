@@ -92,10 +92,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if self.mode == "compare":
             return compared(self, args, keywords)
         version = self.version(leaves, tree)
-        changes_record = not version.pure and STATE.recording and any(map(_requires_grad, leaves))
         tangled = version.tangled(leaves)
         self.tangled_calls += tangled
-        if changes_record or tangled or version.passing:
+        if version.changes_record(leaves) or tangled or version.passing:
             return self.function(*args, **keywords)
         result = version(leaves)
         if version.direct is not None:
@@ -165,8 +164,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if made.reached:
             cause += ("; it runs eagerly, for backward() leaves gradients at its arguments: give "
                       "them with ag.value_and_grad, which is compiled")
+        if made.spills:
+            cause += ("; it runs eagerly, for gradients flow into tensors that it changes: change "
+                      "them in `with ag.no_grad():`, or return what they become")
         if made.passing:
-            cause += ("; it runs eagerly, for backward() goes on to what a tensor that it uses was "
+            cause += ("; it runs eagerly, for gradients go on to what a tensor that it uses was "
                       "computed from: compute that inside, or use it detached")
         self._seen = [*self._seen[1 - _KEPT :], key]
         self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
@@ -259,7 +261,7 @@ def _requires_grad(value: Any) -> bool:
 def kind_of(value: Any) -> Any:
     """What the compiled code depends on: type and shape of arrays, the value of anything static."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        return ("array", value.dtype, value.shape, _requires_grad(value) and STATE.recording)
+        return ("array", value.dtype, value.shape, _requires_grad(value))
     if type(value) is float:
         return ("float",)
     try:

@@ -2,98 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import operator
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from agnesi.autodiff.recording import alias, enable_grad
-from agnesi.autodiff.reverse import backprop
+import numpy as np
+
+from agnesi.autodiff.checkpoint import as_before
+from agnesi.autodiff.recording import alias, last_change
+from agnesi.autodiff.reverse import backprop, overwritten
+from agnesi.autodiff.transforms import recording
+from agnesi.core.config import STATE
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
-from agnesi.core.node import Node
+from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tree import flatten
+from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros
+from agnesi.ops.replicate import copy
 
 
 class CompiledCall(Op):
     """A call of a jitted function; its derivative is compiled too, at the first backward pass.
 
     Inputs are the arguments that require grad, then the tensors to which the function's gradients
-    go without being given them, and then all other tensors that it reads.
+    go without being given them.
     """
 
     name = "jit"
 
-    def __init__(self, version: Any, leaves: Sequence[Any], arguments: Sequence[int],
-                 others: Sequence[int], results: Sequence[Tensor]) -> None:
+    def __init__(self, version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
+                 arguments: Sequence[int], results: Sequence[Tensor]) -> None:
         self.version = version
-        self.types = [(t.shape, t.dtype) for t in results]
-        self.leaves = list(leaves)
+        self.leaves = leaves
+        self.state = state
         self.arguments = tuple(arguments)
-        self.others = tuple(others)
+        self.types = [(t.shape, t.dtype) for t in results]
         self.outputs = len(results)  # type: ignore[misc]
+        self.serial = next_serial()
 
     def label(self) -> str:
         return f"jit[{self.version.owner.name}]"
 
+    @property
+    def reads(self) -> Sequence[Tensor]:
+        given = [v for v in self.leaves if isinstance(v, Tensor) and not v.requires_grad]
+        return (*self.version.read, *given)
+
     def needs(self, i: int, inputs: Any) -> bool:
         """Whether the compiled derivative reads an input; asked where it was changed."""
+        count = len(self.arguments)
+        return self._needs(self.leaves[self.arguments[i]] if i < count
+                           else self.version.parameters[i - count])
+
+    def _needs(self, x: Tensor) -> bool:
         cotangents = [zeros(s, dtype=d) for s, d in self.types]
-        leaves, tree = flatten(((self.leaves, cotangents, self.arguments), {}))
+        leaves, tree = flatten(((self.leaves, cotangents, self.arguments, self.state), {}))
         pull = self.version.pull.version(leaves, tree)
         graph = pull.compiled.graph
         read = set(graph.nodes)
-        count = len(self.arguments)
-        if count <= i < len(inputs) - len(self.others):
-            tensors = {id(live_tensor(n)) for n in graph.live}
-            return id((*self.version.parameters, *self.version.read)[i - count]) in tensors
-        place = self.arguments[i] if i < count else self.others[i - len(inputs)]
-        return graph.inputs[pull.arrays.index(place)] in read
+        given = [n for n, i in zip(graph.inputs, pull.arrays, strict=False) if leaves[i] is x]
+        return any(n in read for n in given) or any(live_tensor(n) is x for n in graph.live)
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        for x in self.reads:
+            if x._version is not None and x._version[0] > self.serial and self._needs(x):
+                raise overwritten(current(x))
         gs = [g] if self.outputs == 1 else list(g)
         leaves = list(self.leaves)
         for i, x in zip(self.arguments, xs, strict=False):
             if x.data is not None:  # else it was changed, and is not read
                 leaves[i] = x
-        found = self.version.pull(leaves, gs, self.arguments)
-        return (*found, *(None for _ in xs[len(found):]))
+        found: tuple[Any, ...] = self.version.pull(leaves, gs, self.arguments, self.state)
+        return found
 
 
 def pullback_of(version: Any) -> Any:
     """The function's own derivative: leaves of the arguments and cotangents to gradients."""
-    owner, tree, parameters = version.owner, version.argument_tree, version.parameters
+    owner, tree = version.owner, version.argument_tree
 
-    def pull(leaves: list[Any], cotangents: list[Any], arguments: tuple[int, ...]) -> Any:
+    def pull(leaves: list[Any], cotangents: list[Any], arguments: tuple[int, ...],
+             state: list[Tensor]) -> Any:
         leaves = list(leaves)
-        with enable_grad():
+        for i in version.mutated:
+            leaves[i] = copy(as_tensor(leaves[i]))
+        with _holding(version.changed, state), recording(version.recording):
             for i in arguments:
                 leaves[i] = alias(leaves[i])
             args, keywords = tree.build(leaves)
             outputs, _ = flatten(owner.function(*args, **keywords))
-        results = [v for v in outputs if isinstance(v, Tensor)]
-        wrt = [current(leaves[i]) for i in arguments] + [current(p) for p in parameters]
+            results = [current(v) for v in outputs if isinstance(v, Tensor)]
+            inputs = [{current(leaves[i])} for i in arguments]
+            inputs += _nodes_of(version, results)
         seeds: dict[Node, Any] = {}
-        for result, g in zip(results, cotangents, strict=True):
+        for node, g in zip(results, cotangents, strict=True):
             if g is not None:
-                node = current(result)
                 seeds[node] = seeds[node] + g if node in seeds else g
+        wrt = [n for nodes in inputs for n in nodes]
         found = backprop(seeds, wrt, wrt)  # on values, one may depend on another
-        return [found.get(n) for n in wrt]
+        return [_total([found[n] for n in nodes if n in found]) for nodes in inputs]
 
     pull.__name__ = f"gradient of {owner.name}"
     return pull
 
 
-def recorded(version: Any, leaves: Sequence[Any], results: Sequence[Tensor]) -> None:
+def _total(gs: Sequence[Tensor]) -> Tensor | None:
+    return functools.reduce(operator.add, gs) if gs else None
+
+
+def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
+    """Where the gradients of parameters arrive; those that are changed may begin several times."""
+    lent = set(map(id, version.lent))
+    found = [set() if id(p) in lent else {current(p)} for p in version.parameters]
+    several = lent | {id(p) for p in version.changed if p.requires_grad}
+    if several:
+        ends = set().union(*found)
+        places = {id(p): i for i, p in enumerate(version.parameters)}
+        for node in toposort(results, lambda n: not n.requires_grad or n in ends):
+            owner = node.handle() if node.handle is not None else None
+            if id(owner) in several:
+                found[places[id(owner)]].add(node)
+    return found
+
+
+@contextmanager
+def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[None]:
+    """Let tensors hold other values within this block, whatever is assigned to them in it."""
+    if STATE.trace is None:
+        with as_before([(weakref.ref(x), v.data) for x, v in zip(tensors, values, strict=True)]):
+            yield
+        return
+    counts = [last_change(x) for x in tensors]
+    for x, v in zip(tensors, values, strict=True):
+        STATE.trace.lend(x, v)
+    try:
+        yield
+    finally:
+        for x, count in zip(tensors, counts, strict=True):
+            STATE.trace.take_back(x)
+            x._version[0] = count  # type: ignore[index] # nothing was changed
+
+
+def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Tensor]]:
+    """The leaves of the arguments, and the state that a call changes: copies of what it changes."""
+    if version.pure:
+        return list(leaves), []
+    leaves = list(leaves)
+    for i in version.mutated:
+        if not isinstance(leaves[i], float):
+            leaves[i] = _copied(leaves[i])
+    return leaves, [_copied(x) for x in version.changed]
+
+
+def _copied(x: Any) -> Tensor:
+    return wrap(np.array(x.data if isinstance(x, Tensor) else x))
+
+
+def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
+             results: Sequence[Tensor]) -> None:
     """Put a call into the eager record, so that gradients flow through its results."""
-    tensors = [i for i, v in enumerate(leaves) if isinstance(v, Tensor)]
-    arguments = [i for i in tensors if leaves[i].requires_grad]
-    others = [i for i in tensors if not leaves[i].requires_grad]
-    xs = (*(leaves[i] for i in arguments), *version.parameters, *version.read,
-          *(leaves[i] for i in others))
-    op = CompiledCall(version, leaves, arguments, others, results)
+    arguments = [
+        i for i, v in enumerate(leaves) if isinstance(v, Tensor) and v.requires_grad
+    ]
+    op = CompiledCall(version, leaves, state, arguments, results)
+    xs = (*[leaves[i] for i in arguments], *version.parameters)
     if op.outputs == 1:
         record(results[0], op, xs)
         return

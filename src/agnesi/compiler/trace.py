@@ -43,6 +43,14 @@ class Trace:
         #: Symbols that stand for arguments, by their nodes, and whether ``backward`` got there.
         self.arguments = {x.node: x for x in arguments}
         self.reached = False
+        #: Whether a derivative was taken in the body of a loop ("derived"), and whether what was
+        #: computed before the trace is derived further ("passing") or changed ("spilled"), which
+        #: only Python can do.
+        self.noticed: set[str] = set()
+        #: The gradients that were taken.
+        self.gradients: set[Node] = set()
+        #: Tensors that ask for gradients and held another value for a while.
+        self.lent: list[Tensor] = []
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
@@ -102,6 +110,20 @@ class Trace:
                         handle=lambda: x)
         self.nodes[id(x)] = node
 
+    def lend(self, x: Tensor, value: Tensor) -> None:
+        """Let a tensor stand for a value that its memory does not hold, until ``take_back``."""
+        node = self.node_of(value)
+        if x.requires_grad:
+            node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
+                        handle=lambda: x)
+            self.lent.append(x)
+        self.leaves[id(x)] = x, node
+        self.nodes[id(x)] = node
+
+    def take_back(self, x: Tensor) -> None:
+        """Let a tensor stand for its memory again, whatever was assigned to it since."""
+        del self.leaves[id(x)], self.nodes[id(x)]
+
     def changed(self) -> list[tuple[Tensor, Node, Node]]:
         """Live tensors that were assigned: the tensor, its leaf, its last node."""
         return [
@@ -122,6 +144,10 @@ class Trace:
                 sources.append(node)
         met = set(toposort(sources, _lies_anyhow))
         return [self.first(x) in met or any(f is x._version for f in families) for x in arguments]
+
+    def derived(self, gradients: Iterable[Tensor]) -> None:
+        """Note that a derivative was taken."""
+        self.gradients.update(self.node_of(g) for g in gradients)
 
     def watch(self, owner: Any, slot: str) -> None:
         """Note that the trace depends on what a slot of an object holds now."""

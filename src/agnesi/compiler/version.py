@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import ALIAS, is_leaf
+from agnesi.autodiff.recording import ALIAS, STOP, is_leaf
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import caller, missed
 from agnesi.compiler.overlap import Footprint
-from agnesi.compiler.recorded import pullback_of, recorded
+from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.trace import Trace, stand_in, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core import dtypes
@@ -109,23 +109,33 @@ class Version:
     def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
         """Whether gradients flow through the results when the call is recorded.
 
-        They do not where the function changes state: it would be changed under the record.
+        They do not where the function is a training step, which took its gradients itself.
         """
-        results = nodes[: len(self.tensors)]
-        flowing = _flowing(results)
-        self.flows = [n in flowing for n in results]
+        flowing = _flowing(nodes)
+        self.flows = [n in flowing for n in nodes[: len(self.tensors)]]
         #: Whether gradients arrive at arguments: then only the function itself leaves them there.
         self.reached = trace.reached
         written = trace.reached or any(r.written for r in trace.grads.values())
         self.pure = not updates and not written
-        self.records = self.pure and any(self.flows)
+        #: Tensors that it changes without being given them.
+        self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
+        trains = written or _trains(
+            [nodes[i] for x, i in updates if isinstance(x, Tensor) and x.requires_grad], trace)
+        self.records = any(self.flows) and not trains
+        #: Whether gradients flow into what it changes.
+        self.spills = "spilled" in trace.noticed or (not trains and any(
+            nodes[i] in flowing and not _is_its_own(nodes[i], x) for x, i in updates))
         #: Where gradients leave the function; those of a view do at what it looks into.
         self.parameters = [x for x, leaf in trace.leaves.values()
                            if leaf.requires_grad and (x._view is None or is_leaf(x))]
+        #: Those of them that only a value was given for, not their memory.
+        self.lent = trace.lent
+        self.parameters += trace.lent
         #: What else it reads without being given it, and could be changed.
+        changed = set(map(id, self.changed))
         self.read = [x for x, leaf in trace.leaves.values()
                      if leaf.op is None and not leaf.requires_grad
-                     and live_tensor(leaf) is not None]
+                     and live_tensor(leaf) is not None and id(x) not in changed]
         self.unrecorded = not STATE.recording and bool(self.parameters)
 
     @cached_property
@@ -144,7 +154,8 @@ class Version:
         records = trace.grads.values()
         self.expected = [(r.owner, r.before) for r in records if r.needs_before]
         #: Whether gradients arrive at what was computed before: they would have to flow on.
-        self.passing = any(r.now is not None and not is_leaf(r.owner) for r in records)
+        self.passing = "passing" in trace.noticed or any(
+            r.now is not None and not is_leaf(r.owner) for r in records)
         for record in records:
             if not record.written:
                 continue
@@ -279,6 +290,13 @@ class Version:
         self.compiled.adopt(swap)
         return True
 
+    def changes_record(self, leaves: Sequence[Any]) -> bool:
+        """Whether it changes what gradients flow through, so that Python has to record it."""
+        if self.pure or not STATE.recording:
+            return False
+        places = self.mutated if self.records else range(len(leaves))
+        return self.spills or any(_requires_grad(leaves[i]) for i in places)
+
     def _holds(self) -> bool:
         """Whether state has the types that it had, and settings their values."""
         if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
@@ -295,9 +313,10 @@ class Version:
             values[i] = _plain(leaves[i])
         if STATE.watch is not None:
             self.footprint.show([leaves[i] for i in self.mutated])
+        before = as_they_are(self, leaves) if self.records else None
         found = self.compiled.run(*values)
-        if self.records and STATE.recording:
-            recorded(self, leaves, (found,) if isinstance(found, Tensor) else found)
+        if before is not None:
+            recorded(self, *before, (found,) if isinstance(found, Tensor) else found)
         result = self._finished(found)
         for i in self.mutated:
             original = _memory(leaves[i])
@@ -339,6 +358,21 @@ def _is_leaf(node: Any) -> bool:
     return node.handle().data is not None
 
 
+def _trains(parameters: Sequence[Any], trace: Trace) -> bool:
+    """Whether new values of parameters come from gradients."""
+    if not parameters or not (trace.gradients or "derived" in trace.noticed):
+        return False
+    return "derived" in trace.noticed or any(n in trace.gradients for n in toposort(parameters))
+
+
+def _is_its_own(node: Any, x: Any) -> bool:
+    """Whether a new value of ``x`` has the gradient of ``x``, which was changed unrecorded."""
+    while node.op is STOP.put:
+        node = node.inputs[0]
+    begins = node.op is None or node.op is ALIAS
+    return begins and node.handle is not None and node.handle() is x
+
+
 def _closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionGraph:
     """The graph of a trace, whose nodes are numbered ``since`` some number."""
     try:
@@ -370,8 +404,7 @@ def _symbol(value: Any, i: int, shape: Any) -> Any:
     """What the function sees as an argument of some shape while it is traced."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
-        flows = isinstance(value, Tensor) and value.requires_grad and STATE.recording
-        return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=flows,
+        return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=_requires_grad(value),
                         name=name or f"argument {i}")
     if type(value) is float:
         return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
@@ -386,6 +419,10 @@ def _argument(value: Any, shape: Any) -> Any:
     if type(value) is float:
         return Arg("float")
     return Arg("identity", object=value)
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
 
 
 def _memory(value: Any) -> Any:

@@ -370,6 +370,14 @@ def item_of(parent: Node, index: int) -> Node:
 
 
 # -- in place -------------------------------------------------------------------------------
+def notice(what: str) -> None:
+    """Let the traces under way know what happens: "derived", "passing" or "spilled"."""
+    trace = STATE.trace
+    while trace is not None:
+        trace.noticed.add(what)
+        trace = getattr(trace, "around", None)
+
+
 def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
     """``target[...] = value`` in place; ``value`` has target's shape and dtype already.
 
@@ -440,20 +448,11 @@ def _refuse_leaf(target: Tensor) -> None:
         if view is None or not view.op.differentiable:  # nothing flows to where it looks
             return
         target = view.base
-    node = target.node
-    captured = STATE.trace is not None and target.data is not None and node is not None
-    raise GradientError(at(_USED if captured and node.op is not None else _BEGINS))  # type: ignore
-
-
-_BEGINS = (
-    "a tensor that requires grad and was not computed cannot be changed in place while operations "
-    "are recorded; wrap the change in `with ag.no_grad():`"
-)
-_USED = (
-    "a compiled function cannot change a tensor that requires grad in place while operations are "
-    "recorded, unless it is given it; make it an argument, or wrap the change in "
-    "`with ag.no_grad():`"
-)
+    if STATE.trace is None or target.data is None or target.node is None or target.node.op is None:
+        raise GradientError(at(
+            "a tensor that requires grad and was not computed cannot be changed in place while "
+            "operations are recorded; wrap the change in `with ag.no_grad():`"))
+    notice("spilled")  # it was computed before the trace, and its record goes on
 
 
 def _begins(x: Tensor) -> bool:

@@ -28,6 +28,10 @@ class Cond(Op):
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.then.outputs)
 
+    def needs(self, i: int, inputs: Any) -> bool:
+        """Nothing that must not change: only a run tells which branch reads its operands."""
+        return False
+
     def infer(self, decision: Any, *xs: Any) -> Any:
         if decision.shape != () or decision.dtype != dtypes.bool_:
             raise ShapeError("the condition must be a bool scalar")
