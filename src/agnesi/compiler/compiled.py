@@ -16,11 +16,12 @@ from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
+from agnesi.core.collector import no_gc
 from agnesi.core.config import CHOICES, config
 from agnesi.core.dispatch import touch
 from agnesi.core.errors import at, in_file, warn
 from agnesi.core.extents import UnknownSizeError
-from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
+from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
 from agnesi.core.record import field, replace, struct
 from agnesi.core.tensor import Tensor, wrap

@@ -18,12 +18,13 @@ from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.trace import Trace, stand_in, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core import dtypes
+from agnesi.core.collector import no_gc
 from agnesi.core.config import STATE, WITNESSES, config
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import current, touch
 from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
-from agnesi.core.graph import FunctionGraph, live_tensor, no_gc
+from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import next_serial, toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten

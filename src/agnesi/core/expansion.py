@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from agnesi.core.collector import no_gc
 from agnesi.core.dispatch import Item, graph_node
-from agnesi.core.graph import FunctionGraph, Interner, copied, no_gc
+from agnesi.core.graph import FunctionGraph, Interner, copied
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import explain
 from agnesi.core.record import replace

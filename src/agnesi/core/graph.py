@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dims
+from agnesi.core.collector import no_gc
 from agnesi.core.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.dispatch import Item, graph_node
 from agnesi.core.errors import DTypeError, MissingInputError, ShapeError, at
@@ -27,18 +26,6 @@ COMMUTATIVE = frozenset((
     "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
 ))
 _MERGED_BYTES = 1 << 16
-
-
-@contextmanager
-def no_gc() -> Iterator[None]:
-    """Keep the collector from scanning a growing graph again and again: time stays linear."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 # -- leaves ---------------------------------------------------------------------------------

@@ -9,11 +9,12 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
+from agnesi.core.collector import no_gc
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item
 from agnesi.core.errors import warn
 from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
-from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied, no_gc
+from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied
 from agnesi.core.node import Node
 from agnesi.core.record import field, replace, struct
 from agnesi.ops.body import Body

@@ -1,0 +1,41 @@
+"""Python's collector of garbage, which looks at nothing while graphs grow."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: New objects that are looked through in no time; and how many at most get old without.
+_FEW, _UNSEEN = 2_000, 300_000
+_unseen = 0, 0  # how many there are, and how often all objects had been looked through by then
+
+
+@contextmanager
+def no_gc() -> Iterator[None]:
+    """Keep the collector from scanning a growing graph again and again: time stays linear.
+
+    What was made meanwhile gets old at once.  Most of it stays, and to look through it for what
+    does not would take as long as a tenth of a small function's compilation; all of that is found
+    when the collector looks through everything.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            _age()
+            gc.enable()
+
+
+def _age() -> None:
+    """Let new objects be old, unless too many are that nobody looked at, or the user froze some."""
+    global _unseen
+    new, now = gc.get_count()[0], gc.get_stats()[2]["collections"]
+    count, before = _unseen
+    count = new + (count if before == now else 0)
+    if new > _FEW and count <= _UNSEEN and not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
+        _unseen = count, now

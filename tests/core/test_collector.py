@@ -1,0 +1,88 @@
+"""While graphs grow, the collector of garbage waits, and does not look at them afterwards."""
+
+import gc
+import weakref
+
+import pytest
+
+from agnesi.core import collector
+from agnesi.core.collector import no_gc
+
+
+class Circle:
+    """Garbage that only the collector finds."""
+
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """The generations that the collector looks through; all has been looked through before."""
+    gc.collect()
+    monkeypatch.setattr(collector, "_unseen", (0, 0))
+    seen = []
+
+    def note(phase, info):
+        if phase == "stop":
+            seen.append(info["generation"])
+
+    gc.callbacks.append(note)
+    yield seen
+    gc.callbacks.remove(note)
+
+
+def many(count=10_000):
+    return [Circle() for _ in range(count)]
+
+
+def test_what_was_made_is_not_looked_at(looks):
+    with no_gc():
+        made = many()
+    made += [[] for _ in range(10)]
+    assert not looks and gc.isenabled()
+
+
+def test_garbage_is_found_all_the_same(looks):
+    with no_gc():
+        made = many()
+    last = weakref.ref(made[-1])
+    del made
+    gc.collect()
+    assert last() is None
+
+
+def test_too_much_is_looked_at(looks, monkeypatch):
+    monkeypatch.setattr(collector, "_UNSEEN", 25_000)
+    made = []
+    for _ in range(3):
+        with no_gc():
+            made += many()
+    made += [[] for _ in range(10)]
+    assert looks == [0]
+    gc.collect()
+    with no_gc():
+        made += many()
+    made += [[] for _ in range(10)]
+    assert looks == [0, 2]
+
+
+def test_what_the_user_froze_stays_frozen(looks):
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with no_gc():
+            made = many()
+        assert made and gc.get_freeze_count() == frozen
+    finally:
+        gc.unfreeze()
+
+
+def test_a_collector_that_is_off_stays_off(looks):
+    gc.disable()
+    try:
+        with no_gc():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
