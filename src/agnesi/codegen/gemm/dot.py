@@ -48,6 +48,9 @@ class DotUnit(Unit):
         piece = panel.pieces[0]
         self.beside = self._beside(panel, i, j)
         sums = self._sum(size, piece.active, self._a_lines(i, size), self._b_lines(j))
+        if b.module.hasty and size > 1:
+            self._row_by_row(panel, sums, i, j)
+            return
         empty = const(sums[0].type, 0)
         cells = []
         for r in range(size):
@@ -56,12 +59,25 @@ class DotUnit(Unit):
         room = max(piece.lanes, plan.lanes // piece.lanes * piece.lanes)
         for at in range(0, len(cells), room):
             some = cells[at : at + room]
-            some += [empty] * (-len(some) % (1 << (len(some) - 1).bit_length()))
-            folded = fold(b, some)
+            folded = _fold_padded(b, some)
             for n in range(0, min(len(cells) - at, room), piece.lanes):
                 value = lanes_from(b, folded, n, piece.lanes)
                 row = (at + n) // piece.lanes
                 self._epilogue(panel, b.add(i, i64(row)), j, [value])
+
+    def _row_by_row(self, panel: Panel, sums: list[Value], i: Value, j: Value) -> None:
+        """The same from memory, in a loop, which is a third of the code: shuffles are dear."""
+        b, type_, piece = self.b, sums[0].type, panel.pieces[0]
+        columns = piece.active
+        room = b.alloca(type_, len(sums))
+        for n, value in enumerate(sums):
+            b.store(value, b.gep(type_, room, i64(n)))
+        with b.loop(i64(0), i64(len(sums) // columns), nonempty=True) as row:
+            at = b.gep(type_, room, b.mul(row.index, i64(columns)))
+            line = [b.load(type_, b.gep(type_, at, i64(n))) for n in range(columns)]
+            line += [const(type_, 0)] * (piece.lanes - columns)
+            value = lanes_from(b, _fold_padded(b, line), 0, piece.lanes)
+            self._epilogue(panel, b.add(i, row.index), j, [value])
 
     def _beside(self, panel: Panel, i: Value, j: Value) -> list[Value]:
         """Columns of the next panel, to be called near in the meantime: its share of each tile."""
@@ -188,6 +204,12 @@ class DotUnit(Unit):
         ]
 
 
+def _fold_padded(b: Builder, vectors: list[Value]) -> Value:
+    """The sums of so many vectors as a power of two, or fewer."""
+    empty = const(vectors[0].type, 0)
+    return fold(b, [*vectors, *[empty] * (-len(vectors) % (1 << (len(vectors) - 1).bit_length()))])
+
+
 def fold(b: Builder, vectors: list[Value]) -> Value:
     """Sum each vector across its lanes: lane ``n`` of the result is the sum of vector ``n``.
 
@@ -212,10 +234,11 @@ def fold(b: Builder, vectors: list[Value]) -> Value:
 def _halve(b: Builder, vectors: list[Value], orders: tuple[list[int], list[int]]) -> Value:
     """Join vectors pairwise until one is left."""
     low, high = orders
+    empty = const(vectors[0].type, 0)
     while len(vectors) > 1:
         half = len(vectors) // 2
         vectors = [
-            _add(b, b.shuffle(p, q, low), b.shuffle(p, q, high))
+            p if p == q == empty else _add(b, b.shuffle(p, q, low), b.shuffle(p, q, high))
             for p, q in zip(vectors[:half], vectors[half:], strict=True)
         ]
     return vectors[0]
