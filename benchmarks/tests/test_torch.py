@@ -288,3 +288,18 @@ def test_columns_of_windows(options):
     columns = F.unfold(torch.ones((2, 3, 7, 6)), **options).shape
     agree(lambda x: NF.fold(x, (7, 6), kernel, **rest), lambda x: F.fold(x, (7, 6), **options),
           [tuple(columns)])
+
+
+ACTIVATIONS = [
+    ("GELU", ()), ("GELU", ("tanh",)), ("SiLU", ()), ("ReLU6", ()), ("LeakyReLU", (0.2,)),
+    ("ELU", (0.7,)), ("PReLU", (3,)), ("Softplus", ()), ("Softmax", (1,)), ("LogSoftmax", (2,)),
+    ("RMSNorm", ((3, 5),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "args"), ACTIVATIONS)
+def test_activations(name: str, args: tuple[Any, ...]) -> None:
+    keywords = {"GELU": {"approximate": args[0]}} if args and name == "GELU" else {}
+    positional = () if keywords else args
+    theirs = getattr(torch.nn, name)(*positional, **keywords.get(name, {})).double()
+    agree(getattr(ag.nn, name)(*args).to(ag.float64), theirs, [(4, 3, 5)])

@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.nn.functional import gelu, scaled_dot_product_attention
+from agnesi.nn.functional import scaled_dot_product_attention
 from agnesi.testing import check_grads
 
 RANDOM = np.random.default_rng(0)
@@ -66,12 +66,6 @@ def test_attention_with_dropout_and_wrong_operands():
     np.testing.assert_allclose(mean, attention(Q, K, V), atol=0.5)
     with pytest.raises(ag.ShapeError, match="at least 2 axes"):
         scaled_dot_product_attention(Q, K, V[0, 0, 0])
-
-
-def test_gelu():
-    x = np.array([-2.0, -0.1, 0.0, 0.7, 3.0])
-    expected = [v / 2 * (1 + math.erf(v / math.sqrt(2))) for v in x]
-    np.testing.assert_allclose(gelu(x).numpy(), expected, 1e-13, 1e-15)
 
 
 # -- several heads --------------------------------------------------------------------------------

@@ -5,6 +5,18 @@ from typing import TYPE_CHECKING, NoReturn
 from agnesi.core.errors import no_attribute as _no_attribute
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
+from agnesi.nn.activations import ELU as ELU
+from agnesi.nn.activations import GELU as GELU
+from agnesi.nn.activations import LeakyReLU as LeakyReLU
+from agnesi.nn.activations import LogSoftmax as LogSoftmax
+from agnesi.nn.activations import PReLU as PReLU
+from agnesi.nn.activations import ReLU as ReLU
+from agnesi.nn.activations import ReLU6 as ReLU6
+from agnesi.nn.activations import Sigmoid as Sigmoid
+from agnesi.nn.activations import SiLU as SiLU
+from agnesi.nn.activations import Softmax as Softmax
+from agnesi.nn.activations import Softplus as Softplus
+from agnesi.nn.activations import Tanh as Tanh
 from agnesi.nn.attention import MultiheadAttention as MultiheadAttention
 from agnesi.nn.attention import TransformerEncoderLayer as TransformerEncoderLayer
 from agnesi.nn.borders import CircularPad1d as CircularPad1d
@@ -50,10 +62,7 @@ from agnesi.nn.layers import Dropout2d as Dropout2d
 from agnesi.nn.layers import Dropout3d as Dropout3d
 from agnesi.nn.layers import Flatten as Flatten
 from agnesi.nn.layers import MSELoss as MSELoss
-from agnesi.nn.layers import ReLU as ReLU
 from agnesi.nn.layers import Sequential as Sequential
-from agnesi.nn.layers import Sigmoid as Sigmoid
-from agnesi.nn.layers import Tanh as Tanh
 from agnesi.nn.layers import Unflatten as Unflatten
 from agnesi.nn.linear import Linear as Linear
 from agnesi.nn.maps import ConvMap2d as ConvMap2d
@@ -67,6 +76,7 @@ from agnesi.nn.norms import InstanceNorm2d as InstanceNorm2d
 from agnesi.nn.norms import InstanceNorm3d as InstanceNorm3d
 from agnesi.nn.norms import LayerNorm as LayerNorm
 from agnesi.nn.norms import LocalResponseNorm as LocalResponseNorm
+from agnesi.nn.norms import RMSNorm as RMSNorm
 from agnesi.nn.pairs import Bilinear as Bilinear
 from agnesi.nn.pairs import CosineSimilarity as CosineSimilarity
 from agnesi.nn.pairs import PairwiseDistance as PairwiseDistance

@@ -8,8 +8,12 @@ from agnesi.core.errors import no_attribute
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.ctc import ctc_loss as ctc_loss
+from agnesi.ops.activations import elu as elu
+from agnesi.ops.activations import gelu as gelu
+from agnesi.ops.activations import leaky_relu as leaky_relu
+from agnesi.ops.activations import relu6 as relu6
+from agnesi.ops.activations import silu as silu
 from agnesi.ops.arith import square, subtract
-from agnesi.ops.attention import gelu as gelu
 from agnesi.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from agnesi.ops.bags import embedding_bag as embedding_bag
 from agnesi.ops.channels import dropout1d as dropout1d
@@ -32,6 +36,7 @@ from agnesi.ops.normalize import group_norm as group_norm
 from agnesi.ops.normalize import instance_norm as instance_norm
 from agnesi.ops.normalize import layer_norm as layer_norm
 from agnesi.ops.normalize import local_response_norm as local_response_norm
+from agnesi.ops.normalize import rms_norm as rms_norm
 from agnesi.ops.pixels import pixel_shuffle as pixel_shuffle
 from agnesi.ops.pixels import pixel_unshuffle as pixel_unshuffle
 from agnesi.ops.pool import adaptive_avg_pool as adaptive_avg_pool

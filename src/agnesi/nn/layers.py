@@ -1,4 +1,4 @@
-"""Layers without weights of their own shape: containers, activations, regularisation."""
+"""Layers without weights of their own shape: containers, regularisation, losses."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.explog import sigmoid
-from agnesi.ops.hyperbolic import tanh
 from agnesi.ops.movement import flatten, reshape
 from agnesi.ops.random import Generator
-from agnesi.ops.select import relu
 
 
 class Sequential(Module):
@@ -76,48 +73,6 @@ class Sequential(Module):
         layers = list(self.layers)
         layers[i] = layer
         self.layers = Sequential(*layers).layers
-
-
-class Tanh(Module):
-    """Hyperbolic tangent.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.Tanh()(ag.zeros(1))
-    tensor([0.])
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return tanh(x)
-
-
-class ReLU(Module):
-    """Zero for negative elements, the others as they are.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.ReLU()(ag.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return relu(x)
-
-
-class Sigmoid(Module):
-    """``1 / (1 + exp(-x))``.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.Sigmoid()(ag.zeros(1))
-    tensor([0.5])
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return sigmoid(x)
 
 
 class Flatten(Module):

@@ -25,6 +25,12 @@ def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,
     return weight, zeros(shape, dtype=dtype, requires_grad=True) if scaled and shifted else None
 
 
+def _sizes(layer: Module, given: Any) -> tuple[int, ...]:
+    """Sizes of last axes as the user gave them: one, or several."""
+    sizes = given if isinstance(given, (tuple, list)) else (given,)
+    return tuple(size_of(layer, n, "normalized_shape") for n in sizes)
+
+
 class LayerNorm(Module):
     """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
 
@@ -48,14 +54,46 @@ class LayerNorm(Module):
 
     def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5,
                  elementwise_affine: bool = True, bias: bool = True, *, dtype: Any = None) -> None:
-        sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (
-            normalized_shape,)
-        self.normalized_shape = tuple(size_of(self, n, "normalized_shape") for n in sizes)
+        self.normalized_shape = _sizes(self, normalized_shape)
         self.eps = eps
         self.weight, self.bias = _affine(self.normalized_shape, elementwise_affine, bias, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return ", ".join(map(str, self.normalized_shape))
+
+
+class RMSNorm(Module):
+    """Mean square 1 over the last axes, then a learned scale.
+
+    Parameters
+    ----------
+    normalized_shape : int or tuple of int
+        Sizes of the axes to normalise over.
+    eps : float, optional
+        Added to the mean square; by default the distance from 1 to the next number of the dtype.
+    elementwise_affine : bool
+        Whether there is a learned scale.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.RMSNorm(2)(ag.tensor([[1.0, 7.0]])).tolist()
+    [[0.20000000298023224, 1.399999976158142]]
+    """
+
+    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float | None = None,
+                 elementwise_affine: bool = True, *, dtype: Any = None) -> None:
+        self.normalized_shape = _sizes(self, normalized_shape)
+        self.eps = eps
+        self.weight, _ = _affine(self.normalized_shape, elementwise_affine, False, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return ", ".join(map(str, self.normalized_shape))

@@ -18,22 +18,6 @@ from agnesi.ops.random import Generator, growth, survivors
 from agnesi.ops.ranges import arange
 from agnesi.ops.select import where
 from agnesi.ops.softmax import softmax
-from agnesi.ops.special import erf
-
-
-@public
-def gelu(x: Any, /, *, out: Tensor | None = None) -> Tensor:
-    """``x`` times the chance that a normal number is below it.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.functional.gelu(ag.tensor([0.0, 10.0]))
-    tensor([ 0., 10.])
-    """
-    x = as_tensor(x)
-    result: Tensor = x * (erf(x * math.sqrt(0.5)) * 0.5 + 0.5)
-    return result
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Any, is_causal: bool,

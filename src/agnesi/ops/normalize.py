@@ -1,4 +1,4 @@
-"""Normalization: mean 0 and variance 1 over axes of one's choice, and local response."""
+"""Normalization: mean 0 and variance 1, or mean square 1, over some axes; local response."""
 
 from __future__ import annotations
 
@@ -253,15 +253,55 @@ def layer_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = No
     tensor([-1.,  1.])
     """
     x = _floats(x)
+    y = apply(Standardize(_last(x, normalized_shape), eps), x)
+    y = y if weight is None else y * weight
+    result: Tensor = y if bias is None else y + bias
+    return result
+
+
+def _last(x: Tensor, normalized_shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    """The last axes of ``x``, which have these sizes."""
     sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     last = x.shape[max(x.ndim - len(sizes), 0):]
     if len(last) != len(sizes) or any(
         m != n for m, n in zip(last, sizes, strict=True) if isinstance(m, int)
     ):
         raise ValueError(f"the last axes of {typed(x)} are not {sizes}")
-    y = apply(Standardize(tuple(range(x.ndim - len(sizes), x.ndim)), eps), x)
-    y = y if weight is None else y * weight
-    result: Tensor = y if bias is None else y + bias
+    return tuple(range(x.ndim - len(sizes), x.ndim))
+
+
+@public
+def rms_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None,
+             eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Mean square 1 over the last axes, then ``* weight`` (Zhang and Sennrich 2019).
+
+    Parameters
+    ----------
+    x : array_like
+    normalized_shape : int or tuple of int
+        Sizes of the last axes, over which the mean is taken.
+    weight : array_like, optional
+        Of that shape.
+    eps : float, optional
+        Added to the mean square; by default the distance from 1 to the next number of the dtype.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.rms_norm(ag.tensor([1.0, 7.0]), (2,))
+    tensor([0.2, 1.4])
+    """
+    x = _floats(x)
+    axes = _last(x, normalized_shape)
+    if eps is None:
+        eps = float(dtypes.limits(x.dtype).eps)
+    wide = widened(x)
+    y = cast(wide * arith.rsqrt(mean(arith.square(wide), axes, keepdims=True) + eps), x.dtype)
+    result: Tensor = y if weight is None else y * weight
     return result
 
 

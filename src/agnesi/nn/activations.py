@@ -1,0 +1,257 @@
+"""Layers of one function: activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.dims import is_static
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.module import Module, size_of
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import float_dtype, full
+from agnesi.ops.movement import reshape
+from agnesi.ops.select import where
+
+
+class Tanh(Module):
+    """Hyperbolic tangent.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Tanh()(ag.zeros(1))
+    tensor([0.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.tanh(x)
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(-x))``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Sigmoid()(ag.zeros(1))
+    tensor([0.5])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.sigmoid(x)
+
+
+class Softplus(Module):
+    """``log(1 + exp(x))``.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softplus()(ag.tensor([-100.0, 100.0]))
+    tensor([0.0e+00, 1.0e+02])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.softplus(x)
+
+
+class ReLU(Module):
+    """Zero for negative elements, the others as they are.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReLU()(ag.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu(x)
+
+
+class ReLU6(Module):
+    """Elements limited to [0, 6].
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReLU6()(ag.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu6(x)
+
+
+class SiLU(Module):
+    """``x * sigmoid(x)``, also called swish.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.SiLU()(ag.zeros(1))
+    tensor([0.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.silu(x)
+
+
+class GELU(Module):
+    """``x`` times the chance that a normal number is below it.
+
+    Parameters
+    ----------
+    approximate : {"none", "tanh"}
+        As for :func:`agnesi.nn.functional.gelu`.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.GELU()(ag.tensor([0.0, 10.0]))
+    tensor([ 0., 10.])
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        self.approximate = approximate
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.gelu(x, self.approximate)
+
+    def extra_repr(self) -> str:
+        return "" if self.approximate == "none" else repr(self.approximate)
+
+
+class LeakyReLU(Module):
+    """Each element, or a multiple of it where it is not positive.
+
+    Parameters
+    ----------
+    negative_slope : float
+        The factor.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LeakyReLU(0.5)(ag.tensor([-2.0, 2.0]))
+    tensor([-1.,  2.])
+    """
+
+    def __init__(self, negative_slope: float = 0.01) -> None:
+        self.negative_slope = negative_slope
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.leaky_relu(x, self.negative_slope)
+
+    def extra_repr(self) -> str:
+        return f"{self.negative_slope}"
+
+
+class PReLU(Module):
+    """Each element, or a learned multiple of it where it is not positive (He et al. 2015).
+
+    Parameters
+    ----------
+    num_parameters : int
+        1 for one factor, or the number of channels (the second axis) for one each.
+    init : float
+        The first value of the factors.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight : Tensor
+        The factors.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.PReLU()(ag.tensor([-2.0, 2.0]))
+    tensor([-0.5,  2. ])
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = None) -> None:
+        self.num_parameters = size_of(self, num_parameters, "num_parameters")
+        self.weight = full((self.num_parameters,), init, float_dtype(dtype), requires_grad=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = as_tensor(x)
+        factor = self.weight
+        if self.num_parameters != 1:
+            channels = x.shape[1:2]
+            if channels != (self.num_parameters,) and is_static(channels):
+                raise ShapeError(at(f"PReLU: {typed(x)} has no {self.num_parameters} channels in "
+                                    "its second axis"))
+            factor = reshape(factor, (-1, *(1,) * (x.ndim - 2)))
+        return where(x > 0, x, x * factor)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_parameters}"
+
+
+class ELU(Module):
+    """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive.
+
+    Parameters
+    ----------
+    alpha : float
+        The factor.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ELU()(ag.tensor([-100.0, 2.0]))
+    tensor([-1.,  2.])
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.elu(x, self.alpha)
+
+    def extra_repr(self) -> str:
+        return f"{self.alpha}"
+
+
+class Softmax(Module):
+    """Exponentials along an axis, divided by their sum.
+
+    Parameters
+    ----------
+    dim : int
+        The axis.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softmax(-1)(ag.zeros(2))
+    tensor([0.5, 0.5])
+    """
+
+    def __init__(self, dim: int = -1) -> None:
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.softmax(x, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"{self.dim}"
+
+
+class LogSoftmax(Softmax):
+    """Logarithms of what :class:`Softmax` gives; the parameter is the same.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LogSoftmax(-1)(ag.zeros(2))
+    tensor([-0.6931472, -0.6931472])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.log_softmax(x, self.dim)

@@ -1,0 +1,103 @@
+"""Functions between layers that are made of others: gelu, silu, leaky_relu, elu, relu6."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.explog import expm1, sigmoid
+from agnesi.ops.hyperbolic import tanh
+from agnesi.ops.select import clip, minimum, where
+from agnesi.ops.special import erf
+
+_ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
+
+
+@public
+def gelu(x: Any, /, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
+    """``x`` times the chance that a normal number is below it (Hendrycks and Gimpel 2016).
+
+    Parameters
+    ----------
+    x : array_like
+    approximate : {"none", "tanh"}
+        "tanh" is their approximation by a hyperbolic tangent, which some models were trained with.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.gelu(ag.tensor([0.0, 10.0]))
+    tensor([ 0., 10.])
+    """
+    x = as_tensor(x)
+    if approximate == "tanh":
+        chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI)
+    elif approximate == "none":
+        chance = erf(x * math.sqrt(0.5))
+    else:
+        raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
+    result: Tensor = x * (chance * 0.5 + 0.5)
+    return result
+
+
+@public
+def silu(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """``x * sigmoid(x)``, also called swish.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.silu(ag.tensor([0.0, 20.0]))
+    tensor([ 0., 20.])
+    """
+    x = as_tensor(x)
+    result: Tensor = x * sigmoid(x)
+    return result
+
+
+@public
+def relu6(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """``x`` limited to [0, 6].
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.relu6(ag.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
+    return clip(x, 0, 6)
+
+
+@public
+def leaky_relu(x: Any, /, negative_slope: float = 0.01, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or ``negative_slope`` times it where it is not positive.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.leaky_relu(ag.tensor([-2.0, 2.0]), 0.5)
+    tensor([-1.,  2.])
+    """
+    x = as_tensor(x)
+    return where(x > 0, x, x * negative_slope)
+
+
+@public
+def elu(x: Any, /, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive (Clevert et al. 2016).
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.elu(ag.tensor([-100.0, 2.0]))
+    tensor([-1.,  2.])
+    """
+    x = as_tensor(x)
+    return where(x > 0, x, expm1(minimum(x, 0)) * alpha)  # no infinity in what is not chosen
