@@ -50,6 +50,31 @@ def test_whole_registers_take_no_masks():
     np.testing.assert_array_equal(f(ag.tensor(x)), np.maximum(x * 2, 0))
 
 
+def _attend(q, k, v):
+    return ag.softmax(q @ k.T, -1) @ v
+
+
+def _kept(length):
+    steps = np.arange(length * 8, dtype=np.float32)
+    return [ag.tensor(np.sin(steps * (0.3 + i)).reshape(length, 8)) for i in range(3)]
+
+
+@pytest.mark.parametrize("before", [(), (40, 50, 60)])
+def test_rows_in_place_are_stored_without_masks(before):
+    f = ag.jit(_attend)
+    for length in before:
+        f(*_kept(length))
+    f(*_kept(23))
+    (rows,) = [text for text in f.ir().split("define ") if "fdiv" in text]
+    assert "masked.load" in rows
+    assert "masked.store" not in rows
+    for length in range(2, 80) if before else ():
+        q, k, v = (t.data for t in _kept(length))
+        powers = np.exp(q @ k.T)
+        wanted = powers / powers.sum(1, keepdims=True) @ v
+        np.testing.assert_allclose(f(*_kept(length)), wanted, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_places_of_extremes_are_as_narrow_as_lengths_are_bounded(axis):
     f = ag.jit(lambda x: ag.argmax(x, axis=axis))

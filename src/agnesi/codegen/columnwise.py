@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.codegen import scalars
 from agnesi.codegen.builder import i64
-from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
+from agnesi.codegen.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.core.kernels import Buffer, Store, walk
 from agnesi.core.loops import Axis, Expr, call, const, load
 
@@ -60,8 +59,8 @@ def _sweep(nest: Any, scope: Scope, along: Axis, sums: list[Expr]) -> None:
     at = along.index
     clear, add = [], []
     for v in sums:
-        row = Buffer((along.extent,), np.dtype(v.dtype), "row")
-        nest.rows[row] = nest.b.alloca(scalars.register(v.dtype), along.extent)
+        row = Buffer((along.extent,), np.dtype(v.dtype), ROW)
+        nest.keep(row, along.extent)
         total = scope.kept[v] = load(row, v.dtype, at)
         clear.append(Store(row, at, const(IDENTITY[v.param[0]](v.dtype), v.dtype)))
         add.append(Store(row, at, call(v.param[0], total, v.args[0])))

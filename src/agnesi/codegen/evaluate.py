@@ -13,6 +13,7 @@ from typing import Any
 from agnesi.codegen import pairs, scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.divisor import RANGE, Divisor
+from agnesi.codegen.firstlanes import store_first
 from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.periodic import (
     LONGEST_STEP,
@@ -33,6 +34,8 @@ STREAM_BYTES = 16 << 20
 _FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
 #: From the slot of an axis to that of one which runs over the same, inside of its loop.
 _OWN = 1 << 16
+#: The role of rows of a nest's own, which have room for the lanes behind their end.
+ROW = "row"
 _MEMORY = {"bool": "i8"}
 _ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2,
          "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8,
@@ -101,6 +104,10 @@ class Scope:
         self.wanted: list[Expr] = []
         #: Whether what is stored is read again soon, so that it must not go past the caches.
         self.rereads: bool = parent is not None and parent.rereads
+        #: Where what is loaded lies, by the names of addresses.
+        self.loaded: frozenset[str] = frozenset() if parent is None else parent.loaded
+        #: How many lanes a mask has set that is only known at run time.
+        self.left: Value | None = None
 
     def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
         """A scope for a loop in this one."""
@@ -337,8 +344,12 @@ class Scope:
             self.b.scatter(result, self.pointers(type_, buffer, at), mask, _ITEM[dtype])
             return
         address = self.address(dtype, buffer, at)
-        if varies and self.mask is not None:
-            self.b.masked_store(result, address, self.mask, _ITEM[dtype])
+        if varies and self.mask is not None and buffer.role != ROW:
+            count = self.left or self.active
+            if count is None or self.pointer(buffer).ref not in self.loaded:
+                self.b.masked_store(result, address, self.mask, _ITEM[dtype])
+            else:  # loads right behind a masked store wait until it is done
+                store_first(self.b, result, address, count, _ITEM[dtype])
         elif varies and self.streams(buffer, at):
             self.b.stream(result, address)
         else:

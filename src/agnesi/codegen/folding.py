@@ -13,7 +13,7 @@ _Exact = Callable[[int, int], int]
 _EXACT: dict[str, _Exact] = {
     "add": operator.add, "add nsw": operator.add, "sub": operator.sub, "mul": operator.mul,
     "mul nsw": operator.mul, "smin": min, "smax": max,
-    "udiv": operator.floordiv, "urem": operator.mod,
+    "udiv": operator.floordiv, "urem": operator.mod, "and": operator.and_,
 }
 _UNSIGNED = ("udiv", "urem")
 #: What a number does to anything: as the right operand, and as the left one.

@@ -13,7 +13,7 @@ from agnesi.codegen.across import horizontal
 from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.columnwise import store_along
-from agnesi.codegen.evaluate import _ITEM, IDENTITY, Scope
+from agnesi.codegen.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.codegen.openlanes import one_register, open_turns
 from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.core.extents import Extent, guess, most
@@ -95,6 +95,8 @@ def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vect
     nest = _Nest(b, shape, vector_bits)
     root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
     root.rereads = bool(shape.ordered)
+    values = nest._values(shape.stores)
+    root.loaded = frozenset(pointer(v.param[0]).ref for v in walk(values) if v.op == "load")
     nest.run(root, begin, end)
 
 
@@ -428,10 +430,15 @@ class _Nest:
             if longest is None or longest * _ITEM[value.dtype] > _ROW_BYTES:
                 continue
             if value in later and is_heavy(value.op) and not scope.has(value):
-                row = Buffer((axis.extent,), np.dtype(value.dtype), "row")
-                self.rows[row] = self.b.alloca(scalars.register(value.dtype), longest)
+                row = Buffer((axis.extent,), np.dtype(value.dtype), ROW)
+                self.keep(row, longest)
                 rows.append((value, row))
         return rows
+
+    def keep(self, row: Buffer, length: int) -> None:
+        """Make room for a row, and for the lanes of a last turn."""
+        most = length + 8 * self.bits // 32
+        self.rows[row] = self.b.alloca(scalars.register(row.dtype.name), most)
 
 
 def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Expr]:

@@ -100,9 +100,11 @@ class _Turns:
         """The turn for what is left behind full ones."""
         b, end = self.b, self._end(count)
         with b.beginning():
-            left = b.splat(b.cast("trunc", b.sub(self.size, end), "i32"), count)
-            mask = b.icmp("ult", lanes(vector("i32", count), range(count)), left)
+            left = b.sub(self.size, end)
+            counts = b.splat(b.cast("trunc", left, "i32"), count)
+            mask = b.icmp("ult", lanes(vector("i32", count), range(count)), counts)
         inner = self._inside(end, count, mask)
+        inner.left = left
         if self.beyond is self.size:
             return self.body(inner, totals)
         with b.when(self.last):
