@@ -434,3 +434,17 @@ def test_arguments_and_views_of_state_that_the_function_changes():
 
     for a, b in zip(program(lambda f, *xs: f(*xs)), program(ag.checkpoint), strict=True):
         np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_what_carries_a_gradient_may_not_change_either():
+    w = weights(1)[0]
+    b, v = w[0] * 2, ag.zeros(16)
+
+    def layer() -> Any:
+        return ag.tanh(b * b) + v
+
+    for change in (lambda: v.copy_(ag.checkpoint(layer)), lambda: b.add_(w[1])):
+        loss = ag.checkpoint(layer).sum()
+        change()
+        with pytest.raises(ag.GradientError, match="which its function was given or uses"):
+            ag.grad(loss, w)

@@ -210,13 +210,10 @@ class Rerun(Op):
         """The nodes of the results and of the inputs in a second run."""
         for v, count in self.versions:
             if last_change(v) != count:
-                raise GradientError(
-                    at(f"the gradient of a checkpoint needs {typed(v)}, which its function was "
-                       "given or uses, and which was changed in place afterwards; change a copy "
-                       "instead")
-                )
+                raise _changed(v)
         fresh = [alias(x) for x in xs[: len(self.flowing)]]
         wrt: list[Any] = [current(x) for x in fresh] + [x.node for x in xs[len(fresh) :]]
+        since = next_serial()
         with as_before(self.state), enable_grad():
             outputs, _ = flatten(self._call(fresh))
         found = [current(v) for v in outputs if isinstance(v, Tensor) and v.requires_grad]
@@ -225,6 +222,10 @@ class Rerun(Op):
                 at("a checkpointed function must do the same in its second run: it returned "
                    f"{self.outputs} tensors that require grad, then {len(found)}")
             )
+        known = set(wrt)
+        for n in _around(found, known, since)[0]:
+            if n.op is not None and n not in known:
+                raise _changed(n)
         return found, wrt
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
@@ -245,6 +246,13 @@ class Rerun(Op):
         return tuple(
             found[n] if found.get(n) is not None else zeros_like(symbol(n)) for n in results
         )
+
+
+def _changed(x: Any) -> GradientError:
+    return GradientError(
+        at(f"the gradient of a checkpoint needs {typed(x)}, which its function was given or uses, "
+           "and which was changed in place afterwards; change a copy instead")
+    )
 
 
 def _apart(data: Any, memory: Sequence[Any]) -> Tensor:
