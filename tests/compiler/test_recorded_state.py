@@ -201,6 +201,44 @@ def test_gradients_that_flow_into_state(jit: Any) -> None:
     both(given, jit)
 
 
+def test_a_trace_changes_nothing(jit: Any) -> None:
+    """Where the function then runs eagerly, older records still have what they kept."""
+
+    def program(way: Any) -> list[Any]:
+        w, b, found = parameter(), ag.tensor(X), []
+
+        def f(x: Any) -> Any:
+            b.copy_(ag.tanh(w * x))
+            return w * b
+
+        run = way(f)
+        for i in range(3):
+            found.append(run(ag.tensor(X * i)))
+        return [*found, ag.grad(sum(y.sum() for y in found), w), b]
+
+    both(program, jit)
+
+
+def test_state_with_a_gradient_that_a_loop_changes_without(jit: Any) -> None:
+    def program(way: Any) -> list[Any]:
+        w, b, x = parameter(), ag.tensor(X), ag.tensor(X)
+
+        def f(x: Any) -> Any:
+            b.mul_(ag.cos(w))
+
+            def body(c: Any, r: Any) -> Any:
+                with ag.no_grad():
+                    b.mul_(0.5)
+                return ag.tanh(c * b.clone() + r), c
+
+            return ag.scan(body, w * 0.5, x.reshape(3, 1))[0].sum()
+
+        y = way(f)(x)
+        return [y, ag.grad(y, w), b]
+
+    both(program, jit)
+
+
 def test_training_steps_stay_native(jit: Any) -> None:
     """They take their gradients themselves, and return values."""
     w, count = parameter(), ag.zeros(3, dtype="float64")

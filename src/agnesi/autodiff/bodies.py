@@ -142,8 +142,14 @@ class BodyTrace:
         return x.data is None and id(x) not in self.restored and self._is_own(x.node)  # type: ignore
 
     def _is_computed(self, x: Tensor) -> bool:
-        """Whether a tensor with a value has a record, with which a run on values goes on."""
-        return not self.of_values and x.node is not None and x.node.op is not None
+        """Whether a tensor with a value has a record, here or around, which goes on."""
+        if not self.of_values:
+            return x.node is not None and x.node.op is not None
+        if isinstance(self.around, BodyTrace) and id(x) not in self.around.inner:
+            return self.around._is_computed(x)
+        node = self.around.node_of(x)
+        begins = node.op is None or (node.op is ALIAS and node.handle is not None)
+        return bool(node.requires_grad) and not begins
 
     def _captured(self, key: Any, outer: Tensor, like: Node) -> Node:
         found = self.captures.get(key)
@@ -195,6 +201,11 @@ class BodyTrace:
             self.captures[id(x)].now = node
         else:
             self.inner[id(x)] = x, node
+
+    def count(self, counter: list[Any]) -> None:
+        """Note a counter whose tensors are about to be changed in the trace."""
+        if self.around is not None:
+            self.around.count(counter)
 
     def derived(self, gradients: Iterable[Tensor]) -> None:
         """Note that a derivative was taken."""

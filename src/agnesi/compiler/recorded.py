@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.checkpoint import as_before
-from agnesi.autodiff.recording import alias, last_change
+from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
 from agnesi.autodiff.transforms import recording
 from agnesi.core.config import STATE
@@ -137,15 +137,13 @@ def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[No
         with as_before([(weakref.ref(x), v.data) for x, v in zip(tensors, values, strict=True)]):
             yield
         return
-    counts = [last_change(x) for x in tensors]
     for x, v in zip(tensors, values, strict=True):
         STATE.trace.lend(x, v)
     try:
         yield
     finally:
-        for x, count in zip(tensors, counts, strict=True):
+        for x in tensors:
             STATE.trace.take_back(x)
-            x._version[0] = count  # type: ignore[index] # nothing was changed
 
 
 def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Tensor]]:

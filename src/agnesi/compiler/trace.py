@@ -36,6 +36,7 @@ class GradRecord:
 class Trace:
     """The state of a trace: live tensors met, their present nodes, their gradients."""
 
+    around = None
     #: It stands for a run on values, which leaves no graph of its gradients.
     of_values = True
 
@@ -47,6 +48,8 @@ class Trace:
         #: computed before the trace is derived further ("passing") or changed ("spilled"), which
         #: only Python can do.
         self.noticed: set[str] = set()
+        #: Counters of changes, and what they were before the trace.
+        self.counts: dict[int, tuple[list[Any], int]] = {}
         #: The gradients that were taken.
         self.gradients: set[Node] = set()
         #: Tensors that ask for gradients and held another value for a while.
@@ -109,6 +112,15 @@ class Trace:
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
                         handle=lambda: x)
         self.nodes[id(x)] = node
+
+    def count(self, counter: list[Any]) -> None:
+        """Note a counter whose tensors are about to be changed in the trace."""
+        self.counts.setdefault(id(counter), (counter, counter[0]))
+
+    def uncount(self) -> None:
+        """Let counters of changes be what they were: nothing was changed yet."""
+        for counter, before in self.counts.values():
+            counter[0] = before
 
     def lend(self, x: Tensor, value: Tensor) -> None:
         """Let a tensor stand for a value that its memory does not hold, until ``take_back``."""

@@ -76,6 +76,7 @@ class Version:
                 self.mutated.append(i)
         self._take_flows(nodes, updates, trace)
         decisive = trace.decisive([symbols[i] for i in self.arrays])
+        trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = self.plain and _is_flat(tree) and not self.records

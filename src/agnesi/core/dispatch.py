@@ -375,7 +375,7 @@ def notice(what: str) -> None:
     trace = STATE.trace
     while trace is not None:
         trace.noticed.add(what)
-        trace = getattr(trace, "around", None)
+        trace = trace.around
 
 
 def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
@@ -449,9 +449,9 @@ def _refuse_leaf(target: Tensor) -> None:
             return
         target = view.base
     if STATE.trace is None or target.data is None or target.node is None or target.node.op is None:
-        raise GradientError(at(
-            "a tensor that requires grad and was not computed cannot be changed in place while "
-            "operations are recorded; wrap the change in `with ag.no_grad():`"))
+        raise GradientError(at("a tensor that requires grad and was not computed cannot be changed "
+                               "in place while operations are recorded; wrap the change in `with "
+                               "ag.no_grad():`"))
     notice("spilled")  # it was computed before the trace, and its record goes on
 
 
@@ -469,9 +469,9 @@ def _begins(x: Tensor) -> bool:
 
 def touch(target: Tensor) -> int:
     """Number a change of the tensor's memory, so that older records which need the value notice."""
-    counter = target._version
-    if counter is None:
-        counter = target._version = [0]
+    counter = target._version = target._version or [0]
+    if STATE.trace is not None and target.data is not None:
+        STATE.trace.count(counter)  # for the call itself changes it
     counter[0] = next_serial()
     return counter[0]
 
