@@ -13,6 +13,7 @@ import numpy as np
 
 from agnesi.codegen.builder import i64
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, ROW, Scope
+from agnesi.codegen.sidebyside import store_all
 from agnesi.core.kernels import Buffer, Store, walk
 from agnesi.core.loops import Axis, Expr, call, const, load
 
@@ -74,7 +75,7 @@ def _rows(nest: Any, scope: Scope, axes: tuple[Axis, ...], along: Axis,
     values = [v for s in stores for v in (s.value, *s.offset.atoms)]
     if not axes:
         nest._lane_loop(scope, along, values, nest.share,
-                        lambda inner, _: nest._store_all(inner, stores), [])
+                        lambda inner, _: store_all(inner, stores), [])
         return
     inner = scope.inside({})
     scope.hoist(values, {*axes, along}, inner)

@@ -22,6 +22,7 @@ from agnesi.codegen.periodic import (
     pattern,
     period_of,
 )
+from agnesi.codegen.shortindex import compared, short_index
 from agnesi.core.dims import Size
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, walk
@@ -180,12 +181,15 @@ class Scope:
             (x,) = value.args
             short = x.op == "index" and value.dtype == "int32" and self.varies(x.param)
             if short and self.step(x.param):
-                return self._short_index(x.param)
+                return short_index(self, x.param)
             return scalars.cast(self.b, self.value(x), x.dtype, value.dtype)
         if value.op == "bits":
             given = self.value(value.args[0])
             return self.b.cast("bitcast", given, scalars.register(value.dtype, width(given.type)))
         if self.varies(value):
+            truth = compared(self, value)
+            if truth is not None:
+                return truth
             period = period_of(value, self.along, self.unit)
             if period is not None:
                 return pattern(self.b, value, period, self.place(period.start), self.lanes)
@@ -229,7 +233,7 @@ class Scope:
         if not any(self.varies(a) for a in at.atoms):
             step = at.terms[self.along]
             first = self.b.splat(self.place(at), self.lanes)
-            return self.b.add(first, self._ramp(step))
+            return self.b.add(first, self.ramp(step))
         type_ = vector("i64", self.lanes)
         total = const(type_, at.const)
         for atom, c in at.terms.items():
@@ -240,13 +244,7 @@ class Scope:
             total = self.b.add(total, self.b.mul(term, self._splat(c)))
         return total
 
-    def _short_index(self, at: Affine) -> Value:
-        """An index in lanes of 32 bits, of which a register holds twice as many."""
-        first = self.b.splat(self.b.cast("trunc", self.place(at), "i32"), self.lanes)
-        ramp = self.b.cast("trunc", self._ramp(at.terms[self.along]), vector("i32", self.lanes))
-        return self.b.add(first, ramp)
-
-    def _ramp(self, step: Size) -> Value:
+    def ramp(self, step: Size) -> Value:
         """From lane to lane a step more, from 0 on."""
         type_ = vector("i64", self.lanes)
         if isinstance(step, int):

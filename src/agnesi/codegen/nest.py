@@ -10,12 +10,14 @@ import numpy as np
 
 from agnesi.codegen import readiness, scalars
 from agnesi.codegen.across import horizontal
-from agnesi.codegen.axes import collapse, cost, lane_axis, total_work
+from agnesi.codegen.axes import cost, total_work
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector
+from agnesi.codegen.choice import loops_of
 from agnesi.codegen.columnwise import store_along
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.codegen.openlanes import one_register, open_turns
 from agnesi.codegen.periodic import lanes_with_periods
+from agnesi.codegen.turned import BLOCK, emit_turned
 from agnesi.core.extents import Extent, guess, most
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
@@ -47,6 +49,7 @@ class Shape:
     work: Any
     ordered: frozenset[Axis]
     block: int = _BLOCK
+    across: Axis | None = None
 
     @property
     def outer(self) -> list[Axis]:
@@ -66,8 +69,7 @@ class Shape:
 
 def prepare(nest: Nest) -> Shape:
     """Choose the loops of a nest."""
-    axes, stores, ordered = collapse(nest.axes, nest.body, nest.ordered)
-    along = lane_axis(axes, stores, ordered)
+    axes, stores, ordered, along, across = loops_of(nest)
     outer = [a for a in axes if a is not along]
     work = total_work(stores)
     if ordered and guess(work) >= _PARALLEL_WORK:
@@ -83,7 +85,8 @@ def prepare(nest: Nest) -> Shape:
     else:
         units = 1
     loops = (*outer, along) if along is not None else tuple(outer)
-    return Shape(loops, stores, along, units, work, ordered, block)
+    block = BLOCK if across else block
+    return Shape(loops, stores, along, units, work, ordered, block, across)
 
 
 def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
@@ -115,6 +118,9 @@ class _Nest:
     def run(self, root: Scope, begin: Value, end: Value) -> None:
         outer = self.shape.outer
         if any(a.extent == 0 for a in self.shape.axes):
+            return
+        if self.shape.across is not None and not self.b.module.hasty:
+            emit_turned(self, root, begin, end)
             return
         if outer and outer[0] not in self.shape.ordered:
             self._level(root, outer, (begin, end))
@@ -181,12 +187,6 @@ class _Nest:
     def _left(self) -> list[Store]:
         """The stores that no sweep has made."""
         return [s for i, s in enumerate(self.stores) if i not in self.done]
-
-    def _store_all(self, scope: Scope, stores: Sequence[Store]) -> list[Value]:
-        scope.wanted = list(walk(self._values(stores)))
-        for s in stores:
-            scope.store(s.buffer, s.offset, s.value)
-        return []
 
     # -- lanes ----------------------------------------------------------------------------
     def lanes_for(self, values: Sequence[Expr], axis: Axis, carries: bool = False) -> int:

@@ -5,24 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from agnesi.codegen.builder import Builder, Value, i64, vector
+from agnesi.codegen.builder import Builder, Value, i64, scalar, vector, width
 
 #: IR types of elements, and their bytes.
 TYPES = {"float32": ("float", 4), "float64": ("double", 8)}
+_BYTES = {"float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+_CLOSE = 16
 
 
 def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
-    """As many vectors as each has lanes, as rows of a matrix, to its columns."""
-    rows, d = list(rows), 1
-    while d < len(rows):
-        low = [k if not k & d else len(rows) + k - d for k in range(len(rows))]
-        high = [k + d if not k & d else len(rows) + k for k in range(len(rows))]
-        made = list(rows)
-        for i in range(len(rows)):
-            if not i & d:
-                made[i] = b.shuffle(rows[i], rows[i + d], low)
-                made[i + d] = b.shuffle(rows[i], rows[i + d], high)
-        rows, d = made, 2 * d
+    """As many vectors as each has lanes, as rows of a matrix, to its columns.
+
+    Squares are turned within 16 bytes, which processors shuffle at least cost, then moved.
+    """
+    count = len(rows)
+    own = min(_CLOSE // _BYTES[scalar(rows[0].type)], count)
+    squares = [_within(b, rows[i : i + own], own) for i in range(0, count, own)]
+    moved = [_among(b, column, own) for column in zip(*squares, strict=True)]
+    return [column for places in zip(*moved, strict=True) for column in places]
+
+
+def _within(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
+    """As many rows as ``own``, with every square of so many lanes turned."""
+    rows, half = list(rows), own // 2
+    picks = [
+        [first + k // 2 + (k % 2) * width(rows[0].type)
+         for start in range(0, width(rows[0].type), own) for first in (start + part * half,)
+         for k in range(own)]
+        for part in (0, 1)
+    ]
+    for _ in range(half.bit_length()):
+        rows = [b.shuffle(rows[i], rows[i + half], picks[part]) for i in range(half)
+                for part in (0, 1)]
+    return rows
+
+
+def _among(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
+    """Rows of as many groups of lanes, with the groups turned."""
+    rows, lanes = list(rows), [*range(0, 2 * width(rows[0].type), own)]
+    picks = [[first + k for first in lanes[part::2] for k in range(own)] for part in (0, 1)]
+    for _ in range(len(rows).bit_length() - 1):
+        rows = [b.shuffle(rows[i], rows[i + 1], picks[part]) for part in (0, 1)
+                for i in range(0, len(rows), 2)]
     return rows
 
 
