@@ -17,6 +17,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
+from agnesi.schedule.ahead import with_rows
 from agnesi.schedule.alike import Again
 
 #: Elements from which a reduction is worth threads, and results that they could not share.
@@ -28,10 +29,13 @@ _SLOT = 94  # of the axis that counts parts
 
 
 def with_parts(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
-    """The kernels with large reductions in parts, and the memory of those."""
+    """The kernels with large reductions in parts, and the memory of those.
+
+    Before that, reductions that a nest would run again and again leave it.
+    """
     again = Again()
     result: list[Kernel] = []
-    parts: list[Buffer] = []
+    kernels, parts = with_rows(kernels)
     for kernel in kernels:
         new = again(kernel, (), (), partial(_cut, kernel)) if _has_little(kernel) else []
         for first in new[:-1]:
