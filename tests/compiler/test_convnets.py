@@ -161,6 +161,20 @@ def test_a_training_step_has_no_kernels_that_only_move():
     assert all(b.strides[1] == 1 for b in images)
 
 
+@pytest.mark.parametrize(("taps", "copies"), [(3, 0), (7, 2)])
+def test_a_filter_for_each_channel_of_the_users_images(taps, copies):
+    """Maps lie as the arguments do, or, where many taps pay for it, copies have channels last."""
+    def gradients(x, w):
+        loss = lambda x, w: (ag.conv2d(x, w, padding=taps // 2, groups=32) ** 2).sum()  # noqa: E731
+        return ag.grad(loss, argnums=(0, 1))(x, w)
+
+    made = kernels(gradients, (4, 32, 40, 40), (32, 1, taps, taps))
+    maps = [b for k in made if isinstance(k, Convolution) for b in (*k.reads(), *k.writes())
+            if b.shape[-2:] == (40, 40)]
+    last = {b for b in maps if b.strides[1] == 1}
+    assert maps and len(last) == copies
+
+
 def test_taps_are_found_with_the_greatest():
     made = kernels(
         lambda x: ag.grad(lambda x: (ag.max_pool(x, 2) ** 2).sum(), argnums=(0,))(x),

@@ -88,6 +88,21 @@ def test_a_filter_for_each_channel(filters, options, spaces, optimizer):
     _check(function, spaces, filters, filters[0], optimizer=optimizer)
 
 
+@pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_filter_for_each_channel_of_the_users_images(rank, optimizer):
+    """Arguments and results have channels first; lanes run along those of copies."""
+    def function(x, w, g):
+        y, pull = ag.vjp(lambda x, w: CONVS[rank - 1](x, w, padding=1, groups=20), x, w)
+        return y, *pull(g)
+
+    f, w = ag.jit(function, optimizer=optimizer), _filters(20, 1, *(3,) * rank)
+    for n in (12, 8, 15, 9, 14):
+        x = _images(20, *(n,) * rank)
+        agree(f, function, x, w, x * 0.5, tolerance=1e-9)
+    assert len(f.specialisations) <= 3, f.explain()
+
+
 @pytest.mark.parametrize("filters", [(16, 16, 3, 3), (6, 5, 3, 3)])
 def test_heights_and_widths(filters):
     """Once as multiples of each other, then each for itself; far wider than those before."""

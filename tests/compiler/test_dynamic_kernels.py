@@ -137,16 +137,6 @@ def test_sizes_of_images_that_are_pooled(pool):
     assert len(f.specialisations) <= 3, f.explain()
 
 
-def test_sizes_of_images_that_have_no_code_for_all_are_told():
-    w = rows(16, 1, 3, 3, seed=1)
-    f = ag.jit(lambda x: ag.conv2d(x, w, groups=16))  # of channels that do not lie side by side
-    for n in (8, 9, 12, 10):
-        agree(f, f.function, rows(2, 16, n, n))
-    assert len(f.specialisations) == 4
-    told = f.explain()
-    assert "one size of image, and here it is n0 x n0" in told
-
-
 def test_lengths_of_sequences_after_the_batch():
     def function(xs, w):
         def step(h, x):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
 from agnesi.schedule.kinds import flat_source, in_reals, is_empty, lowerable, source, uniform
-from agnesi.schedule.layout import Prefers, by_memory, orders, strides_in
+from agnesi.schedule.layout import Prefers, by_memory, channels_last, orders, strides_in, turned
 from agnesi.schedule.library import in_library, taps_in_library
 from agnesi.schedule.parts import in_parts
 from agnesi.schedule.plan import CONTROL, Plan
@@ -73,6 +74,7 @@ class _Fuser:
         self._repeats = Repeats(self.program, self.plan.root, self.buffers, self._buffer,
                                 self.orders)
         self._reads: dict[Any, Read] = {}
+        self._copies: dict[int, Matrix] = {}
         self._waits: dict[Buffer, None] = {}
         self.program.buffers = list(leaves.values())
         self._claim_outputs(outputs, replaced)
@@ -221,7 +223,7 @@ class _Fuser:
             reads = [self._read(i, inside, total) for i in node.inputs]
             return node.op.lower(at, *reads)
 
-        found = self._reads[key] = Read(shape, name_of(node.dtype), _memoised(element))
+        found = self._reads[key] = Read(shape, name_of(node.dtype), functools.cache(element))
         return found
 
     def _wait_for(self, nodes: Sequence[Node]) -> None:
@@ -364,16 +366,16 @@ class _Fuser:
             self.program.buffers.append(buffer)
         return self.buffers[id(node)]
 
-    def _strided(self, node: Node, whole: bool) -> Matrix:
-        """A value as it lies in a buffer: its own, another one's, or (``whole``: in one piece)
-        that of a copy."""
+    def _strided(self, node: Node, whole: bool, last: bool = False) -> Matrix:
+        """A value as it lies in a buffer, maybe a copy's: ``whole``, or with channels ``last``."""
         axes, value = axes_of(node.shape), self._element(node)
         found = loaded(value, axes, node.shape, whole)
-        if found is not None:
+        if found is not None and not (last and found.strides[1] != 1):
             return found
-        copy = self._new(node, "temporary")
+        strides = strides_in(channels_last(len(axes)), node.shape) if last else None
+        copy = self._new(node, "temporary", strides)
         store = Store(copy, copy.place(point(axes)), value)
-        self.program.kernels.append(Nest([node], axes, [store]))
+        self.program.kernels.append(Nest([node], by_memory(axes, [store]), [store]))
         return Matrix(copy, 0, copy.strides)
 
     def _items(self, root: Node, results: list[Buffer]) -> set[int]:
@@ -397,17 +399,14 @@ class _Fuser:
         inside = frozenset(id(r) for r in cluster.roots)
         total = Buffer(node.shape, node.dtype, "sum", node=node)
         at = tuple([axis.index for axis in axes])
-        body = []
-        for root in cluster.roots:
-            buffer = self._buffer(root)
-            value = self._read(root, inside, (node, total))(*at)
-            body.append(Store(buffer, buffer.place(at), value))
+        body = [Store(buffer, buffer.place(at), self._read(root, inside, (node, total))(*at))
+                for root in cluster.roots for buffer in [self._buffer(root)]]
         return axes, at, total, body
 
     def _convolution(self, cluster: Cluster) -> None:
         node = cluster.product
         assert node is not None
-        a, b = (self._strided(i, False) for i in node.inputs)
+        a, b = self._operands(node)
         axes, at, total, body = self._finished(cluster)
         nodes = [*dict.fromkeys([node, *cluster.roots])]
         whole = only_at(body, total, at)
@@ -424,6 +423,19 @@ class _Fuser:
         self.program.buffers += buffers
         if not whole:
             self._nest(cluster)
+
+    def _operands(self, node: Node) -> list[Matrix]:
+        """Those of a convolution, in the order that it reads them in."""
+        found = [self._strided(i, False) for i in node.inputs]
+        if self.prefers is None:
+            return found
+        copied = turned(node, found, id(node) in self.orders, self.prefers)
+        for i in [i for i, c in enumerate(copied) if c]:
+            x = node.inputs[i]
+            if id(x) not in self._copies:
+                self._copies[id(x)] = self._strided(x, False, True)
+            found[i] = self._copies[id(x)]
+        return found
 
     def _product(self, cluster: Cluster) -> None:
         node = cluster.product
@@ -486,15 +498,3 @@ class _Fuser:
         place = copy.place([a.index for a in every])
         self.program.kernels.append(Nest([operand], every, [Store(copy, place, value)]))
         return Matrix(copy, 0, tuple(place.terms.get(a, 0) for a in (*batch, *pair)))
-
-
-def _memoised(function: Any) -> Any:
-    known: dict[At, Expr] = {}
-
-    def element(at: At) -> Expr:
-        found = known.get(at)
-        if found is None:
-            found = known[at] = function(at)
-        return found
-
-    return element

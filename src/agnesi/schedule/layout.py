@@ -7,12 +7,13 @@ The order of a family is the one that its convolutions are fastest with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Store
+from agnesi.core.kernels import Matrix, Store
 from agnesi.core.loops import Axis
 from agnesi.core.node import Node
 from agnesi.schedule.convolutions import is_convolution, sizes_of
@@ -106,6 +107,31 @@ def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:
         return True
     last[family] = not last[family]
     return False
+
+
+def turned(node: Node, operands: Sequence[Matrix], last: bool, prefers: Prefers
+           ) -> tuple[bool, bool]:
+    """Which operands of a convolution are worth a copy with channels last, as the result may have.
+
+    Only filters of one channel each read their operands in place; others bring them into order.
+    """
+    kind, sizes = sizes_of(node)
+    if sizes.channels != 1 or sizes.filters != 1 or sizes.groups == 1:
+        return False, False
+    lie = [m.strides[1] == 1 for m in operands]
+    have = lie[0], lie[1] if kind == "weight" else last
+    best, chosen = math.inf, have
+    for option in prefers(kind, sizes, itemsize=node.dtype.itemsize):
+        result = option.second if kind == "weight" else option.result
+        want = option.first[-1] == 1, result[-1] == 1
+        copied = [w != h for w, h in zip(want, have, strict=True)]
+        if want < have or (copied[1] and kind != "weight"):
+            continue
+        cycles = option.cycles + _TURNED * sum(
+            c * guess(product(x.shape)) for c, x in zip(copied, node.inputs, strict=True))
+        if cycles < best:
+            best, chosen = cycles, want
+    return chosen[0] > have[0], kind == "weight" and chosen[1] > have[1]
 
 
 def _values(node: Node) -> list[Node]:

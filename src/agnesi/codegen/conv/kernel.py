@@ -24,8 +24,7 @@ from agnesi.codegen.gemm import GemmPlan
 from agnesi.codegen.gemm.costs import CODE, HASTE, Machine
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.dims import Size
-from agnesi.core.errors import at
-from agnesi.core.extents import Extent, UnknownSizeError, guess
+from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Convolution, Product
 from agnesi.core.record import record
 
@@ -97,8 +96,6 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     parts: list[Part] = []
     for part in dense:
         alone = _plan_alone(part, type_, machine, kernel.kind == "weight", long)
-        if alone is None and part.open and part.single:
-            _refuse(kernel)
         product = as_product(kernel, part, machine) if alone is None else None
         if alone is not None:
             parts.append(alone)
@@ -122,15 +119,6 @@ def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
     from agnesi.codegen.conv.depthwiseplan import plan_depthwise
 
     return plan_depthwise(dense, type_, machine, weight, long)
-
-
-def _refuse(kernel: Convolution) -> None:
-    """Say that the size of an image cannot be a run-time value here."""
-    images = " x ".join(map(str, kernel.sizes.image))
-    raise UnknownSizeError(at(
-        "a filter for each channel of images whose channels do not lie side by side has code for "
-        f"one size of image, and here it is {images}, so each size gets its own version; pad or "
-        "resize images to a few sizes", kernel.nodes[0].where))
 
 
 def _plan_weight(dense: Dense, type_: str,

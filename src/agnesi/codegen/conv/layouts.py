@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from agnesi.core.convsizes import ConvSizes
 from agnesi.core.extents import guess
@@ -12,7 +13,15 @@ _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
 _SQUARES = 1.35  # time of a multiplication in another basis
 _SCATTERED, _ALIKE = 1.5, 8.0  # cycles to store one element away from its neighbours
 TURNED = 0.5  # the same where squares of sums are turned first
+_ROWS = 1.05  # time of a multiplication along rows
+_EACH = 0.4  # cycles for each sum of a filter with one channel, beside its multiplications
+_ACROSS = 1.2  # the same for each element where two operands lie in different orders
 _PAGE = 4096  # bytes after which places share a line of the first cache
+
+
+#: ``cycles(first, other)``: of a kernel, by whether operand and result (or operands) have
+#: channels last.
+Cycles = Callable[[bool, bool], float]
 
 
 @record
@@ -43,37 +52,64 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
     rank = len(sizes.kernel)
     space, plain = tuple(range(2, 2 + rank)), tuple(range(2 + rank))
     last, filters = (0, *space, 1), (*space, 1, 0)
+    taken = filters if kind == "forward" else (*space, 0, 1)
+    cost = _in_place if sizes.channels == sizes.filters == 1 else _packed
+    cycles = cost(kind, sizes, lanes, itemsize, open_)
+    found = [
+        Layouts(first, other, filters, cycles(first == last, other == last)) if kind == "weight"
+        else Layouts(first, taken, other, cycles(first == last, other == last))
+        for first in (last, plain) for other in (last, plain)
+    ]
+    return tuple(sorted(found, key=lambda option: option.cycles))
+
+
+def _packed(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool) -> Cycles:
+    """Cycles of kernels that bring their operands into order."""
     first_elements, second_elements, results = _elements(kind, sizes)
     channels = _by_channels(kind, sizes, lanes)
-    rows = None if open_ else _by_rows(kind, sizes, lanes)
+    rows = math.inf if open_ or kind == "weight" else _ROWS * _by_rows(kind, sizes, lanes)
+    far, wide = _steps(kind, sizes, itemsize)
+    if _squared(sizes, lanes):
+        far = TURNED
+
+    def cycles(first: bool, other: bool) -> float:
+        turned = first_elements * (not first)
+        if kind == "weight":
+            return channels + (turned + second_elements * (not other)) * _COPIED
+        found = channels + turned * _COPIED + results * far * (not other)
+        return min(found, rows + first_elements * first * _COPIED + results * wide * other)
+
+    return cycles
+
+
+def _in_place(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool) -> Cycles:
+    """Cycles with a filter for each channel, by kernels that read operands as they lie."""
+    first_elements, _, results = _elements(kind, sizes)
+    each = _EACH * guess(sizes.work) / math.prod(sizes.kernel)
+    vectors = -(-sizes.groups // lanes)
+    channels = 0.8 * guess(sizes.work) / sizes.groups * vectors + each
+    rows = math.inf if open_ else _by_rows(kind, sizes, lanes) + each
+    far, wide = _steps(kind, sizes, itemsize)
+
+    def cycles(first: bool, other: bool) -> float:
+        if kind == "weight" and first != other:
+            return rows + _ACROSS * first_elements
+        if kind == "weight":
+            return channels if first else rows
+        return channels + results * far * (not other) if first else rows + results * wide * other
+
+    return cycles
+
+
+def _steps(kind: str, sizes: ConvSizes, itemsize: int) -> tuple[float, float]:
+    """Cycles to store a result whose channels, or whose places, lie apart."""
     made = sizes.image if kind == "input" else sizes.places
     wide = sizes.groups * (sizes.channels if kind == "input" else sizes.filters)
-    apart = store_cycles(guess(math.prod(made)), itemsize)
-    if _squared(sizes, lanes):
-        apart = TURNED
-    found = []
-    for first in (last, plain):
-        for other in (last, plain):
-            turned = first_elements * (first == plain)
-            if kind == "weight":
-                turned += second_elements * (other == plain)
-                found.append(Layouts(first, other, filters, channels + turned * _COPIED))
-                continue
-            stored = results * apart * (other == plain)
-            cycles = channels + turned * _COPIED + stored
-            if rows is not None:
-                turned = first_elements - turned
-                stored = results * store_cycles(wide, itemsize) * (other == last)
-                cycles = min(cycles, rows + turned * _COPIED + stored)
-            taken = filters if kind == "forward" else (*space, 0, 1)
-            found.append(Layouts(first, taken, other, cycles))
-    return tuple(sorted(found, key=lambda option: option.cycles))
+    return store_cycles(guess(math.prod(made)), itemsize), store_cycles(wide, itemsize)
 
 
 def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
     """Cycles with lanes along the channels of the result."""
-    if sizes.channels == sizes.filters == 1:
-        return 1.5 * guess(sizes.work) / lanes
     cycles = guess(sizes.work) / (lanes * _filled(kind, sizes, lanes))
     if _squared(sizes, lanes):
         cycles *= min(1.0, _SQUARES * math.prod(_in_squares(taps) for taps in sizes.kernel[-2:]))
@@ -99,13 +135,10 @@ def _in_squares(taps: int) -> float:
     return (1 + 3 * (taps // 2) - (taps % 2 == 0)) / (2 * taps) if taps > 1 else 1.0
 
 
-def _by_rows(kind: str, sizes: ConvSizes, lanes: int) -> float | None:
-    """Cycles with lanes along the rows of images, where that is a way."""
-    if kind == "weight":
-        return None
+def _by_rows(kind: str, sizes: ConvSizes, lanes: int) -> float:
+    """Cycles with lanes along the rows of images."""
     row = sizes.image[-1] if kind == "input" else sizes.places[-1]
-    vectors = guess(sizes.work) / row * -(-row // lanes)
-    return (1.05 + (sizes.channels == sizes.filters == 1)) * vectors
+    return guess(sizes.work) / row * -(-row // lanes)
 
 
 def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:
