@@ -425,3 +425,40 @@ def test_a_captured_tensor_with_a_history_may_be_changed():
     y.sum().backward()
     assert w.grad.tolist() == [16.0, 16.0, 16.0]
     assert y.tolist() == (16 * w + 2).tolist()
+
+
+def test_parameters_that_are_changed_between():
+    """What was computed before and what is computed after count, as for a leaf on values."""
+
+    def backwards(w, x):
+        y = (w * x).sum()
+        with ag.no_grad():
+            w.mul_(0.5)
+        loss = y * y + (ag.sin(w * 1) * x).sum()
+        with ag.no_grad():
+            w.add_(1.0)
+        loss = loss + w.sum()
+        return loss
+
+    def by_backward(w, x):
+        w.grad = None
+        backwards(w, x).backward()
+        return w.grad * 1
+
+    def by_grad(w, x):
+        return ag.grad(backwards(w, x), w)
+
+    def of_state(w, x):
+        b = w * 2
+        y = (b * x).sum()
+        with ag.no_grad():
+            b.mul_(0.5)
+        return ag.grad(y * 3 + (ag.sin(b * 1) * x).sum(), b)
+
+    for f in (by_backward, by_grad, of_state):
+        found = []
+        for way in (lambda f: f, ag.jit):
+            w = ag.tensor(X, requires_grad=True)
+            run = way(lambda x, w=w, f=f: f(w, x))
+            found.append([run(ag.tensor(X)).numpy().copy() for _ in range(3)])
+        np.testing.assert_allclose(*found, rtol=1e-12)

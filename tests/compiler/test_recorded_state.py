@@ -238,6 +238,24 @@ def test_state_with_a_gradient_that_a_loop_changes_without(jit: Any) -> None:
 
     both(program, jit)
 
+    def unread(way: Any) -> list[Any]:
+        w, b = parameter(), ag.tensor(X)
+
+        def f(x: Any) -> None:
+            b.add_(w)
+
+            def body(c: Any, r: Any) -> Any:
+                with ag.no_grad():
+                    b.mul_(0.5)
+                return c * r, c
+
+            ag.scan(body, x, x)
+
+        way(f)(ag.tensor(X))
+        return [b, ag.grad((b * b).sum(), w)]
+
+    both(unread, jit)
+
 
 def test_training_steps_stay_native(jit: Any) -> None:
     """They take their gradients themselves, and return values."""

@@ -67,7 +67,7 @@ def settled(body: Body, flags: Sequence[bool], first: int, carries: int) -> list
 
 def flowing_results(op: Scan, xs: Sequence[Tensor]) -> list[bool]:
     """Which results of a scan depend, in a differentiable way, on operands that require grad."""
-    return _through_scan(op, [x.requires_grad for x in xs])
+    return _through_scan(op, [current(x).requires_grad for x in xs])
 
 
 def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> list[int]:

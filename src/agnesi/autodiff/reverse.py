@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import detach
+from agnesi.autodiff.recording import ALIAS, STOP, detach
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, at, location
@@ -128,6 +128,17 @@ def backprop(
     return results
 
 
+def beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:
+    """Where gradients of a tensor arrive: at several nodes if a trace has changed it since."""
+    node = current(x)
+    while node.op is STOP.put:
+        node = node.inputs[0]
+    if node.op is not ALIAS or node.handle is None:
+        return [node]
+    order = toposort(roots, lambda n: not n.requires_grad)
+    return [node, *(n for n in order if n is not node and n.handle and n.handle() is x)]
+
+
 def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
     op = node.op
     if op.vjp is None:
@@ -232,8 +243,13 @@ def _has_seed(y: Tensor) -> bool:
 
 
 def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
-    handled = [(_owner(n), g) for n, g in found.items()]
-    arrived = [(target, g) for target, g in handled if target is not None]
+    gradients: dict[int, tuple[Tensor, Tensor]] = {}
+    for n, g in found.items():
+        target = _owner(n)
+        if target is not None:  # there are several of one that was changed in a trace
+            known = gradients.get(id(target))
+            gradients[id(target)] = target, g if known is None else known[1] + g
+    arrived = list(gradients.values())
     there = [target.grad for target, _ in arrived]
     present = [before for before in there if before is not None]
     users = Counter(map(_memory, [*present, *(t for t, _ in arrived)] if present else []))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
 from agnesi.autodiff.recording import alias, detach, enable_grad
-from agnesi.autodiff.reverse import Apart, backprop, seed
+from agnesi.autodiff.reverse import Apart, backprop, beginnings, seed
 from agnesi.core import tree
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import current, notice
@@ -82,19 +83,21 @@ def grad(
         raise TypeError(at("grad(cost, wrt) needs the tensors to differentiate with respect to"))
     targets = [wrt] if isinstance(wrt, Tensor) else list(wrt)
     _check_operands(cost, targets)
-    root, nodes = current(cost), [current(x) for x in targets]
+    root = current(cost)
+    nodes = [beginnings(x, [root]) for x in targets]
     constants = {current(x) for x in consider_constant}
     symbolic = cost.data is None and not (STATE.trace is not None and STATE.trace.of_values)
     record = STATE.recording and (create_graph or symbolic)
     with recording(record):
         g = seed(cost, grad_outputs)
-        found, apart = backprop({root: g}, nodes, constants), Apart(g)
+        found, apart = backprop({root: g}, [n for ns in nodes for n in ns], constants), Apart(g)
         if _goes_outside(root, targets, constants):
             notice("passing")
             disconnected = "zero"
         results = [
-            apart(found[n]) if n in found else _disconnected(cost, x, disconnected)
-            for x, n in zip(targets, nodes, strict=True)
+            _disconnected(cost, x, disconnected) if found.keys().isdisjoint(ns)
+            else apart(functools.reduce(operator.add, [found[n] for n in ns if n in found]))
+            for x, ns in zip(targets, nodes, strict=True)
         ]
     return results[0] if isinstance(wrt, Tensor) else results
 
