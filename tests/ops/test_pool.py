@@ -246,3 +246,21 @@ def test_errors(call, words):
     with pytest.raises((ValueError, TypeError), match=r"test_pool\.py") as caught:
         call()
     assert words in str(caught.value)
+
+
+def test_gradients_of_maxima_are_worth_compiled_code_soon(monkeypatch):
+    from agnesi.compiler import eager
+
+    compiled = []
+
+    def made(op, types):
+        compiled.append(op.name)
+        return op.compute
+
+    monkeypatch.setattr(eager, "_made", made)
+    monkeypatch.setattr(eager, "_spent", {})
+    x = ag.tensor(RANDOM.random((8, 16, 32, 32), "f"), requires_grad=True)
+    for _ in range(40):
+        max_pool(x, 2).sum().backward()
+    assert {"pool_taps", "tap_spread"} <= set(compiled)
+    assert "max_pool" not in compiled

@@ -19,8 +19,10 @@ _WHOLE = {n: np.dtype(f"i{n}") for n in (1, 2, 4, 8)}
 
 def choose(condition: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``np.where`` of a bool condition and values of one dtype."""
+    if a.size < _MANY and b.size < _MANY:
+        return np.where(condition, a, b)
     whole = _WHOLE.get(a.dtype.itemsize)
-    if max(a.size, b.size) < _MANY or whole is None or not all(map(has_rows, (condition, a, b))):
+    if whole is None or not all(map(has_rows, (condition, a, b))):
         return np.where(condition, a, b)
     result = memory.empty(np.broadcast_shapes(condition.shape, a.shape, b.shape), whole)
     left, right = a.view(whole), b.view(whole)

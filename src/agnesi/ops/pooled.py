@@ -18,6 +18,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.ops.choice import choose
 from agnesi.ops.windows import (
     UNROLLED,
     Ints,
@@ -31,8 +32,9 @@ from agnesi.ops.windows import (
     number_of,
 )
 
-#: Multiply-adds of a convolution that take NumPy as long as one element of a window.
-_TAP = 4
+#: Multiply-adds that take NumPy as long as one element of a window, and as one whose place in its
+#: window is looked for.
+_TAP, _PLACE = 8, 64
 
 
 class _Pool(Op):
@@ -40,6 +42,7 @@ class _Pool(Op):
 
     windows: Windows
     kernel: Ints
+    dear: ClassVar[int] = _TAP
     keep_inputs: ClassVar[tuple[int, ...] | None] = ()
     #: The result by NumPy: the reference.
     compute: Callable[..., np.ndarray]
@@ -55,7 +58,7 @@ class _Pool(Op):
         return any(k > s for k, s in zip(self.kernel, self.windows.stride, strict=True))
 
     def perform(self, *arrays: np.ndarray) -> np.ndarray:
-        work = _TAP * math.prod(self.kernel) * max(a.size for a in arrays)
+        work = self.dear * math.prod(self.kernel) * max(a.size for a in arrays)
         found = LENT.run(self, arrays, work)
         return self.compute(*arrays) if found is None else found
 
@@ -100,6 +103,7 @@ class PoolTaps(_Pool):
     windows: Windows
     kernel: Ints
     name = "pool_taps"
+    dear = _PLACE
     differentiable = False
 
     def infer(self, x: Any) -> Any:
@@ -226,6 +230,7 @@ class TapPick(_Pool):
     windows: Windows
     kernel: Ints
     name = "tap_pick"
+    dear = _PLACE
     keep_inputs = (1,)
 
     def infer(self, x: Any, taps: Any) -> Any:
@@ -260,13 +265,14 @@ class TapSpread(_Back):
     kernel: Ints
     sizes: Shape
     name = "tap_spread"
+    dear = _PLACE
     keep_inputs = (1,)
 
     def infer(self, g: Any, taps: Any) -> Any:
         return (*g.shape[:2], *self.sizes), g.dtype
 
     def compute(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
-        return _added(self, g, lambda tap: np.where(taps == tap, g, g.dtype.type(0)))
+        return _added(self, g, lambda tap: choose(taps == tap, g, np.zeros((), g.dtype)))
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, taps: Tensor) -> tuple[Any, ...]:
         return apply(TapPick(self.windows, self.kernel), h, taps), None
