@@ -158,7 +158,8 @@ def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
         for n in STATE.trace.reads.lost(node):
             raise overwritten(n)
     xs = [
-        symbol(n) if _stale(n, since) and not op.needs(i, node.inputs) else tensor_of(n, since)
+        symbol(n) if n.value is None or (_stale(n, since) and not op.needs(i, node.inputs))
+        else tensor_of(n, since)
         for i, n in enumerate(node.inputs)
     ]
     if op.outputs > 1:

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import STATE
-from agnesi.core.errors import GradientError, ShapeError, TraceError, at, user_where
+from agnesi.core.errors import (
+    MET,
+    OURS,
+    GradientError,
+    ShapeError,
+    TraceError,
+    at,
+    user_where,
+)
 from agnesi.core.layouts import lies, note, reshapes_in_place
 from agnesi.core.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
@@ -19,7 +27,6 @@ from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
 _new = Tensor.__new__
 _new_node = Node.__new__
 _getframe = sys._getframe
-_ROOT = __file__.rpartition("core")[0]
 _ndarray = np.ndarray
 _asarray = np.asarray
 
@@ -113,7 +120,12 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     node.serial = -next_serial()
     node.value = node.version = node.handle = node.name = node.outputs = None
     frame: Any = _getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_ROOT):
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file not in MET:
+            if not file.startswith(OURS):
+                break
+            MET.add(file)
         frame = frame.f_back
     node.where = None if frame is None else (frame.f_code, frame.f_lasti, "")
     t.node = node

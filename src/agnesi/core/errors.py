@@ -20,9 +20,9 @@ from agnesi.core.elsewhere import hint
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
-_OURS = (_ROOT, contextlib.__file__, functools.__file__)
-#: Such files that were met: every operation of a trace asks for some ten.
-_met: set[str] = set()
+OURS = (_ROOT, contextlib.__file__, functools.__file__)
+#: Such files that were met: every recorded operation asks for some ten.
+MET: set[str] = set()
 #: Where the functions are that public functions are wrapped in, which are called as those.
 _WRAPPERS = __file__.replace("errors.py", "public.py")
 
@@ -64,10 +64,10 @@ def user_where(depth: int = 2) -> Where:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if file not in _met:
-            if not file.startswith(_OURS):
+        if file not in MET:
+            if not file.startswith(OURS):
                 return code, frame.f_lasti, name
-            _met.add(file)
+            MET.add(file)
         if file == _WRAPPERS and code.co_name != code.co_qualname:
             name = code.co_name
         frame = frame.f_back
@@ -92,7 +92,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """A warning at the user's line."""
     frame: Any = sys._getframe(1)
     depth = 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
         depth += 1
     warnings.warn(message, category, stacklevel=depth)
