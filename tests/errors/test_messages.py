@@ -267,8 +267,8 @@ def in_place_of_a_needed_value():
 GRADIENTS = [
     (lambda: ag.ones(3).backward(), ag.GradientError,
      "float32(3) does not depend on anything that requires grad; make the parameters with "
-     "requires_grad=True and compute outside of no_grad(). A jitted function that changes tensors "
-     "(statistics, random state) returns values only: call backward() inside of it"),
+     "requires_grad=True and compute outside of no_grad(). A jitted training step, which takes "
+     "its gradients itself, returns values only"),
     (lambda: (leaf(3) * 2).backward(), ag.GradientError,
      "the gradient of float32(3), which is not a scalar, needs a cotangent of that shape: reduce "
      "it first (y.sum()), or pass one (y.backward(grad))"),

@@ -59,7 +59,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     TypeError
         If the first argument is no function.
     GradientError
-        In the backward pass, if an argument was changed in place since.
+        In the backward pass, if an argument was changed in place since, or a tensor that the
+        function uses without being given it (in operations that are recorded).
 
     Examples
     --------

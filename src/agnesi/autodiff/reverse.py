@@ -219,9 +219,8 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
         raise GradientError(
             at(
                 f"{typed(y)} does not depend on anything that requires grad; make the parameters "
-                "with requires_grad=True and compute outside of no_grad(). A jitted function that "
-                "changes tensors (statistics, random state) returns values only: call backward() "
-                "inside of it"
+                "with requires_grad=True and compute outside of no_grad(). A jitted training step, "
+                "which takes its gradients itself, returns values only"
             )
         )
     node = current(y)
