@@ -20,12 +20,12 @@ _OUT = ctypes.POINTER(_S)
 #: Types of result and arguments of functions that take long.
 LONG: dict[str, tuple[Any, ...]] = {
     "ParseAssembly": (_P, _P, _S, _OUT),
-    "VerifyModule": (_B, _P, _OUT),
     "RunNewModulePassManager": (None, _P, _P, _P),
     "TargetMachineEmitToMemory": (_P, _P, _P, _I, _OUT),
 }
-#: And of those that are short.
+#: And of those that are short: they take less than it takes to get the lock back.
 SHORT: dict[str, tuple[Any, ...]] = {
+    "VerifyModule": (_B, _P, _OUT),
     "InitializeNativeTarget": (None,),
     "InitializeNativeAsmPrinter": (None,),
     "SetCommandLine": (None, _S, _S),

@@ -21,8 +21,10 @@ _EXPORTS = (
     re.compile(r"^define (?!internal|private)[^@]*@([\w.$]+)\(", re.MULTILINE),
     re.compile(r"^@([\w.$]+) = (?:global|constant)", re.MULTILINE),
 )
-#: Seconds after which one thread's Python gives way to another's, while both generate code.
-_INTERVAL = 0.0005
+#: Seconds after which one thread's Python gives way to another's, while both generate code.  So
+#: long a thread waits behind each function of LLVM's that takes long, while kernels are written:
+#: three times in 3 ms.
+_INTERVAL = 0.0001
 #: Passes of levels 0 and 1: the first two are there for functions that are put into others, and
 #: those of level 1 alone find, above all, loops of one turn.  To combine instructions would take
 #: a sixth of all time, and kernels are 2 % faster without: what is known is folded when written.
