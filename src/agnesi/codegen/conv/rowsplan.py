@@ -132,11 +132,11 @@ def _cuts(dense: Dense,
     _, h, w = dense.spans
     most = machine.registers - 2
     whole = -(-w.count // machine.lanes)
+    heights = [Rows.at_most(h.count, tall) for tall in range(1, min(h.count, 6) + 1)]
+    shares = [_met(h, lines) for lines in heights]
     for vectors in range(1, min(4, whole) + 1):
         xs = panels_of(w.count, vectors * machine.lanes, machine.lanes)
-        for tall in range(1, min(h.count, 6) + 1):
-            lines = Rows.at_most(h.count, tall)
-            met = _met(h, lines)
+        for tall, (lines, met) in enumerate(zip(heights, shares, strict=True), 1):
             for size in range(1, most // (vectors * tall) + 1):
                 outs = Rows.at_most(dense.outputs, size)
                 if outs.largest == size:
