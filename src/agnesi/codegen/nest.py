@@ -372,9 +372,11 @@ class _Nest:
             added = self.b.fma(inner.wide(body.args[0]), inner.wide(body.args[-1]), total)
             return added if inner.mask is None else self.b.select(inner.mask, added, total)
         part = inner.wide(body)
+        neutral = const(part.type, IDENTITY[r.param[0]](r.dtype))
         if inner.mask is not None:
-            neutral = const(part.type, IDENTITY[r.param[0]](r.dtype))
             part = self.b.select(inner.mask, part, neutral)
+        if total == neutral:  # in a lone turn
+            return part
         return scalars.emit(self.b, r.param[0], (r.dtype, r.dtype), (total, part))
 
     # -- stores on the way ------------------------------------------------------------------
