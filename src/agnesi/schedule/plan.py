@@ -59,6 +59,14 @@ def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([n for n in shape if n != 1])
 
 
+def _is_told(node: Node, steps: int = 4) -> bool:
+    """Whether a number follows from run-time sizes alone, which every kernel has."""
+    if node.op is None:
+        return not node.shape and node.handle is None and node.value is not None
+    return bool(steps) and not node.shape and lowerable(node) and all(
+        [_is_told(i, steps - 1) for i in node.inputs])
+
+
 class Plan:
     """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
 
@@ -307,6 +315,8 @@ class Plan:
         return False
 
     def _is_cheap(self, node: Node) -> bool:
+        if _is_told(node):
+            return True
         if node.op.name not in _CHEAP:
             return False
         read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
