@@ -41,9 +41,10 @@ def test_orders_of_three_axes(order):
         np.testing.assert_array_equal(found, x.transpose(order) * 2 + 1)
 
 
-def test_several_that_are_read_across():
-    xs = [_numbers("float32", 250, 170) + k for k in range(4)]
-    row, column = _numbers("float32", 170, 1), _numbers("float32", 250)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_several_that_are_read_across(dtype):
+    xs = [_numbers(dtype, 250, 170) + k for k in range(4)]
+    row, column = _numbers(dtype, 170, 1), _numbers(dtype, 250)
 
     def function(a, b, c, d, row, column):
         return (a + b * c - d).T * row + column

@@ -23,8 +23,9 @@ from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, load
 
-#: Elements of a block along the lanes and across them.
-BLOCK, ACROSS = 128, 32
+#: Elements of a block along the lanes, and of one across them at most; bytes of all that are filled
+#: at a time, which leave room in the first cache for what is read and written.
+BLOCK, _ACROSS, _CLOSE = 64, 64, 16 << 10
 #: Blocks of a nest at most; turns of both loops, and elements of the nest, at least.
 _READS, _TURNS, _ELEMENTS = 4, 4, 1 << 15
 #: Rows of the squares that are turned in registers, and bytes of one at most where it has more.
@@ -98,19 +99,20 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     places = Affine(0, {shape.across: BLOCK, shape.along: 1, first_across: -BLOCK,
                         first_along: -1})
     reads, kept = _reads([*walk(_values(nest))], shape.along, shape.across), {}
+    wide = _wide(reads)
     for v in reads:
-        room = Buffer((ACROSS * BLOCK,), np.dtype(v.param[0].dtype), ROW)
-        nest.rows[room] = b.alloca(memory_type(v.dtype), ACROSS * BLOCK)
+        room = Buffer((wide * BLOCK,), np.dtype(v.param[0].dtype), ROW)
+        nest.rows[room] = b.alloca(memory_type(v.dtype), wide * BLOCK)
         kept[v] = load(room, v.dtype, places)
     inner = scope.inside({})
     scope.hoist(_values(nest), {shape.across, shape.along}, inner)
     length = b.size(shape.along.extent)
-    with b.loop(*across, ACROSS) as outer, b.loop(
+    with b.loop(*across, wide) as outer, b.loop(
         i64(0), b.size((shape.along.extent + (BLOCK - 1)) // BLOCK), nonempty=True
     ) as turn:
         inner.axes[first_across], first = outer.index, b.mul(turn.index, i64(BLOCK))
         inner.axes[first_along] = first
-        stop = b.intrinsic("smin", b.add(outer.index, i64(ACROSS)), across[1])
+        stop = b.intrinsic("smin", b.add(outer.index, i64(wide)), across[1])
         rows = b.intrinsic("smin", b.sub(length, first), i64(BLOCK))
         for v in reads:
             _turn(nest, inner.inside({shape.across: outer.index, shape.along: first}, lanes=1), v,
@@ -122,6 +124,12 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
             nest._lane_loop(line, shape.along, _values(nest), span,
                             lambda lanes, _: store_all(lanes, nest.stores), [])
         inner.kept = {}
+
+
+def _wide(reads: Sequence[Expr]) -> int:
+    """Elements of blocks across the lanes, so that all of them are close."""
+    fitting = _CLOSE // (BLOCK * sum([_ITEM[v.dtype] for v in reads]))
+    return min(_ACROSS, 1 << fitting.bit_length() - 1)
 
 
 def _turn(nest: Any, scope: Scope, read: Expr, room: Buffer, rows: Value, columns: Value) -> None:
