@@ -178,6 +178,16 @@ def test_special_values_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(y, [-np.inf, np.inf, np.nan, 0.0])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "bfloat16"])
+def test_relu_of_many(dtype: str) -> None:
+    few = [-2.0, -0.0, 0.0, 3.0] + [-np.inf, np.inf, np.nan] * (dtype != "int32")
+    t = ag.from_numpy(np.tile(few, 20_000)).astype(dtype)
+    found = ag.relu(t)
+    assert found.dtype == t.dtype
+    wide = found.astype("float64").numpy()
+    np.testing.assert_array_equal(wide, np.maximum(t.astype("float64").numpy(), 0))
+
+
 def test_a_row_of_ones_own() -> None:
     row = Elementwise("average", lambda a, b: (a + b) / 2, (lambda g: g * 0.5, lambda g: g * 0.5),
                       kinds="f", lowered=False)
@@ -205,3 +215,9 @@ def test_large_arrays_of_functions_that_numpy_lacks(name: str,
     assert eager._made.cache_info().currsize == made + 1
     turned = function(ag.from_numpy(x.reshape(200, 300).T)).numpy()
     np.testing.assert_allclose(turned, expected.reshape(200, 300).T, 3e-7)
+
+
+def test_relu_of_many_is_not_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ag.from_numpy(np.linspace(-1, 1, 50_000, dtype="f"))
+    monkeypatch.delattr(np, "maximum")
+    assert float(ag.relu(x).min()) == 0.0

@@ -149,10 +149,17 @@ CLIP = Elementwise(
     ),
     kinds="iuf", expand=_expand_clip, writer=np.clip,
 )
+
+
+def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+    # Of an array and a number NumPy takes the greater one by one, but clips many at once.
+    return np.clip(x, 0, np.inf, out=out) if x.dtype.kind == "f" else np.maximum(x, 0, out=out)
+
+
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, 0), (lambda g, y: where(y > 0, g, 0),),
     kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
-    writer=lambda x, out: np.maximum(x, 0, out=out),
+    writer=_write_relu,
 )
 
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
