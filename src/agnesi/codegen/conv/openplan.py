@@ -40,9 +40,10 @@ class _Open(WinogradPlan):
 
     @cached_property
     def source_tiles(self) -> int:
-        return self.images * self.source_planes * self._area(
+        squares = self.images * self.source_planes * self._area(
             self.sheet, (self.high.parts - 1) * self.high.step,
             (self.wide.parts - 1) * self.wide.step)
+        return self._apart(squares, self.channel_pitch)
 
     def _area(self, squares: int, down: int, across: int) -> int:
         """Squares of so many, and of so many lines below them and columns beside them."""

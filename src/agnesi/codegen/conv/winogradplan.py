@@ -145,9 +145,9 @@ class WinogradPlan(Paneled):
 
     @cached_property
     def source_tiles(self) -> int:
-        """Squares that the largest block reads."""
+        """Squares that scratch has room for: those that the largest block reads."""
         lines, line = self.high.read(self.bands), self.wide.read(self.wide.bands)
-        return self.images * self.source_planes * lines * line
+        return self._apart(self.images * self.source_planes * lines * line, self.channel_pitch)
 
     @cached_property
     def sheet(self) -> int:
@@ -155,14 +155,24 @@ class WinogradPlan(Paneled):
         return self.bands * self.high.step * self.wide.squares
 
     @cached_property
-    def tiles(self) -> int:
-        """Squares of results that scratch has room for: of the largest block, or of a plane."""
+    def results(self) -> int:
+        """Squares of results of the largest block, or of a plane."""
         return self.sheet * self.images * self.planes if self.joined else self.sheet
+
+    @cached_property
+    def tiles(self) -> int:
+        """Squares of results that scratch has room for."""
+        return self._apart(self.results, self.width)
+
+    def _apart(self, squares: int, pitch: int) -> int:
+        """Room for squares such that their elements, which are as far apart as all of it, do not
+        meet in a few sets of the caches."""
+        return squares + (squares * pitch * self.itemsize % 1024 == 0)
 
     @property
     def run(self) -> int:
         """Squares that lie side by side both in the source and the result."""
-        return self.tiles if self.wide.parts == 1 else self.wide.squares
+        return self.results if self.wide.parts == 1 else self.wide.squares
 
     @property
     def source_columns(self) -> int:
@@ -330,8 +340,8 @@ class WinogradWeightPlan(WinogradPlan):
 
     @cached_property
     def tiles(self) -> int:
-        """Squares of the cotangent of the largest block."""
-        return self.sheet * self.images * self.planes
+        """Squares of the cotangent that scratch has room for: those of the largest block."""
+        return self._apart(self.sheet * self.images * self.planes, self.pitch)
 
     @cached_property
     def areas(self) -> tuple[int, int, int, int]:
