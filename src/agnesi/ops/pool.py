@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.core.dims import Size, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.extents import Extent
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, select
@@ -238,10 +239,12 @@ def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[lis
     rank = x.ndim - 2 if rank is None else rank
     if rank < 1 or x.ndim != rank + 2:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
-    kept = size if isinstance(size, (tuple, list)) else (size,) * rank
-    given = per_axis([1 if o is None else o for o in kept], rank, "size")
-    wanted = tuple(
-        n if o is None else k for o, k, n in zip(kept, given, x.shape[2:], strict=True))
+    given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * rank
+    if len(given) == rank:
+        given = tuple(n if o is None else o for o, n in zip(given, x.shape[2:], strict=True))
+    fixed = per_axis(tuple(1 if isinstance(n, Extent) else n for n in given), rank, "size")
+    wanted: Any = tuple(
+        n if isinstance(n, Extent) else k for n, k in zip(given, fixed, strict=True))
     return x, wanted, [
         [(i * n // o, ((i + 1) * n + o - 1) // o) for i in range(o)] if isinstance(o, int) else []
         for n, o in zip(x.shape[2:], wanted, strict=True)
