@@ -55,7 +55,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "dropout_mask": ((3, 3), 0.5), "exponential": ((2, 3),), "gumbel": ((2, 3),),
     "normal": ((2, 3),), "permutation": (5,), "uniform": ((2, 3),), "linear": (SQUARE, OTHER),
     "imag": (COMPLEX,), "real": (COMPLEX,), "angle": (COMPLEX,), "conj": (COMPLEX,),
-    "ravel": (SQUARE,),
+    "ravel": (SQUARE,), "rms_norm": (SQUARE, 3),
 }
 ARGUMENTS |= {"group_norm": (IMAGE, 1), "instance_norm": (IMAGE,),
               "local_response_norm": (IMAGE,)}

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import STATE
-from agnesi.core.errors import (
-    MET,
-    OURS,
-    GradientError,
-    ShapeError,
-    TraceError,
-    at,
-    user_where,
-)
+from agnesi.core.errors import MET, GradientError, ShapeError, TraceError, at, ours, user_where
 from agnesi.core.layouts import lies, note, reshapes_in_place
 from agnesi.core.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
@@ -120,12 +112,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     node.serial = -next_serial()
     node.value = node.version = node.handle = node.name = node.outputs = None
     frame: Any = _getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if file not in MET:
-            if not file.startswith(OURS):
-                break
-            MET.add(file)
+    while frame is not None and (frame.f_code.co_filename in MET or ours(frame.f_code.co_filename)):
         frame = frame.f_back
     node.where = None if frame is None else (frame.f_code, frame.f_lasti, "")
     t.node = node

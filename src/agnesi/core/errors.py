@@ -20,7 +20,7 @@ from agnesi.core.elsewhere import hint
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
-OURS = (_ROOT, contextlib.__file__, functools.__file__)
+_OURS = (_ROOT, contextlib.__file__, functools.__file__)
 #: Such files that were met: every recorded operation asks for some ten.
 MET: set[str] = set()
 #: Where the functions are that public functions are wrapped in, which are called as those.
@@ -57,6 +57,13 @@ def error_named(name: str) -> type[Exception]:
     return found
 
 
+def ours(file: str) -> bool:
+    """Whether lines of a file are not the user's; then it is met from now on."""
+    if found := file.startswith(_OURS):
+        MET.add(file)
+    return found
+
+
 def user_where(depth: int = 2) -> Where:
     """Code object and instruction of the innermost caller outside of this package, and whom."""
     frame: Any = sys._getframe(depth)
@@ -64,10 +71,8 @@ def user_where(depth: int = 2) -> Where:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if file not in MET:
-            if not file.startswith(OURS):
-                return code, frame.f_lasti, name
-            MET.add(file)
+        if file not in MET and not ours(file):
+            return code, frame.f_lasti, name
         if file == _WRAPPERS and code.co_name != code.co_qualname:
             name = code.co_name
         frame = frame.f_back
@@ -92,7 +97,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """A warning at the user's line."""
     frame: Any = sys._getframe(1)
     depth = 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
         depth += 1
     warnings.warn(message, category, stacklevel=depth)
