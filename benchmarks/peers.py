@@ -24,7 +24,9 @@ RELEASED = ("numpy", "llvmlite", "scipy", "torch", "jax", "jaxlib", "pytensor", 
 
 def environment(threads: int) -> dict[str, str]:
     """The variables that hold every library of a new process to so many threads."""
-    env = dict(os.environ)
+    # OpenBLAS chooses its kernels by the processor, whatever the shell says.
+    env = {k: v for k, v in os.environ.items()
+           if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
     env.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     if threads == 1:
         # With one thread this spares XLA's small matrix products a hand-over to its pool.
