@@ -7,6 +7,10 @@ import pytest
 from agnesi.core.config import config
 
 
+#: Files that stand for modules of ``api`` in import statements, and must be imported as such.
+collect_ignore_glob = ["src/agnesi/[!_]*.py"]
+
+
 def pytest_report_header():
     from agnesi.api.linalg import backend
 

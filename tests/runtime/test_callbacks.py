@@ -117,4 +117,4 @@ def test_nothing_leaks():
         f(x)
     gc.collect()
     assert sys.getrefcount(x) == before[0]
-    assert abs(len(gc.get_objects()) - before[1]) < 100
+    assert len(gc.get_objects()) - before[1] < 100

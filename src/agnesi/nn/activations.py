@@ -50,8 +50,8 @@ class Softplus(Module):
     Examples
     --------
     >>> import agnesi as ag
-    >>> ag.nn.Softplus()(ag.tensor([-100.0, 100.0]))
-    tensor([0.0e+00, 1.0e+02])
+    >>> ag.nn.Softplus()(ag.tensor([100.0, 1000.0]))
+    tensor([ 100., 1000.])
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -170,7 +170,7 @@ class PReLU(Module):
     Examples
     --------
     >>> import agnesi as ag
-    >>> ag.nn.PReLU()(ag.tensor([-2.0, 2.0]))
+    >>> ag.nn.PReLU()(ag.tensor([-2.0, 2.0])).detach()
     tensor([-0.5,  2. ])
     """
 
