@@ -1,6 +1,7 @@
 """What holds for all tests and examples: a compile cache of their own, and no traces left."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from agnesi.core.config import config
 
 
 #: Files that stand for modules of ``api`` in import statements, and must be imported as such.
-collect_ignore_glob = ["src/agnesi/[!_]*.py"]
+collect_ignore = [*Path(__file__).parent.glob("src/agnesi/[!_]*.py")]
 
 
 def pytest_report_header():
