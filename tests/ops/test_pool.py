@@ -264,3 +264,13 @@ def test_gradients_of_maxima_are_worth_compiled_code_soon(monkeypatch):
         max_pool(x, 2).sum().backward()
     assert {"pool_taps", "tap_spread"} <= set(compiled)
     assert "max_pool" not in compiled
+
+
+@pytest.mark.parametrize("pool", [adaptive_avg_pool, adaptive_max_pool])
+@pytest.mark.parametrize("size", [2, (None, 3)])
+def test_windows_that_fit_declared_images_of_any_size(pool, size):
+    x = ag.symbolic.tensor("float64", (None, 3, None, 7))
+    f = ag.function([x], pool(x, size))
+    for n in (7, 5, 10):
+        image = np.random.default_rng(n).normal(size=(2, 3, n, 7))
+        np.testing.assert_allclose(f(image).data, pool(image, size).data, atol=1e-12)

@@ -8,10 +8,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from agnesi.core.dims import Size, is_static
+from agnesi.core.dims import Dim, Size, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.extents import Extent
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, select
@@ -233,7 +232,7 @@ def lp_pool(x: Any, p: float, kernel: Any, stride: Any = None, padding: Any = 0,
 def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[list[Any]]]:
     """The operand, the sizes wanted, and where the window of each place begins and ends.
 
-    An axis of run-time size that stays as it is has no windows.
+    An axis of unknown size that stays as it is has no windows.
     """
     x = as_tensor(x)
     rank = x.ndim - 2 if rank is None else rank
@@ -242,9 +241,9 @@ def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[lis
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * rank
     if len(given) == rank:
         given = tuple(n if o is None else o for o, n in zip(given, x.shape[2:], strict=True))
-    fixed = per_axis(tuple(1 if isinstance(n, Extent) else n for n in given), rank, "size")
+    fixed = per_axis(tuple(1 if isinstance(n, Dim) else n for n in given), rank, "size")
     wanted: Any = tuple(
-        n if isinstance(n, Extent) else k for n, k in zip(given, fixed, strict=True))
+        n if isinstance(n, Dim) else k for n, k in zip(given, fixed, strict=True))
     return x, wanted, [
         [(i * n // o, ((i + 1) * n + o - 1) // o) for i in range(o)] if isinstance(o, int) else []
         for n, o in zip(x.shape[2:], wanted, strict=True)
