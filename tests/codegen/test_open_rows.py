@@ -48,12 +48,42 @@ def test_any_number_of_rows(width, columns, turned):
     assert len(f.specialisations) == 2
 
 
-def test_code_for_any_number_of_rows_is_not_much_more():
+@pytest.mark.parametrize(("turned", "most"), [(False, 3), (True, 4)])
+def test_code_for_any_number_of_rows_is_not_much_more(turned, most):
     def tiles(sizes):
-        f = ag.jit(lambda a, b: a @ b)
+        f = ag.jit(lambda a, b: a @ (b.T if turned else b))
         for n in sizes:
-            f(*_operands(n, 256, 256, False))
+            f(*_operands(n, 256, 256, turned))
         return len(re.findall(r"call <16 x float> @llvm.fmuladd", f.ir()))
 
-    # Tiles of 8 rows, then 4, 3, 2 and 1, of which low ones have sums in several chains.
-    assert tiles((40, 60)) <= 2 * tiles((60,))
+    # Whole tiles, then 4, 3, 2 and 1 rows, of which low ones have sums in several chains; of
+    # turned operands vectors along k for few rows.
+    assert tiles((40, 60)) <= most * tiles((60,))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("rows", "width"), [(256, 256), (33, 70), (500, 784)])
+def test_any_number_of_columns(rows, width, turned, threads):
+    def operands(n):
+        w, x = _operands(rows, width, n, turned)
+        return w, x
+
+    with ag.config(threads=threads):
+        f = _grown(lambda w, x: (w @ (x.T if turned else x)) * 2.0, (40, 60, 70), operands)
+        for n in [*range(2, 44), 63, 64, 65, 100, 129, 300]:
+            w, x = operands(n)
+            right = x.data.T if turned else x.data
+            np.testing.assert_allclose(f(w, x), 2.0 * (w.data @ right), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("turned", [False, True])
+def test_any_number_of_rows_shared_by_threads(turned, threads):
+    with ag.config(threads=threads):
+        f = _grown(lambda a, b: a @ (b.T if turned else b), (40, 60),
+                   lambda n: _operands(n, 784, 500, turned))
+        for n in [*range(2, 44), 95, 96, 97, 98, 129, 300]:
+            a, b = _operands(n, 784, 500, turned)
+            right = b.data.T if turned else b.data
+            np.testing.assert_allclose(f(a, b), a.data @ right, rtol=1e-3, atol=1e-3)

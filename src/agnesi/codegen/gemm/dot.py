@@ -30,9 +30,9 @@ class DotUnit(Unit):
         """Lay a small operand out along k, whole; done once for each batch member."""
         spec = self.plan.spec
         if self.plan.pack_a:
-            self._lay_out(self.operands.a, i64(0), spec.m, spec.a_strides, 0, self.packed_a)
+            self._lay_out(self.operands.a, i64(0), spec.sizes[1], 0, self.packed_a)
         if self.plan.pack_b:
-            self._lay_out(self.operands.b, i64(0), spec.n, spec.b_strides, 1, self.packed_b)
+            self._lay_out(self.operands.b, i64(0), spec.n, 1, self.packed_b)
 
     def emit(self) -> None:
         """All panels of the unit."""

@@ -9,6 +9,7 @@ from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.division import divide
 from agnesi.codegen.gemm.gemmplan import GemmPlan
 from agnesi.codegen.gemm.operands import Operands, transposed
+from agnesi.core.record import replace
 
 
 def _unit(form: str) -> Any:
@@ -23,6 +24,14 @@ def emit_gemm(
 
     ``scratch`` points to ``plan.scratch`` bytes of this thread's own, aligned to 64.
     """
+    if plan.few is not None:
+        count, most = plan.few.is_few
+        few = b.icmp("ule", b.size(count), i64(most))
+        with b.when(few):
+            emit_gemm(b, plan.few, operands, begin, end, scratch)
+        with b.when(b.op("xor", few, Value("true", "i1"))):
+            emit_gemm(b, replace(plan, few=None), operands, begin, end, scratch)
+        return
     if plan.swapped:
         operands = transposed(operands)
     if plan.form == "stream" and plan.spec.sizes[0] == 1:

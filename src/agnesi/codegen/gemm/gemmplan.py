@@ -41,6 +41,13 @@ class GemmPlan(Paneled):
     calls: bool = False  # whether tiles call the memory of their epilogue near
     early: bool = False  # whether the tile of the panel before does that
     abreast: int = 1  # rows that are done at once where zeros are skipped
+    pack_from: int = 0  # of a run-time number of rows, how many pay for packing B
+    few: GemmPlan | None = None  # how the same units do few rows, or columns if ``few`` is turned
+
+    @property
+    def is_few(self) -> tuple[Size, int]:
+        """The run-time size that counts for a plan of few, and the most that it is for."""
+        return self.spec.sizes[1], self.spec.m
 
     @property
     def units(self) -> Size:
@@ -190,7 +197,8 @@ class GemmPlan(Paneled):
 
     @property
     def scratch(self) -> int:
-        return self.a_bytes + self.b_bytes + self.c_bytes
+        own = self.a_bytes + self.b_bytes + self.c_bytes
+        return max(own, self.few.scratch) if self.few else own
 
 
 def _lines(size: int) -> int:

@@ -20,9 +20,15 @@ class Source:
 
     pointer: Value
     row_stride: Any
-    step: Any  # elements from one k to the next
+    step: Any  # elements from one k to the next: a number, a size, or a value
     masked: bool = False  # whether the last piece must not be read whole
     ahead: int = 0  # for how many k in advance to call the line into the cache; 0 for none
+
+    def along(self, b: Builder, turns: int, beside: Any = 0) -> Value:
+        """How many elements so many turns go, and ``beside`` more."""
+        if isinstance(self.step, Value):
+            return b.add(b.mul(self.step, i64(turns)), b.size(beside))
+        return b.size(turns * self.step + beside)
 
 
 def multiply_add(b: Builder, x: Value, y: Value, total: Value) -> Value:
@@ -116,9 +122,9 @@ def _run(
             else:
                 row = source(b, k)
             new.extend(_turn(b, type_, rows, pieces, a, pa, chain, row, mine))
-        bumped = [b.gep(type_, pa, b.size(a.step * chains))]
+        bumped = [b.gep(type_, pa, a.along(b, chains))]
         if isinstance(source, Source):
-            bumped.append(b.gep(type_, loop.carried[1], b.size(source.step * chains)))
+            bumped.append(b.gep(type_, loop.carried[1], source.along(b, chains)))
         loop.carry(*bumped, *new)
     return loop.results[len(pointers) :]
 
@@ -128,10 +134,10 @@ def _read(
 ) -> list[Value]:
     found = []
     for piece in pieces:
-        at = b.gep(type_, pointer, b.size(turn * source.step + piece.offset))
+        at = b.gep(type_, pointer, source.along(b, turn, piece.offset))
         if source.ahead:
-            distance = (turn + source.ahead) * source.step + piece.offset
-            prefetch(b, b.gep(type_, pointer, b.size(distance)), near=True)
+            distance = source.along(b, turn + source.ahead, piece.offset)
+            prefetch(b, b.gep(type_, pointer, distance), near=True)
         mask = piece.mask if source.masked else None
         found.append(load_strided(b, at, type_, 1, piece.lanes, mask))
     return found
@@ -152,7 +158,7 @@ def _turn(
     widest = max(p.lanes for p in pieces)
     out = []
     for r in range(rows):
-        at = b.gep(type_, pointer, b.size(r * a.row_stride + turn * a.step))
+        at = b.gep(type_, pointer, a.along(b, turn, r * a.row_stride))
         wide = b.splat(load_strided(b, at, type_, 0, 1, None), widest)
         for n, piece in enumerate(pieces):
             x = lanes_from(b, wide, 0, piece.lanes)

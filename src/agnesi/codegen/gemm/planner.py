@@ -37,6 +37,7 @@ from agnesi.core.record import replace
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _CALLS_FROM = 64  # k from which a tile takes longer than memory
 _AHEAD = 12  # lines of B to prefetch
+_READ_TILES = 12  # of rows, which read panels of B well where they lie
 # Where B comes from memory: bytes of a line in one work unit, how many lines at a time, twice as
 # many where they are read once, and most rows; no more lines than the processor sees as streams.
 _RUN, _RUN_LINES, _RUN_ROWS, _RUN_AHEAD = 8192, 16, 80, 4
@@ -48,6 +49,7 @@ _NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
 # Results to be made row by row of tiles take so many second caches, and lines so many vectors:
 _FLAT, _FLAT_LINE = 8, 8
 _LONG = 1024  # k from which A in whole lines goes in strips, although B would do
+_FEW = 40  # rows, or columns, of a run-time number that have a plan of their own
 _FEWEST = 4  # work units of a large product
 _LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
 #: What is left of columns in the last panel, and more than how many that are.
@@ -94,7 +96,33 @@ def plan(
         spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or hasty)
     dots = _dot_plan(spec, swapped, machine)
-    return dots[1] if dots is not None and dots[0] < cost else tiles
+    chosen = dots[1] if dots is not None and dots[0] < cost else tiles
+    return chosen if hasty else replace(chosen, few=_few_plan(chosen, machine))
+
+
+def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
+    """Vectors along k for the smallest numbers of rows or columns that are run-time values.
+
+    Tiles would lay all of B out for few rows, or have few columns in a vector.
+    """
+    spec, swapped = chosen.spec, chosen.swapped
+    open_rows, open_columns = (not is_static((n,)) for n in spec.sizes[1:3])
+    turned = chosen.pack_b and spec.b_strides[0] == 1 != spec.b_strides[1]
+    if chosen.form != "tile" or open_rows == open_columns or not is_static(spec.sizes[3:]):
+        return None
+    first = chosen.panels[0]
+    if open_rows and turned:
+        others = chosen.column_groups
+        unit = first.rows.largest * chosen.chunk_tiles if chosen.cuts_rows else _FEW
+    elif open_columns:
+        spec, swapped = spec.transposed(), not swapped
+        others = chosen.row_chunks
+        unit = first.columns * chosen.group_panels if chosen.cuts_columns else _FEW
+    else:
+        return None
+    small = replace(machine, code=HASTE)
+    found = _dot_plan(replace(spec, m=min(_FEW, unit)), swapped, small, few=True)
+    return found and replace(found[1], row_chunks=1, column_groups=others)
 
 
 def _better_transposed(spec: GemmSpec) -> bool:
@@ -151,7 +179,11 @@ def _tile_plan(
         groups = -(-spec.n // _LARGE_COLUMNS)
         chunks = _chunks(spec, groups, _LARGE_ROWS, _LEAST_ROWS)
     spill = spec.k >= _SPILL_FROM or long_epilogue
-    far = spec.n * spec.k * spec.itemsize > machine.l2 and _row_tiles(cut) <= 4
+    pack_from = 0
+    if pack_b and not large and not isinstance(spec.sizes[1], int):
+        pack_from = _pack_from(spec, cut)
+    few = pack_from > 0 or _row_tiles(cut) <= 4
+    far = spec.n * spec.k * spec.itemsize > machine.l2 and few
     chosen = GemmPlan(
         spec,
         swapped,
@@ -166,6 +198,7 @@ def _tile_plan(
         spill,
         _RUN_AHEAD if runs else _AHEAD if far else 0,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
+        pack_from=pack_from,
     )
     return cut.cost + (pack_cost(spec, machine) if pack_b else 0.0), chosen
 
@@ -266,7 +299,15 @@ def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
     if _clashes(spec):
         return False
     size = spec.k * spec.b_strides[0] * spec.itemsize
-    return _row_tiles(cut) <= 12 or size <= machine.l2 // 2
+    return _row_tiles(cut) <= _READ_TILES or size <= machine.l2 // 2
+
+
+def _pack_from(spec: GemmSpec, cut: Cut) -> int:
+    """Of how many rows on panels of B are packed; 0 if that follows from nothing."""
+    if not (spec.b_direct and spec.b_strides[1] == 1):
+        return 0
+    tiles = 1 if _clashes(spec) else _READ_TILES
+    return tiles * cut.panels[0].rows.largest + 1
 
 
 def _clashes(spec: GemmSpec) -> bool:
@@ -402,8 +443,12 @@ def _stream_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
     )
 
 
-def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, GemmPlan] | None:
-    """Vectors along k, where at most one operand must be laid out so, and it is a small one."""
+def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine, few: bool = False
+              ) -> tuple[float, GemmPlan] | None:
+    """Vectors along k, where at most one operand must be laid out so, and it is a small one.
+
+    With ``few`` there are never more rows than ``spec.m``.
+    """
     pack_a = not (spec.a_direct and spec.a_strides[1] == 1)
     pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
     static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
@@ -412,7 +457,9 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> tuple[float, G
         pack_a = spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0  # in a few sets
     size = spec.m * spec.k if pack_a else spec.n * spec.k
     small = size <= room if pack_a and spec.a_strides[1] == 1 else size <= room // 2
-    if (pack_a and not (static_m and static_k)) or (pack_b and not is_static(spec.sizes[2:])):
+    if (pack_a and not ((static_m or few) and static_k)) or (
+        pack_b and not is_static(spec.sizes[2:])
+    ):
         return None
     if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
         return None

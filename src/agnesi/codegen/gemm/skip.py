@@ -23,9 +23,7 @@ class SkipUnit(TileUnit):
 
     def prepare(self) -> None:
         """Lay rows of a turned A out along k."""
-        plan = self.plan
-        strides = plan.spec.a_strides
-        self._lay_out(self.operands.a, self.row, plan.chunk_rows, strides, 0, self.packed_a)
+        self._lay_out(self.operands.a, self.row, self.plan.chunk_rows, 0, self.packed_a)
 
     def emit(self) -> None:
         """All panels of the unit."""

@@ -9,6 +9,7 @@ from agnesi.codegen.gemm.pack import copy_lines, copy_pieces, copy_turned, neigh
 from agnesi.codegen.gemm.tiling import OpenPanel, Panel
 from agnesi.codegen.gemm.unit import Unit
 from agnesi.core.dims import is_static
+from agnesi.core.record import replace
 
 
 class TileUnit(Unit):
@@ -18,6 +19,9 @@ class TileUnit(Unit):
         """The whole unit: in one go, or k block by k block with partial sums in scratch."""
         b, plan = self.b, self.plan
         size = b.size(plan.spec.sizes[3])
+        self.many = Value("true", "i1")
+        if plan.pack_from:
+            self.many = b.icmp("uge", b.size(plan.spec.sizes[1]), i64(plan.pack_from))
         self.first = self.last = Value("true", "i1")
         if not plan.blocked:
             self._block(i64(0), size)
@@ -39,7 +43,8 @@ class TileUnit(Unit):
                 if isinstance(panel, OpenPanel) and panel.rest:
                     panel = panel.cut(self.b)
                 if plan.pack_b:
-                    self._pack_b(panel, index, k, count)
+                    with self.b.when(self.many):
+                        self._pack_b(panel, index, k, count)
                 self._row_tiles(kind, panel, index, k, count)
 
     def _pack_a(self, k: Value, count: Value) -> None:
@@ -188,11 +193,16 @@ class TileUnit(Unit):
 
     def _b(self, panel: Panel, index: Value, k: Value) -> Source | ReadRow:
         plan, operand, j = self.plan, self.operands.b, self._column(index)
-        if plan.pack_b:
-            return Source(self._packed_panel(index), 1, panel.width)
+        packed = Source(self._packed_panel(index), 1, panel.width)
+        if plan.pack_b and not plan.pack_from:
+            return packed
         if operand.address is not None and plan.spec.b_strides[1] == 1:
             at = operand.address(self.b, self.batch, k, j)
-            return Source(at, 1, plan.spec.b_steps[0], masked=True, ahead=plan.ahead)
+            there = Source(at, 1, plan.spec.b_steps[0], masked=True, ahead=plan.ahead)
+            return there if not plan.pack_from else replace(
+                there, pointer=self.b.select(self.many, packed.pointer, at),
+                step=self.b.select(self.many, i64(packed.step), self.b.size(there.step)),
+            )
 
         def read(b: Builder, step: Value) -> list[Value]:
             row = b.add(k, step)

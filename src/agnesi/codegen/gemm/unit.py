@@ -76,18 +76,21 @@ class Unit:
         """What must be done once for each batch member."""
 
     def _lay_out(
-        self, operand: Operand, first: Value, lines: int, strides: tuple[int, ...], axis: int,
-        target: Value,
+        self, operand: Operand, first: Value, lines: Size, axis: int, target: Value
     ) -> None:
         """``target[line][k]``, where a line is a row (axis 0) or a column (1) of the operand."""
-        plan, along_k = self.plan, strides[1 - axis]
-        if strides[axis] == 1 != along_k:
+        plan, count = self.plan, self.b.size(lines)
+        spec = plan.spec
+        strides = (spec.a_strides, spec.b_strides)[axis]
+        along_k = (spec.a_steps, spec.b_steps)[axis][1 - axis]
+        if strides[axis] == 1 != strides[1 - axis]:
             origin = (first, i64(0)) if axis == 0 else (i64(0), first)
             along = neighbours(
                 operand, self.type, self.batch, origin, along_k, axis, "mn"[axis]
             )
             pieces = pieces_of(plan.spec.k, plan.lanes)
-            copy_turned(self.b, self.type, i64(lines), lines, pieces, along, target, plan.k_pitch)
+            tail = lines if isinstance(lines, int) else None
+            copy_turned(self.b, self.type, count, tail, pieces, along, target, plan.k_pitch)
             return
 
         def read(b: Builder, line: Value, k: Value, lanes: int, mask: Value | None) -> Value:
@@ -98,7 +101,7 @@ class Unit:
         copy_lines(
             self.b,
             self.type,
-            i64(lines),
+            count,
             i64(plan.spec.k),
             read,
             target,
