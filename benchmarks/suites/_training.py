@@ -108,7 +108,8 @@ def with_agnesi(task: Task, **settings: Any) -> Contender:
 # ------------------------------------------------------------------------------------- PyTorch
 
 
-def with_torch(task: Task, compiled: bool = False, channels_last: bool = False) -> Contender:
+def with_torch(task: Task, compiled: bool = False, channels_last: bool = False,
+               dynamic: bool | None = False) -> Contender:
     torch = peers.torch()
     model = torch_module(task)
     args = tuple(torch.from_numpy(x) for x in task.inputs)
@@ -117,7 +118,7 @@ def with_torch(task: Task, compiled: bool = False, channels_last: bool = False) 
         args = tuple(
             a.contiguous(memory_format=torch.channels_last) if a.ndim == 4 else a for a in args
         )
-    forward = torch.compile(model, dynamic=False) if compiled else model
+    forward = torch.compile(model, dynamic=dynamic) if compiled else model
     if task.part == "forward":
         model.eval()
         fn = torch.inference_mode()(lambda *xs: forward(*xs))

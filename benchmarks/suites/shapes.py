@@ -1,4 +1,4 @@
-"""Batch sizes that change from call to call: one pass over 100 of them, compiling included.
+"""Batch sizes and lengths that change from call to call: a pass over 100, compiling included.
 
 Then passes again, where nothing is left to compile; and versions for all sizes against versions
 for each size.
@@ -6,6 +6,7 @@ for each size.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,9 +15,12 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks.harness import OURS, Context, Result
-from benchmarks.suites import _mlp
+from benchmarks.models import convnets, language
+from benchmarks.suites import _language_jax, _mlp, _training, convnets_small
+from benchmarks.suites import language as texts
+from benchmarks.suites._training import Task
 
-TITLE = "100 batch sizes"
+TITLE = "100 batch sizes and lengths"
 THREADS = (1,)
 MOST_COMPILES = 3
 ROUNDS, SECONDS = 5, 0.5  # passes: so many at least, and as many as fit
@@ -34,6 +38,7 @@ def run(context: Context) -> list[Result]:
         for n in rng.permutation(sizes)
     ]
     problem = _mlp.make(NET, 1)
+    lengths = rng.permutation(sizes)
     return [
         *_measured(context, "tanh and softmax", batches, _rows_makers()),
         *_measured(context, "MLP step 784-500-10", batches, {
@@ -42,7 +47,60 @@ def run(context: Context) -> list[Result]:
             "torch.compile": lambda: _torched(_mlp.torch_compiled_step(problem)),
             "jax": lambda: _mlp.jax_step(problem),
         }),
+        *_measured(context, "LeNet step", *_by_batch(lengths)),
+        *_measured(context, "LSTM step by length", *_by_length(lengths)),
+        *_measured(context, "attention by length", [
+            (x, x) for x in (rng.standard_normal((8, n, 64), np.float32) for n in lengths)
+        ], _attention_makers()),
     ]  # fmt: skip
+
+
+def _by_batch(sizes: Sequence[int]) -> tuple[Batches, dict[str, Make]]:
+    nets = [n for n in convnets.TORCH7 if n.pixels == 32]
+    batches = [convnets_small.task_of(dataclasses.replace(nets[0], batch=int(n))).inputs
+               for n in sizes]
+    task = convnets_small.task_of(nets[0])
+    return batches, _step_makers(task, lambda: convnets_small.with_jax(nets[0], task))
+
+
+def _by_length(sizes: Sequence[int]) -> tuple[Batches, dict[str, Make]]:
+    text = language.Text("LSTM", "LSTM", 1, 100, 20, batch=8)
+    batches = [texts.text_task(dataclasses.replace(text, length=int(n))).inputs for n in sizes]
+    loss_of = _language_jax.loss_of(text)
+    task = texts.text_task(text)
+    return batches, _step_makers(task, lambda: _training.with_jax(task, loss_of))
+
+
+def _step_makers(task: Task, with_jax: Callable[[], Any]) -> dict[str, Make]:
+    step = _training.agnesi_function(task)[1]
+
+    def torched(compiled: bool) -> Callable[..., Any]:
+        contender = _training.with_torch(task, compiled=compiled, dynamic=None)
+        return _torched(lambda *batch: contender.fn(*batch).detach())
+
+    return {
+        OURS: lambda: peers.agnesi().jit(step),
+        "torch": lambda: torched(False),
+        "torch.compile": lambda: torched(True),
+        "jax": lambda: with_jax().fn,
+    }
+
+
+def _attention_makers() -> dict[str, Make]:
+    def attend(lib: Any, x: Any) -> Any:
+        return lib.softmax(x @ x.swapaxes(1, 2) * np.float32(0.125), -1) @ x
+
+    def jax_attend() -> Any:
+        jax = peers.jax()
+        return peers.jax_waiting(lambda x, _: attend(jax.nn, x))
+
+    return {
+        OURS: lambda: peers.agnesi().jit(lambda x, _: attend(peers.agnesi(), x)),
+        "torch": lambda: _torched(lambda x, _: attend(peers.torch(), x)),
+        "torch.compile": lambda: _torched(
+            peers.torch().compile(lambda x, _: attend(peers.torch(), x))),
+        "jax": jax_attend,
+    }
 
 
 def _rows_makers() -> dict[str, Make]:

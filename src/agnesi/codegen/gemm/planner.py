@@ -179,9 +179,7 @@ def _tile_plan(
         groups = -(-spec.n // _LARGE_COLUMNS)
         chunks = _chunks(spec, groups, _LARGE_ROWS, _LEAST_ROWS)
     spill = spec.k >= _SPILL_FROM or long_epilogue
-    pack_from = 0
-    if pack_b and not large and not isinstance(spec.sizes[1], int):
-        pack_from = _pack_from(spec, cut)
+    pack_from = _pack_from(spec, cut) if pack_b and not large else 0
     few = pack_from > 0 or _row_tiles(cut) <= 4
     far = spec.n * spec.k * spec.itemsize > machine.l2 and few
     chosen = GemmPlan(
@@ -303,8 +301,8 @@ def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 
 def _pack_from(spec: GemmSpec, cut: Cut) -> int:
-    """Of how many rows on panels of B are packed; 0 if that follows from nothing."""
-    if not (spec.b_direct and spec.b_strides[1] == 1):
+    """Of how many rows on panels of B are packed; 0 where that is no run-time question."""
+    if is_static(spec.sizes[1:2]) or not (spec.b_direct and spec.b_strides[1] == 1):
         return 0
     tiles = 1 if _clashes(spec) else _READ_TILES
     return tiles * cut.panels[0].rows.largest + 1
