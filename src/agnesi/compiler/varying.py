@@ -1,7 +1,8 @@
 """Sizes that change from call to call: which of them become run-time values of one version.
 
 At first only the sizes of leading axes do, because strides do not depend on them; where a function
-meets one set of other sizes after the other, those too.  A size that was always the same multiple
+meets one set of other sizes after the other, those too, and at once where one size alone changes,
+as the length of sequences does.  A size that was always the same multiple
 of another one stays so.  What cannot be decided for all sizes is decided for those on the present
 side of it: a version that slices a table of 256 rows takes up to 256.  Where that does not help,
 and all sizes seen were even, or multiples of 3 and so on, a version takes the multiples, as of
@@ -34,7 +35,7 @@ _LEAST = (2, 3, *(1 << n for n in range(3, 13)))
 #: A version serves sizes up to so many times the one that it was made for: it has the cut of
 #: products, and all else that depends on sizes, from there.
 _REACH = 8
-#: So many sets of sizes of other axes get versions of their own.
+#: So many sets of sizes of other axes, where several differ, get versions of their own.
 _OTHERS = 2
 _KEPT = 8
 #: How often a version may take fewer sizes, for the sake of what could not be decided, and how
@@ -137,6 +138,11 @@ class Growing(Generic[V]):
             self.refused = told
         return told
 
+    def is_one(self, sizes: Sizes) -> bool:
+        """Whether these sizes differ from those seen so far in one size that counts."""
+        pattern = self._pattern(sizes, {})
+        return pattern is not None and len(named_in(pattern, sizes)) == 1
+
     def _pattern(self, sizes: Sizes, spans: dict[str, Span]) -> Pattern | None:
         """Which sizes are to be run-time values, by those seen so far; None for none.
 
@@ -211,7 +217,8 @@ class Family(Generic[V]):
         if sum(bool(g.refused) for g in self._near.values()) >= _OTHERS:
             return None  # it will not go with yet other sizes either
         grown = self._of(shapes).grow(sizes, make)  # type: ignore[arg-type]
-        if grown is None and new and len(self._near) > _OTHERS:
+        patience = 1 if self._far.is_one(sizes) else _OTHERS  # type: ignore[arg-type]
+        if grown is None and new and len(self._near) > patience:
             grown = self._far.grow(sizes, make)  # type: ignore[arg-type]
         return grown
 
