@@ -329,8 +329,9 @@ def jit(
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several
-    of them are from the third version on.  Where the function needs the number (``range(x.shape[0])``, ``if len(x) > 3``), and for sizes 0 and
-    1, there are versions for single sizes.  ``explain()`` tells which there are, and why.
+    of them are from the third version on.  Where the function needs the number
+    (``range(x.shape[0])``, ``if len(x) > 3``), and for sizes 0 and 1, there are versions for
+    single sizes.  ``explain()`` tells which there are, and why.
 
     Parameters
     ----------
