@@ -87,3 +87,16 @@ def test_any_number_of_rows_shared_by_threads(turned, threads):
             a, b = _operands(n, 784, 500, turned)
             right = b.data.T if turned else b.data
             np.testing.assert_allclose(f(a, b), a.data @ right, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_any_number_of_products_to_a_sum_of_a_large_result(threads):
+    """The gradient to a large matrix: the turned operand goes in strips, in blocks of lines."""
+    def operands(n):
+        return _operands(n, 1500, 100, False)[0], _operands(n, 100, 100, False)[0]
+
+    with ag.config(threads=threads):
+        f = _grown(lambda a, b: a.T @ b, (300, 400), operands)
+        for n in (2, 3, 17, 255, 256, 300, 448, 449, 1000):
+            a, b = operands(n)
+            np.testing.assert_allclose(f(a, b), a.data.T @ b.data, rtol=1e-3, atol=1e-2)

@@ -134,3 +134,24 @@ def test_what_follows_from_sums_of_columns_is_computed_once() -> None:
     exact = centred / np.sqrt((centred**2).mean(0) + 1e-5)
     np.testing.assert_allclose(compiled(ag.tensor(x)).data, exact, rtol=1e-9)
     assert "temporary sqrt: float64[20]" in str(compiled.plan())
+
+
+def test_lengths_of_sequences():
+    """Rows of any number, in as many parts as sequences are in a batch."""
+    def step(x, w, labels):
+        return scores(x.reshape(-1, 8), w, labels.reshape(-1))
+
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal((8, 1000)).astype("f")
+    compiled = ag.jit(step)
+    for n in (40, 50, 3, 2, 77):
+        x = rng.standard_normal((n, 16, 8)).astype("f")
+        labels = rng.integers(0, 1000, (n, 16))
+        for a, exact in zip(compiled(x, w, labels), step(*map(ag.tensor, (x, w, labels))),
+                            strict=True):
+            np.testing.assert_allclose(a.numpy(), exact.numpy(), rtol=2e-4, atol=1e-3)
+    assert len(compiled.specialisations) == 2
+    nests = [k for k in compiled.plan().layout.kernels if isinstance(k, Nest)]
+    added = [v.args[0].param[0].shape for k in nests for v in walk([s.value for s in k.body])
+             if v.op == "reduce" and v.param[0] == "add" and v.args[0].op == "load"]
+    assert [shape for shape in added if len(shape) == 2] == [(16, 1000)]

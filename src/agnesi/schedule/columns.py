@@ -13,7 +13,7 @@ from typing import Any
 
 from agnesi.core import loops
 from agnesi.core.dims import is_static
-from agnesi.core.extents import guess
+from agnesi.core.extents import guess, surely
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, row_major, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
@@ -108,7 +108,7 @@ def _is_sum(value: Expr) -> bool:
 
 
 def _is_big(buffer: Buffer) -> bool:
-    return buffer.contiguous and guess(buffer.nbytes) >= _BIG and is_static(buffer.shape)
+    return buffer.contiguous and guess(buffer.nbytes) >= _BIG and is_static(buffer.shape[-1:])
 
 
 def _is_over_rows(rows: Buffer, place: Affine, total: Expr) -> bool:
@@ -152,13 +152,15 @@ def _cut(nest: Nest, rows: Buffer) -> list[Nest]:
 
 def _parts(axes: Sequence[Axis], itemsize: int) -> int:
     """How many parts rows are cut into, along the first axis; 0 if they are not."""
-    if len(axes) < 2 or axes[-1].extent * itemsize > _WIDE:
+    *sizes, columns = [a.extent for a in axes]
+    if not sizes or not is_static((columns,)) or columns * itemsize > _WIDE:
         return 0
-    sizes = [a.extent for a in axes[:-1]]
     if len(sizes) > 1:
-        return sizes[0] if sizes[0] <= _PARTS and math.prod(sizes[1:]) >= _ROWS else 0
-    most = min(_PARTS, sizes[0] // _ROWS)
-    return next((n for n in range(most, 1, -1) if sizes[0] % n == 0), 0)
+        few = is_static(sizes[:1]) and sizes[0] <= _PARTS
+        return sizes[0] if few and math.prod(map(guess, sizes[1:])) >= _ROWS else 0
+    most = min(_PARTS, guess(sizes[0]) // _ROWS)
+    rows: Any = sizes[0]
+    return next((n for n in range(most, 1, -1) if surely(lambda n=n: rows % n == 0)), 0)  # type: ignore[misc]
 
 
 def _added(part: Buffer, axis: Axis, column: Axis, ordered: frozenset[Axis], value: Expr) -> Store:

@@ -148,7 +148,7 @@ def _tile_plan(
     fixed = static and static_k
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
-    if fixed and _is_large(spec, machine):
+    if static and _is_large(spec, machine):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
@@ -167,7 +167,8 @@ def _tile_plan(
         pack_b = _clashes(spec) and not once
         pack_a = static and lines_apart(spec, spec.a_strides) < cut.panels[0].rows.largest
     elif large:
-        k_block, pack_a, pack_b = -(-spec.k // -(-spec.k // _LARGE_K)), True, True
+        k_block = -(-spec.k // -(-spec.k // _LARGE_K)) if static_k else _LARGE_K
+        pack_a = pack_b = True
     if not static_k:
         k_block = _open_block(spec, k_block, machine, width, pack_a or pack_b)
     if k_block < spec.k and not (runs and static):
@@ -219,6 +220,8 @@ def _strip_plan(
     one = room // panels // 16 * 16  # for which all panels stay near
     limit = min(longest, one) if one >= _SHORTEST else longest
     k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
+    if not is_static(spec.sizes[3:]):
+        k_block = max(16, limit // 16 * 16)
     groups = -(-panels // max(1, room // k_block))
     whole = groups == 1 and spec.sizes[0] == 1
     chunks = _chunks(spec, groups, _STRIP_ROWS, _FEW_ROWS if whole else _LEAST_ROWS)
