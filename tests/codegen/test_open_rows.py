@@ -20,6 +20,19 @@ def test_rows_left_over_are_made_of_each_height_once_at_most(height):
         assert sum(p <= 3 for p in taken) <= 1
 
 
+@pytest.mark.parametrize("times", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("height", [5, 8, 10, 12, 16, 20])
+def test_rows_that_come_in_multiples_have_the_tiles_that_occur(height, times):
+    n = Extent.named("n", 2, 512, height)
+    used = set()
+    parts = OpenRows(height, 1, n * times).parts
+    for rest in {number * times % height for number in range(2, 200)}:
+        taken = [p for p in parts if rest & max(p, 3) == p]
+        assert sum(taken) == rest
+        used.update(taken)
+    assert used == set(parts)
+
+
 def _grown(function, sizes, make):
     f = ag.jit(function)
     for n in sizes:

@@ -31,7 +31,7 @@ from agnesi.codegen.gemm.tiling import (
     pieces_of,
 )
 from agnesi.core.dims import is_static
-from agnesi.core.extents import Extent, most
+from agnesi.core.extents import Extent, least, most
 from agnesi.core.record import replace
 
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
@@ -120,8 +120,11 @@ def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
         unit = first.columns * chosen.group_panels if chosen.cuts_columns else _FEW
     else:
         return None
+    most = min(_FEW, unit)
+    if 4 * (least(spec.sizes[1]) or 0) > most:
+        return None  # there are hardly ever so few
     small = replace(machine, code=HASTE)
-    found = _dot_plan(replace(spec, m=min(_FEW, unit)), swapped, small, few=True)
+    found = _dot_plan(replace(spec, m=most), swapped, small, few=True)
     return found and replace(found[1], row_chunks=1, column_groups=others)
 
 

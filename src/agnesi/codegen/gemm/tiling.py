@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
+from agnesi.core.extents import Extent, surely
 from agnesi.core.record import record
 
 
@@ -114,7 +114,17 @@ class OpenRows(Rows):
     def parts(self) -> tuple[int, ...]:
         """Heights that the rows left over are made of, in falling order."""
         high = [1 << n for n in reversed(range(2, (self.height - 1).bit_length()))]
-        return *high, *range(min(3, self.height - 1), 0, -1)
+        step = self._step
+        return tuple(n for n in (*high, *range(min(3, self.height - 1), 0, -1)) if n % step == 0)
+
+    @property
+    def _step(self) -> int:
+        """A power of two, or the height, that the rows left over are surely a multiple of."""
+        def whole(by: int) -> bool:
+            rows: Any = self.actual
+            return self.height % by == 0 and surely(lambda: rows % by == 0)
+
+        return next(by for by in (self.height, 16, 8, 4, 2, 1) if whole(by))
 
     @property
     def count(self) -> Size:
