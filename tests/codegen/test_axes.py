@@ -40,3 +40,19 @@ def test_lanes_run_along_what_is_read_most() -> None:
         np.testing.assert_allclose(found.data, wanted, rtol=1e-9, atol=1e-9)
         text = compiled.ir()
         assert "gather" not in text and "scatter" not in text
+
+
+def test_sums_along_both_axes_of_a_matrix_have_lanes_of_their_own_results() -> None:
+    """Forces between bodies read pairs by lines and by columns: neither sum decides alone."""
+    rng = np.random.default_rng(0)
+    pairs, places = rng.standard_normal((64, 64)), rng.standard_normal((64, 3))
+
+    def forces(pairs: ag.Tensor, places: ag.Tensor) -> ag.Tensor:
+        apart = pairs[:, :, None] * (places[:, None, :] - places[None, :, :])
+        return apart.sum(1) - apart.sum(0)
+
+    found = ag.jit(forces)
+    apart = pairs[:, :, None] * (places[:, None, :] - places[None, :, :])
+    exact = apart.sum(1) - apart.sum(0)
+    np.testing.assert_allclose(found(*map(ag.tensor, (pairs, places))).data, exact, atol=1e-12)
+    assert "vector.reduce" not in found.ir()

@@ -108,21 +108,15 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
     if ordered and not scores[best] and apart:
         return None  # lane by lane, a place at a time is as fast and can be shared out
     reductions = [v for v in below if v.op == "reduce" and best in v.free]
-    for r in reductions:
-        along, across = _strides(r, best)
-        if along > across:
-            return None
-    return best
+    return None if _along(reductions) > _along(reductions, (best,)) else best
 
 
-def _strides(reduction: Expr, axis: Axis) -> tuple[int, int]:
-    """Loads that are contiguous along the reduction, and along ``axis``."""
-    along = across = 0
-    for value in walk(list(reduction.args)):
-        if value.op == "load":
-            along += _beside(value.param[1], reduction.param[1])
-            across += _beside(value.param[1], (axis,))
-    return along, across
+def _along(reductions: Sequence[Expr], axes: Sequence[Axis] = ()) -> int:
+    """How much all of these read that lies along axes, or along what each one adds up."""
+    return sum(
+        _beside(value.param[1], axes or r.param[1])
+        for r in reductions for value in walk(list(r.args)) if value.op == "load"
+    )
 
 
 def _beside(index: Affine, axes: Sequence[Axis]) -> int:
