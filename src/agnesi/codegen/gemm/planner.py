@@ -97,7 +97,8 @@ def plan(
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or hasty)
     dots = _dot_plan(spec, swapped, machine)
     chosen = dots[1] if dots is not None and dots[0] < cost else tiles
-    return chosen if hasty else replace(chosen, few=_few_plan(chosen, machine))
+    few = None if hasty else _few_plan(chosen, machine)
+    return replace(chosen, few=few) if few else chosen
 
 
 def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
