@@ -13,7 +13,7 @@ from agnesi.codegen import scalars
 from agnesi.codegen.across import low
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.evaluate import IDENTITY, Scope
-from agnesi.core.extents import Extent, least
+from agnesi.core.extents import Extent, divides, least
 from agnesi.core.kernels import walk
 from agnesi.core.loops import Affine, Axis, Expr
 
@@ -65,7 +65,7 @@ class _Turns:
                 self.b.op("mul", edge, i64(nest.shape.block)) for edge in span)
         self.last = self.b.icmp("sge", self.beyond, self.size)
         #: Whether turns of one register make up the axis, whatever its length is.
-        self.whole = _divides(narrow, axis)
+        self.whole = divides(narrow, axis.extent)
 
     def prepare(self, count: int, values: Sequence[Expr]) -> None:
         """Evaluate what does not change, before any turns of so many lanes."""
@@ -114,7 +114,7 @@ class _Turns:
     def _end(self, count: int) -> Value:
         """Where full turns end; where the rest takes a mask, there surely is one."""
         b, n = self.b, self.size
-        if _divides(count, self.axis):
+        if divides(count, self.axis.extent):
             return n
         with b.beginning():
             if self.whole:
@@ -126,12 +126,6 @@ class _Turns:
 
     def _inside(self, start: Value, count: int, mask: Value | None = None) -> Scope:
         return self.around[count].inside({self.axis: start}, mask=mask)
-
-
-def _divides(count: int, axis: Axis) -> bool:
-    """Whether turns of so many lanes make up the axis, whatever its length is."""
-    rest: Any = axis.extent % count
-    return isinstance(rest, int) and rest == 0
 
 
 def _settle(nest: Any, scope: Scope, values: Sequence[Expr], axis: Axis) -> None:

@@ -2,11 +2,11 @@
 
 At first only the sizes of leading axes do, because strides do not depend on them; where a function
 meets one set of other sizes after the other, those too, and at once where one size alone changes,
-as the length of sequences does.  A size that was always the same multiple
-of another one stays so.  What cannot be decided for all sizes is decided for those on the present
-side of it: a version that slices a table of 256 rows takes up to 256.  Where that does not help,
-and all sizes seen were even, or multiples of 3 and so on, a version takes the multiples, as of
-images that are halved and doubled again.
+as the length of sequences does.  A size that was always the same multiple of another one stays so.
+What cannot be decided for all sizes is decided for those on the present side of it: a version that
+slices a table of 256 rows takes up to 256.  Where that does not help, and all sizes seen were even,
+or multiples of 3 and so on, a version takes the multiples, as of images that are halved and doubled
+again.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Growing(Generic[V]):
         spans: dict[str, Span] = {}
         left = _NARROWINGS
         while not self.refused and config.compiles:
-            pattern = self._pattern(sizes, spans)
+            pattern, self._sure = self._pattern(sizes, spans)
             if pattern is None:
                 if self._coarsened(sizes):
                     spans, left = {}, _NARROWINGS
@@ -140,19 +140,18 @@ class Growing(Generic[V]):
 
     def is_one(self, sizes: Sizes) -> bool:
         """Whether these sizes differ from those seen so far in one size that counts."""
-        pattern = self._pattern(sizes, {})
+        pattern, _ = self._pattern(sizes, {})
         return pattern is not None and len(named_in(pattern, sizes)) == 1
 
-    def _pattern(self, sizes: Sizes, spans: dict[str, Span]) -> Pattern | None:
-        """Which sizes are to be run-time values, by those seen so far; None for none.
+    def _pattern(self, sizes: Sizes, spans: dict[str, Span]) -> tuple[Pattern | None, bool]:
+        """Which sizes are to be run-time values, by those seen so far, and whether that is sure.
 
         Sizes of 0 and 1 tell little of what others have in common; but before anything else was
         seen, they are worth a try.
         """
         alike = [s for s in self._seen if list(map(_is_tiny, s)) == list(map(_is_tiny, sizes))]
         pattern = self._varied(alike, sizes, spans)
-        self._sure = pattern is not None
-        return pattern or self._varied(self._seen, sizes, spans)
+        return pattern or self._varied(self._seen, sizes, spans), pattern is not None
 
     def _coarsened(self, sizes: Sizes) -> bool:
         """Take multiples of a larger number from now on, if sizes are; whether there is one."""

@@ -197,6 +197,12 @@ def surely(test: Callable[[], bool]) -> bool:
         return False
 
 
+def divides(by: int, size: Size) -> bool:
+    """Whether a size is a multiple of a number, whatever it is."""
+    rest = size % by
+    return isinstance(rest, int) and rest == 0
+
+
 def least(size: Size) -> int | None:
     """A lower bound of a size."""
     return size.least if isinstance(size, Extent) else size  # type: ignore[return-value]

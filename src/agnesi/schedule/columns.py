@@ -13,7 +13,7 @@ from typing import Any
 
 from agnesi.core import loops
 from agnesi.core.dims import is_static
-from agnesi.core.extents import guess, surely
+from agnesi.core.extents import divides, guess
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, row_major, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
@@ -159,8 +159,7 @@ def _parts(axes: Sequence[Axis], itemsize: int) -> int:
         few = is_static(sizes[:1]) and sizes[0] <= _PARTS
         return sizes[0] if few and math.prod(map(guess, sizes[1:])) >= _ROWS else 0
     most = min(_PARTS, guess(sizes[0]) // _ROWS)
-    rows: Any = sizes[0]
-    return next((n for n in range(most, 1, -1) if surely(lambda n=n: rows % n == 0)), 0)  # type: ignore[misc]
+    return next((n for n in range(most, 1, -1) if divides(n, sizes[0])), 0)
 
 
 def _added(part: Buffer, axis: Axis, column: Axis, ordered: frozenset[Axis], value: Expr) -> Store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +18,12 @@ def _unit(form: str) -> Any:
     return getattr(import_module(f"agnesi.codegen.gemm.{form}"), f"{form.title()}Unit")
 
 
+def _emitted(*args: Any) -> list[Value]:
+    """:func:`emit_gemm` as one of two ways that code may go."""
+    emit_gemm(*args)
+    return []
+
+
 def emit_gemm(
     b: Builder, plan: GemmPlan, operands: Operands, begin: Value, end: Value, scratch: Value
 ) -> None:
@@ -26,11 +33,9 @@ def emit_gemm(
     """
     if plan.few is not None:
         count, most = plan.few.is_few
-        few = b.icmp("ule", b.size(count), i64(most))
-        with b.when(few):
-            emit_gemm(b, plan.few, operands, begin, end, scratch)
-        with b.when(b.op("xor", few, Value("true", "i1"))):
-            emit_gemm(b, replace(plan, few=None), operands, begin, end, scratch)
+        ways = [partial(_emitted, b, p, operands, begin, end, scratch)
+                for p in (plan.few, replace(plan, few=None))]
+        b.either(b.icmp("ule", b.size(count), i64(most)), *ways)
         return
     if plan.swapped:
         operands = transposed(operands)

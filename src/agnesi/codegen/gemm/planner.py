@@ -223,8 +223,9 @@ def _strip_plan(
     room = int(machine.l2 * _NEAR) // (width * spec.itemsize)  # lines of panels that stay near
     one = room // panels // 16 * 16  # for which all panels stay near
     limit = min(longest, one) if one >= _SHORTEST else longest
-    k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
-    if not is_static(spec.sizes[3:]):
+    if is_static(spec.sizes[3:]):
+        k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
+    else:
         k_block = max(16, limit // 16 * 16)
     groups = -(-panels // max(1, room // k_block))
     whole = groups == 1 and spec.sizes[0] == 1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from agnesi.codegen.builder import Builder, Value, i64, vector
 from agnesi.codegen.builder import lanes as lanes_of
 from agnesi.core.dims import Size
-from agnesi.core.extents import Extent, surely
+from agnesi.core.extents import Extent, divides
 from agnesi.core.record import record
 
 
@@ -120,11 +120,8 @@ class OpenRows(Rows):
     @property
     def _step(self) -> int:
         """A power of two, or the height, that the rows left over are surely a multiple of."""
-        def whole(by: int) -> bool:
-            rows: Any = self.actual
-            return self.height % by == 0 and surely(lambda: rows % by == 0)
-
-        return next(by for by in (self.height, 16, 8, 4, 2, 1) if whole(by))
+        steps = (by for by in (self.height, 16, 8, 4, 2, 1) if self.height % by == 0)
+        return next(by for by in steps if divides(by, self.actual))
 
     @property
     def count(self) -> Size:
