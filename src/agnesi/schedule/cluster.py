@@ -1,15 +1,21 @@
-"""Clusters of roots: what one kernel fills, and who needs it."""
+"""Clusters of roots: what one kernel fills, who needs it, and an order that they keep.
+
+Every cluster has a rank, greater than the ranks of all clusters that read what it fills.  Whoever
+lets one cluster read another or makes one of two keeps the ranks in order, moving only clusters
+between the two, or is told that this would close a cycle.  See D. J. Pearce and P. H. J. Kelly, "A
+dynamic topological sort algorithm for directed acyclic graphs", ACM JEA 11 (2007).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.node import Node
 from agnesi.schedule.kinds import Facts, is_product, weight
 
-#: Clusters to look at before giving up on whether one depends on another.
-_SEARCH = 400
+#: Clusters that all questions about one cluster may look at, on average: planning stays linear.
+_LOOKS = 64
 
 
 class Cluster:
@@ -20,20 +26,21 @@ class Cluster:
     """
 
     __slots__ = (
-        "level", "lowers", "makers", "merged", "number", "price", "product", "reduces", "rereads",
+        "lowers", "makers", "merged", "number", "price", "product", "rank", "reduces", "rereads",
         "roots", "shapes", "stretch", "sweeps", "users", "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster], facts: Facts) -> None:
         self.number = number
+        #: Greater than those of all its users.
+        self.rank = number
         self.roots = [root]
         self.widest = root
         self.shapes = {root.shape}
         #: Others share this set: whoever changes it makes a new one.
         self.users: set[Cluster] = set()
-        #: Those whose values it reads, and a number that is greater than that of all its users.
+        #: Those whose values it reads.
         self.makers: list[Cluster] = []
-        self.level = 0
         self._use(users)
         #: Whether the loop language can say what the first root is.
         self.lowers = facts.lowers
@@ -70,7 +77,7 @@ class Cluster:
         return self.product is not None and not is_product(self.product)
 
     def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
-        """Let it fill more roots, which others use."""
+        """Let it fill more roots, which others use: those have lower ranks (``Order.below``)."""
         self.roots += roots
         self.widest = max((self.widest, *roots), key=weight)
         self.shapes.update([root.shape for root in roots])
@@ -80,28 +87,18 @@ class Cluster:
         """Let others use it, too."""
         self.users = self.users | users if self.users else users
         for user in users:
+            assert user.rank < self.rank
             user.makers.append(self)
-        self._rise(1 + max([user.level for user in users], default=0))
 
-    def _rise(self, level: int) -> None:
-        """Let its level be so high at least, and those of its makers above it."""
-        stack = [(self, level)]
-        while stack:
-            cluster, level = stack.pop()
-            if cluster.level < level:
-                cluster.level = level
-                stack += [(maker.now(), level + 1) for maker in cluster.makers]
-
-    def take_in(self, other: Cluster) -> None:
+    def _take_in(self, other: Cluster) -> None:
         """Fill what another one fills, too."""
-        self.fill(other.roots, other.users)
+        other.merged = self
+        self.fill(other.roots, present(other.users))
         self.reduces += other.reduces
         self.price += other.price
         self.rereads |= other.rereads
         self.sweeps |= other.sweeps
         self.makers += other.makers
-        other.merged = self
-        self._rise(other.level)
 
 
 def present(users: set[Cluster]) -> set[Cluster]:
@@ -112,16 +109,85 @@ def present(users: set[Cluster]) -> set[Cluster]:
     return users
 
 
-def reaches(start: Cluster, goal: Cluster) -> bool:
-    """Whether ``goal`` depends on ``start``."""
-    stack, seen = [start], {id(start)}
-    while stack:
-        for user in stack.pop().users:
-            while user.merged is not None:
-                user = user.merged
-            if user is goal or len(seen) > _SEARCH:
-                return True
-            if user.level > goal.level and id(user) not in seen:
-                seen.add(id(user))
-                stack.append(user)
-    return False
+class Order:
+    """Keeps the ranks of clusters in order while more of them use each other and become one.
+
+    Attributes
+    ----------
+    looks : int
+        Clusters that may still be looked at; each new cluster brings some.  Without any left,
+        what cannot be told from ranks counts as a dependence.
+    """
+
+    def __init__(self) -> None:
+        self.looks = 1 << 12
+
+    def opened(self) -> None:
+        """A cluster has been made, behind all others."""
+        self.looks += _LOOKS
+
+    def independent(self, clusters: Iterable[Cluster]) -> bool:
+        """Whether none of some clusters needs another one."""
+        goals = {*clusters}
+        return self._users_above(goals, min([c.rank for c in goals]), goals) is not None
+
+    def below(self, users: Iterable[Cluster], maker: Cluster) -> bool:
+        """Whether others can come to use ``maker``; their ranks are less than its own then."""
+        for user in users:
+            if user is maker or user.rank < maker.rank:
+                continue
+            needing = self._users_above({user}, maker.rank, {maker})
+            if needing is None:
+                return False
+            self._move(needing, self._makers_below(maker, user.rank))
+        return True
+
+    def unite(self, clusters: Sequence[Cluster]) -> Cluster:
+        """Make one cluster of some that do not need each other: the first of them is all."""
+        first, *others = clusters
+        for other in others:
+            low, high = sorted((first, other), key=lambda c: c.rank)
+            needing = self._users_above({high}, low.rank, {low}, always=True)
+            assert needing is not None, "clusters that need each other cannot become one"
+            self._move(needing, self._makers_below(low, high.rank))
+            first._take_in(other)  # no rank of its users or makers lies between the two any more
+        return first
+
+    def _users_above(self, starts: set[Cluster], rank: int, goals: set[Cluster],
+                     always: bool = False) -> set[Cluster] | None:
+        """``starts`` and what needs them, of those with a greater rank; None if that is a goal.
+
+        None, too, where that takes too long, unless it is asked for ``always``.
+        """
+        found, stack = {*starts}, [*starts]
+        while stack:
+            for user in stack.pop().users:
+                user = user.now()
+                if user in goals:
+                    return None
+                if user.rank > rank and user not in found:
+                    found.add(user)
+                    stack.append(user)
+                    self.looks -= 1
+            if self.looks < 0 and not always:
+                return None
+        return found
+
+    def _makers_below(self, start: Cluster, rank: int) -> set[Cluster]:
+        """``start`` and what it needs, of those with a lesser rank."""
+        found, stack = {start}, [start]
+        while stack:
+            for maker in stack.pop().makers:
+                maker = maker.now()
+                if maker.rank < rank and maker not in found:
+                    found.add(maker)
+                    stack.append(maker)
+                    self.looks -= 1
+        return found
+
+    def _move(self, users: set[Cluster], makers: set[Cluster]) -> None:
+        """Let all ``users`` come before all ``makers``, each in the order that they have."""
+        moved = [c for group in (users, makers) for c in sorted(group, key=lambda c: c.rank)]
+        ranks = sorted([c.rank for c in moved])
+        for cluster, rank in zip(moved, ranks, strict=True):
+            cluster.rank = rank

@@ -80,7 +80,7 @@ class _Fuser:
         self._claim_outputs(outputs, replaced)
         self._continue_bases(order)
         self._note_checks(order)
-        for cluster in self._ordered(order):
+        for cluster in self.plan.clusters:
             known = len(self.program.kernels)
             self._emit(cluster)
             self._let_wait(known)
@@ -170,26 +170,6 @@ class _Fuser:
                 known.append(Check([node], self._buffer(flag), kind, text))
         for key in [k for k in self._checks if k not in self.plan.root]:
             self.program.kernels += self._checks.pop(key)
-
-    # -- order ----------------------------------------------------------------------------
-    def _ordered(self, order: Sequence[Node]) -> list[Cluster]:
-        """Clusters, makers first: merging may have put the roots of one far apart."""
-        needs: dict[int, list[Cluster]] = {}
-        for cluster in self.plan.clusters:
-            for user in {u.now() for u in cluster.users}:
-                needs.setdefault(id(user), []).append(cluster)
-        done: set[int] = set()
-        result: list[Cluster] = []
-        stack = [(c, False) for c in reversed(self.plan.clusters)]
-        while stack:
-            cluster, ready = stack.pop()
-            if ready:
-                result.append(cluster)
-            elif id(cluster) not in done:
-                done.add(id(cluster))
-                stack.append((cluster, True))
-                stack.extend((c, False) for c in needs.get(id(cluster), ()) if id(c) not in done)
-        return result
 
     # -- expressions ----------------------------------------------------------------------
     def _read(self, node: Node, inside: frozenset[int], total: Any = None) -> Read:

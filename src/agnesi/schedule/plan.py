@@ -13,7 +13,7 @@ from typing import Any
 
 from agnesi.core.loops import is_heavy, price
 from agnesi.core.node import Node
-from agnesi.schedule.cluster import Cluster, present, reaches
+from agnesi.schedule.cluster import Cluster, Order, present
 from agnesi.schedule.kinds import (
     facts_of,
     flat_source,
@@ -78,6 +78,7 @@ class Plan:
                  inner: bool = False) -> None:
         self.root: dict[int, Cluster] = {}
         self.clusters: list[Cluster] = []
+        self._ranks = Order()
         self._facts = facts_of(order)
         self._must = {id(flat_source(n)) for n in outputs}
         self._users: dict[int, set[Cluster]] = {}
@@ -98,8 +99,9 @@ class Plan:
             if node.op is not None:
                 self._visit(node)
         unite([c for c in self.clusters if c.merged is None],
-              lambda node: id(node) in self.root, _mergeable, self._become_one)
-        self.clusters = [c for c in reversed(self.clusters) if c.merged is None]
+              lambda node: id(node) in self.root, self._merge)
+        self.clusters = sorted([c for c in self.clusters if c.merged is None],
+                               key=lambda c: -c.rank)
 
     def _source(self, node: Node) -> Node:
         """What a chain of movements looks at."""
@@ -151,6 +153,7 @@ class Plan:
         else:
             cluster = known.now()
             if id(node) in self._must or users != {cluster}:
+                assert self._ranks.below(users, cluster), "numbers are cut so that none waits"
                 cluster.fill([node], users)
                 self.root[id(node)] = cluster
         cluster.stretch.append(node)
@@ -176,6 +179,7 @@ class Plan:
     def _opened(self, node: Node, users: set[Cluster]) -> Cluster:
         cluster = Cluster(len(self.root), node, users, self._facts[id(node)])
         self.clusters.append(cluster)
+        self._ranks.opened()
         self.root[id(node)] = cluster
         return cluster
 
@@ -194,9 +198,7 @@ class Plan:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
                 or depth > _DEPTH or cluster.price > _PRICE
-                or cluster.shapes != same
-                or (len(users) > 1
-                    and any(reaches(other, cluster) for other in users if other is not cluster))
+                or cluster.shapes != same or not self._ranks.below(users, cluster)
             ):
                 continue
             cluster.fill([node], users)
@@ -397,23 +399,15 @@ class Plan:
                 return False  # it would be computed inside of another reduction and once more
         return True
 
-    def _merge(self, users: set[Cluster]) -> bool:
+    def _merge(self, users: Iterable[Cluster]) -> bool:
         """Let the kernels that share a value become one; False where that cannot be."""
         clusters = list(users)
-        if not _mergeable(clusters) or any(
-            a is not b and reaches(a, b) for a in clusters for b in clusters
-        ):
+        if not _mergeable(clusters) or not self._ranks.independent(clusters):
             return False
-        self._become_one(clusters)
+        first = self._ranks.unite(clusters)
+        for cluster in clusters:
+            self.root.update([(id(r), first) for r in cluster.roots])
         return True
-
-    def _become_one(self, clusters: Sequence[Cluster]) -> None:
-        """Let the first of some clusters be all of them."""
-        first, *others = clusters
-        for other in others:
-            first.take_in(other)
-            for r in other.roots:
-                self.root[id(r)] = first
 
 
 def _mergeable(clusters: Sequence[Cluster]) -> bool:
