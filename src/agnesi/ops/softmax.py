@@ -91,8 +91,9 @@ class LogSumExp(Op):
 
     def shares(self, y: Tensor, x: Tensor) -> Tensor:
         """The part of each element in the sum; 0 where all are -inf."""
-        y = select.where(compare.equal(y, -np.inf), 0, y)
-        return exp(arith.subtract(x, reducer("add", self.axes, self.keepdims).spread(y, x.shape)))
+        # Not exp(x - y): all of them would carry the rounding of y, which is large where y is.
+        none = reducer("add", self.axes, self.keepdims).spread(compare.equal(y, -np.inf), x.shape)
+        return select.where(none, 0, apply(Softmax(self.axes), x))
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         g = reducer("add", self.axes, self.keepdims).spread(g, x.shape)
