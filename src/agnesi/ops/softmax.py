@@ -85,8 +85,7 @@ class LogSumExp(Op):
         if x.dtype in dtypes.HALVES:
             return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
         top = _peak(x, self.axes)
-        total = _total(exp(arith.subtract(x, top)), self.axes)
-        y = arith.add(log(total), top)
+        y = arith.add(log(_total(exp(arith.subtract(x, top)), self.axes)), top)
         return y if self.keepdims else _total(y, self.axes, False)
 
     def shares(self, y: Tensor, x: Tensor) -> Tensor:
@@ -348,9 +347,7 @@ class LabelLoss(Op):
     def _compute(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         off = _below_peak(x, -1)
         rows: Any = np.log(np.exp(off).sum(-1)) - Pick().perform(off, labels)
-        if self.mean:
-            rows = np.divide(rows.sum(), rows.size)
-        return np.asarray(rows, x.dtype)
+        return np.asarray(np.divide(rows.sum(), rows.size) if self.mean else rows, x.dtype)
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
         rows = arith.negative(apply(Pick(), apply(LogSoftmax((len(x.shape) - 1,)), x), labels))
