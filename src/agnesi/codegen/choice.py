@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from agnesi.codegen.axes import collapse, lane_axis
+from agnesi.codegen.axes import collapse
 from agnesi.codegen.turned import crossed
 from agnesi.codegen.unroll import unrolled
 from agnesi.core.kernels import Nest, Store
+from agnesi.core.lanes import lane_axis
 from agnesi.core.loops import Axis
 
 Loops = tuple[tuple[Axis, ...], list[Store], frozenset[Axis], Axis | None, Axis | None]

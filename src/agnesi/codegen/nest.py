@@ -20,6 +20,7 @@ from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.codegen.turned import BLOCK, emit_turned
 from agnesi.core.extents import Extent, guess, most
 from agnesi.core.kernels import Buffer, Nest, Store, walk
+from agnesi.core.lanes import reduced_along
 from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
 from agnesi.core.record import struct
 
@@ -323,7 +324,7 @@ class _Nest:
 
     def _sweep(self, scope: Scope, group: list[Expr]) -> None:
         bound = group[0].param[1]
-        axis = _contiguous(group, bound)
+        axis = reduced_along(group, bound)
         bodies = [r.args[0] for r in group]
         if axis is None or any(a.extent == 0 or a in scope.axes for a in bound):
             for r in group:
@@ -477,13 +478,3 @@ def _waits(scope: Scope, value: Expr) -> bool:
         v.op == "reduce" and v is not value and not scope.has(v) and v.free <= scope.axes.keys()
         for v in walk(list(value.args))
     )
-
-
-def _contiguous(group: list[Expr], bound: tuple[Axis, ...]) -> Axis | None:
-    """The axis of a sweep for the lanes: the one along which most loads are contiguous."""
-    scores = {a: 0 for a in bound}
-    for value in walk([r.args[0] for r in group]):
-        if value.op == "load":
-            for a in bound:
-                scores[a] += value.param[1].terms.get(a, 0) == 1
-    return max(reversed(bound), key=lambda a: (scores[a], guess(a.extent) > 1))

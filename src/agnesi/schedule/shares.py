@@ -17,8 +17,8 @@ from agnesi.core.dims import is_static
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
-from agnesi.schedule.ahead import with_rows
 from agnesi.schedule.alike import Again
+from agnesi.schedule.materialize import materialized
 
 #: Elements from which a reduction is worth threads, and results that they could not share.
 _MUCH, _LITTLE = 400_000, 128
@@ -35,7 +35,7 @@ def with_parts(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
     """
     again = Again()
     result: list[Kernel] = []
-    kernels, parts = with_rows(kernels)
+    kernels, parts = materialized(kernels)
     for kernel in kernels:
         new = again(kernel, (), (), partial(_cut, kernel)) if _has_little(kernel) else []
         for first in new[:-1]:

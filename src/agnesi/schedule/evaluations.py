@@ -1,0 +1,83 @@
+"""How often the values of a kernel are evaluated, by the loops in which that happens.
+
+A nest evaluates a value in the loops from outside up to the last one that changes it; what a
+reduction adds up is evaluated in its own loops, inside those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agnesi.core.dims import product
+from agnesi.core.extents import guess
+from agnesi.core.kernels import Convolution, Kernel, Nest, Product
+from agnesi.core.lanes import lane_axis, reduced_along
+from agnesi.core.loops import Axis, Expr, price
+
+Loops = tuple[Axis, ...]
+#: Operations that bind axes of their own.
+BINDING = ("reduce", "steps")
+
+
+def loops_of(kernel: Kernel) -> Loops:
+    """The loops of a kernel, from outside to inside."""
+    if not isinstance(kernel, Nest):
+        return kernel.axes if isinstance(kernel, Product | Convolution) else ()
+    axes = tuple([a for a in kernel.axes if a.extent != 1])
+    if len(axes) < 2:
+        return axes
+    lanes = lane_axis(axes, kernel.body, kernel.ordered)
+    outer = [a for a in axes if a is not lanes]
+    if kernel.ordered:
+        outer.sort(key=lambda a: a in kernel.ordered)
+    return (*outer, lanes) if lanes is not None else tuple(outer)
+
+
+def around(kernel: Kernel, value: Expr, loops: Loops) -> Loops:
+    """Those of the loops around a value in which it is evaluated."""
+    if not isinstance(kernel, Nest):  # a block of results at a time
+        return loops if value.free or value.args else ()
+    for i in range(len(loops), 0, -1):
+        if loops[i - 1] in value.free:
+            return loops[:i]
+    return ()
+
+
+def inside(value: Expr, loops: Loops) -> Loops:
+    """The loops around the operands of a value that is evaluated in ``loops``."""
+    if value.op == "steps":
+        return (*loops, *value.param[1])
+    bound = value.param[1]
+    if len(bound) > 1:
+        lanes = reduced_along([value], bound)
+        bound = (*[a for a in bound if a is not lanes], lanes)
+    return (*loops, *bound)
+
+
+def below(kernel: Kernel, values: Sequence[tuple[Expr, Loops]]) -> Iterator[tuple[Expr, Loops]]:
+    """All values below some, each with the loops in which it is evaluated."""
+    seen = set()
+    stack = [*values]
+    while stack:
+        value, loops = stack.pop()
+        here = around(kernel, value, loops)
+        if (value, here) in seen:
+            continue
+        seen.add((value, here))
+        yield value, here
+        more = inside(value, here) if value.op in BINDING else loops
+        stack += [(v, more) for v in value.args]
+
+
+def turns(loops: Sequence[Axis]) -> int:
+    """How often the body of loops runs."""
+    found: Any = guess(product([a.extent for a in loops]))
+    return int(found)
+
+
+def instructions(value: Expr, loops: Loops) -> int:
+    """About how many scalar instructions the evaluations of a value take, without its operands."""
+    if value.op in BINDING:
+        return turns(inside(value, loops))
+    return price(value.op) * turns(loops)

@@ -1,0 +1,124 @@
+"""What a kernel would compute again and again gets memory, and a nest of its own before.
+
+A nest evaluates a value in the loops up to the last one that changes it.  Where others lie between,
+as in a column's sum of what each row was divided by, every one of their turns would compute the
+value anew, and what took n**2 steps takes n**3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from agnesi.core.dtypes import as_dtype
+from agnesi.core.extents import Extent
+from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of
+from agnesi.core.loops import Axis, Expr, Substitution, is_heavy, load
+from agnesi.core.record import replace
+from agnesi.schedule.alike import Again
+from agnesi.schedule.evaluations import (
+    BINDING,
+    Loops,
+    around,
+    below,
+    inside,
+    instructions,
+    loops_of,
+    turns,
+)
+
+#: Instructions that memory saves in all, and each time that it is read, at least.
+_MUCH, _EACH = 1 << 13, 3
+#: How many times a value is computed, compared with once for each of its points.
+_TIMES = 2
+
+
+def materialized(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
+    """The kernels with such values apart, and the memory of those."""
+    again = Again()
+    result: list[Kernel] = []
+    kept: list[Buffer] = []
+    for kernel in kernels:
+        new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
+        for first in new[:-1]:
+            kept += first.writes()
+        result += new
+    return result, kept
+
+
+def _repeats(kernel: Kernel) -> bool:
+    """Whether a kernel computes values again and again."""
+    if not isinstance(kernel, Nest | Product | Convolution):
+        return False
+    return bool(kernel.answer(_repeats, lambda: bool(_repeated(kernel))))
+
+
+def _apart(kernel: Any) -> list[Any]:
+    """Nests of repeated values, and the kernel that reads them."""
+    found = _repeated(kernel)
+    if not found:
+        return [kernel]
+    known: dict[Expr, Expr] = {}
+    made: dict[Loops, Nest] = {}
+    for value, axes in found.items():
+        if axes not in made:
+            made[axes] = Nest(kernel.nodes, axes, waits=[*kernel.waits])
+        buffer = Buffer(tuple([a.extent for a in axes]), as_dtype(value.dtype), "temporary")
+        place = buffer.place([a.index for a in axes])
+        made[axes].body.append(Store(buffer, place, value))
+        known[value] = load(buffer, value.dtype, place)
+    change = Substitution({}, known)
+    body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body]
+    return [new for nest in (*made.values(), replace(kernel, body=body)) for new in _apart(nest)]
+
+
+def _repeated(kernel: Any) -> dict[Expr, Loops]:
+    """The values of a kernel that are worth memory, and the loops over what they are needed for."""
+    loops = loops_of(kernel)
+    written = {*kernel.writes()}
+    found: dict[Expr, Loops] = {}
+    seen: set[Any] = set()
+    stack: list[tuple[Expr, Loops, Any]] = [
+        (v, loops, None) for s in kernel.body for v in (s.value, *s.offset.atoms)]
+    while stack:
+        value, outside, refused = stack.pop()
+        if value in found or not value.args or (value, outside, refused) in seen:
+            continue
+        seen.add((value, outside, refused))
+        here = around(kernel, value, outside)
+        idle = tuple([a for a in here if a not in value.free])
+        if idle and idle != refused and _stands_alone(value, written) and (
+            _is_worth(kernel, value, outside, here, idle)
+        ):
+            found[value] = (*[a for a in here if a in value.free],
+                            *[a for a in value.free if a not in here])
+            continue
+        if value.op == "steps":  # an element may take none of them
+            continue
+        more = inside(value, here) if value.op == "reduce" else outside
+        stack += [(v, more, idle) for v in value.args]
+    return found
+
+
+def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
+              idle: Sequence[Axis]) -> bool:
+    """Whether memory for a value saves much: ``here`` it is evaluated, ``idle`` without need."""
+    if turns(idle) < _TIMES:
+        return False
+    saved = 0
+    costly = False
+    for v, loops in below(kernel, [(value, outside)]):
+        needless = turns([a for a in loops if a in idle])
+        if needless > 1:
+            saved += instructions(v, loops) * (needless - 1) // needless
+            costly |= v.op in BINDING or is_heavy(v.op)
+    if saved < _EACH * turns(here) or not (costly or buffers_of([value])):
+        return False  # numbers that follow from indices and sizes are in registers
+    return saved >= _MUCH or (costly and any([isinstance(a.extent, Extent) for a in here]))
+
+
+def _stands_alone(value: Expr, written: set[Buffer]) -> bool:
+    """Whether a value can be computed before its kernel."""
+    read = buffers_of([value])
+    return written.isdisjoint(read) and all([b.role != "sum" for b in read])
