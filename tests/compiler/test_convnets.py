@@ -11,7 +11,8 @@ from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import Buffer, Callback, Convolution, Nest
 from agnesi.core.node import Node
-from agnesi.schedule.fuse import fuse
+from agnesi.schedule.passes import schedule
+from agnesi.schedule.program import Request
 
 RANDOM = np.random.default_rng(0)
 
@@ -136,7 +137,8 @@ def kernels(function, *shapes):
             leaves[id(node)] = Buffer(tuple(node.shape), node.dtype, "constant", node=node)
     from agnesi.codegen.conv import preferred
 
-    return fuse(graph.outputs, leaves, lambda *a, **k: preferred(*a, vector_bits=512, **k)).kernels
+    prefers = lambda *a, **k: preferred(*a, vector_bits=512, **k)  # noqa: E731
+    return schedule(Request(graph.outputs, leaves, prefers)).kernels
 
 
 def block(x, w, v, b):

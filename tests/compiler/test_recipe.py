@@ -34,7 +34,7 @@ def test_recipes_come_back(constant):
 
 def test_a_second_process_loads_little(tmp_path, monkeypatch):
     monkeypatch.setenv("AGNESI_CACHE_DIR", str(tmp_path))
-    heavy = ("agnesi.rewrite", "agnesi.schedule.fuse", "agnesi.codegen.program",
+    heavy = ("agnesi.rewrite", "agnesi.schedule.passes", "agnesi.codegen.program",
              "agnesi.runtime.capi", "zipfile")
     told = [
         subprocess.run([sys.executable, "-c", PROGRAM, *heavy], capture_output=True, text=True,

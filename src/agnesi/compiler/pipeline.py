@@ -53,13 +53,13 @@ class Scheduled:
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
                  clock: Clock, limit: int | None = None, saved: str = "",
-                 hasty: bool = False) -> None:
+                 hasty: bool = False, exclude: Sequence[str] = ()) -> None:
         if limit is not None and graph.extents:
             raise UnknownSizeError("a memory limit needs sizes that are known")
         from agnesi.codegen.program import Machine, Varying, emit_program
         from agnesi.runtime import machine, pool
-        from agnesi.schedule.fuse import fuse
-        from agnesi.schedule.memory import lay_out
+        from agnesi.schedule.passes import schedule
+        from agnesi.schedule.program import Request
 
         buffers = _leaf_buffers(graph)
         states = {id(live_tensor(b.node)): b  # type: ignore[arg-type]
@@ -71,15 +71,13 @@ class Scheduled:
         ]
         found = machine.target()
         products = library() if hasty else Library()
-        program = fuse(
-            graph.outputs, buffers, partial(_preferred, vector_bits=found.vector_bits),
+        program = schedule(Request(
+            graph.outputs, buffers, partial(_preferred, vector_bits=found.vector_bits), products,
             {i: t for t, i in targets if not t.contiguous and _dense(t.shape, t.strides)},
-            products,
-        )
-        self.layout = lay_out(
-            program, [(t, program.outputs[i]) for t, i in targets],
-            [buffers[id(graph.inputs[i])] for i in donated], limit=limit, saved=saved,
-        )
+            updates=targets, donated=[buffers[id(graph.inputs[i])] for i in donated],
+            limit=limit, saved=saved, exclude=frozenset(exclude),
+        ))
+        self.layout, self.counts = program.layout, program.counts
         self.memory = pool.prepare(guess(self.layout.arena_bytes))
         clock.mark("schedule")
         reused = _reused(program.outputs[:returned], self.layout.shared, graph)

@@ -19,6 +19,7 @@ from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
 from agnesi.schedule.alike import Again
 from agnesi.schedule.points import axes_of, point
+from agnesi.schedule.program import Program
 
 #: Bytes of what is summed, from which reading it again costs more than adding on the way, and of
 #: the sums of a part, at most: they stay in the second cache.
@@ -28,10 +29,14 @@ _PARTS, _ROWS = 32, 8
 _SLOT = 90  # of the axis that counts parts
 
 
-def with_sums(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
-    """The kernels with sums of rows taken by those that write them, and the memory of parts."""
-    sums = _Sums(kernels)
-    return sums.kernels, [part for part in sums.parts.values() if part is not None]
+def fuse_sums(program: Program) -> Program:
+    """Let sums of rows be taken by the kernels that write them."""
+    sums = _Sums(program.kernels)
+    parts = [part for part in sums.parts.values() if part is not None]
+    program.kernels = sums.kernels
+    program.buffers += parts
+    program.count(len(parts))
+    return program
 
 
 class _Sums:

@@ -13,6 +13,7 @@ from agnesi.core.kernels import Kernel, Store, walk
 from agnesi.core.loops import Affine, Expr, Substitution, atom_of
 from agnesi.core.node import Node
 from agnesi.schedule.complexmath import COMPLEX, REAL, Pair, Real
+from agnesi.schedule.program import Program
 
 #: Operations on elements whose result at a place is what a real operation gives for each part, and
 #: those that read complex numbers in the table's terms.
@@ -29,14 +30,23 @@ def is_known(node: Node) -> bool:
     return op.name not in ("prod", "max", "min")
 
 
-def split(kernels: Iterable[Kernel]) -> None:
+def to_real(program: Program) -> Program:
     """Write the expressions of kernels in real numbers."""
-    parts = _Parts()
+    if "c" in {node.dtype.kind for node in program.order}:
+        program.count(split(program.kernels))
+    return program
+
+
+def split(kernels: Iterable[Kernel]) -> int:
+    """Write the expressions of kernels in real numbers; how many needed that."""
+    parts, changed = _Parts(), 0
     for kernel in kernels:
         stores = kernel.stores()
         values = [v for s in stores for v in (s.value, *s.offset.atoms)]
         if any(v.dtype.startswith("complex") for v in walk(values)):
             kernel.change([Store(s.buffer, parts.index(s.offset), parts(s.value)) for s in stores])
+            changed += 1
+    return changed
 
 
 class _Parts(Substitution):

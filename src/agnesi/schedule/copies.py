@@ -15,6 +15,7 @@ from agnesi.core import loops
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, buffers_of, walk
 from agnesi.core.loops import Affine, Axis, Substitution
 from agnesi.schedule.points import axes_of, point
+from agnesi.schedule.program import Program
 
 #: How places are kept.
 _PLACE = np.dtype(np.int64)
@@ -24,19 +25,20 @@ _COPIES, _BYTES, _LEAST, _OFTEN = 4, 8 << 10, 64, 4
 _NEAR = 100
 
 
-def with_copies(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
-    """The kernels with sums into a few places by copies, and the memory of the copies."""
+def privatize(program: Program) -> Program:
+    """Let sums into a few places use copies of those."""
     result: list[Kernel] = []
-    buffers: list[Buffer] = []
-    for kernel in kernels:
+    for kernel in program.kernels:
         if isinstance(kernel, Nest) and _is_sums(kernel):
             found, new, made = _spread(kernel)
             result += [k for k in found if not _is_taken_in(k, result)]
             result += new
-            buffers += made
+            program.buffers += made
+            program.count(len(new))
         else:
             result.append(kernel)
-    return result, buffers
+    program.kernels = result
+    return program
 
 
 def _is_sums(nest: Nest) -> bool:

@@ -8,8 +8,7 @@ The order of a family is the one that its convolutions are fastest with.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
@@ -18,14 +17,22 @@ from agnesi.core.loops import Axis
 from agnesi.core.node import Node
 from agnesi.schedule.convolutions import is_convolution, sizes_of
 from agnesi.schedule.kinds import flat_source, lowerable, splits_evenly
+from agnesi.schedule.program import Prefers, Program
 
 Order = tuple[int, ...]
-#: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands
-#: and of its result; the fastest first.
-Prefers = Callable[..., Sequence[Any]]
 #: Cycles to bring an element into another order on the way into or out of a convolution.
 _TURNED = 1.0
 _ROUNDS = 4
+
+
+def choose_layouts(program: Program) -> Program:
+    """Choose the order of axes of values around convolutions."""
+    request = program.request
+    program.prefers = request.prefers
+    if request.prefers is not None:
+        program.orders = orders(program.order, request.outputs, request.prefers)
+        program.count(len(program.orders))
+    return program
 
 
 def channels_last(rank: int) -> Order:

@@ -21,10 +21,9 @@ from agnesi.core.kernels import (
     row_major,
 )
 from agnesi.core.node import Node
-from agnesi.schedule.memory import lay_out
 from agnesi.schedule.program import Program
 
-Fuse = Callable[[Sequence[Node], dict[int, Buffer]], Program]
+Schedule = Callable[[Sequence[Node], dict[int, Buffer], list[tuple[Buffer, int]]], Program]
 
 
 def carried(op: Any) -> range:
@@ -38,14 +37,15 @@ class Maker:
 
     Parameters
     ----------
-    fuse : callable
-        Kernels of a graph, from its outputs and the buffers of its leaves.
+    schedule : callable
+        The program of a graph, from its outputs, the buffers of its leaves, and which of those
+        outputs take the place of, by their numbers.
     constant : callable
         The buffer outside of a constant of a body.
     """
 
-    def __init__(self, fuse: Fuse, constant: Callable[[Node], Buffer]) -> None:
-        self.fuse = fuse
+    def __init__(self, schedule: Schedule, constant: Callable[[Node], Buffer]) -> None:
+        self.schedule = schedule
         self.constant = constant
 
     def kernel(self, root: Node, operands: Sequence[Matrix],
@@ -141,15 +141,14 @@ class Maker:
                 leaves[id(node)] = Buffer(tuple(node.shape), node.dtype, "constant", node=node)
         constants = [b for b in leaves.values() if b.role == "constant"]
         unique = list(wanted) if separate else list({id(n): n for n in wanted}.values())
-        program = self.fuse(unique, leaves)
+        may, number = {id(n) for n in in_place}, {id(n): i for i, n in enumerate(unique)}
+        program = self.schedule(unique, leaves, [
+            (b, number[id(n)]) for b, n in carried
+            if id(n) in may or (isinstance(b.size, int) and b.size == 1)
+        ])
         constants += [b for b in leaves.values() if b.role == "constant" and b not in constants]
         of = {id(n): b for n, b in zip(unique, program.outputs, strict=True)}
-        may = {id(n) for n in in_place}
-        pairs = [
-            (b, of[id(n)]) for b, n in carried
-            if id(n) in may or (isinstance(b.size, int) and b.size == 1)
-        ]
-        layout = lay_out(program, (), (), pairs)
+        layout = program.layout
         block = Block(layout.kernels, layout.table, {}, layout.arena_bytes)
         for buffer in constants:
             if buffer in block.table:

@@ -27,6 +27,7 @@ from agnesi.schedule.evaluations import (
     loops_of,
     turns,
 )
+from agnesi.schedule.program import Program
 
 #: Instructions that memory saves in all, and each time that it is read, at least.
 _MUCH, _EACH = 1 << 13, 3
@@ -34,17 +35,18 @@ _MUCH, _EACH = 1 << 13, 3
 _TIMES = 2
 
 
-def materialized(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
-    """The kernels with such values apart, and the memory of those."""
+def materialize(program: Program) -> Program:
+    """Give such values memory."""
     again = Again()
     result: list[Kernel] = []
-    kept: list[Buffer] = []
-    for kernel in kernels:
+    for kernel in program.kernels:
         new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
         for first in new[:-1]:
-            kept += first.writes()
+            program.buffers += first.writes()
+        program.count(len(new) - 1)
         result += new
-    return result, kept
+    program.kernels = result
+    return program
 
 
 def _repeats(kernel: Kernel) -> bool:

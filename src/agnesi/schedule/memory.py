@@ -1,8 +1,12 @@
-"""Where buffers live: state changed in place, results and temporaries sharing one arena."""
+"""Where buffers live: state changed in place, results and temporaries sharing one arena.
+
+The passes that kernels with memory go through, and what they ask.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.extents import guess
@@ -18,114 +22,155 @@ from agnesi.core.kernels import (
     walk,
 )
 from agnesi.core.loops import Affine, Axis, load, ravel
-from agnesi.core.record import field, struct
 from agnesi.schedule import varying
 from agnesi.schedule.depend import Dependence, Traffic
-from agnesi.schedule.order import least_memory
-from agnesi.schedule.program import Program
+from agnesi.schedule.program import Layout, Program
 from agnesi.schedule.rows import reads_rows_first
 
 _ROLES = ("argument", "state", "constant", "output")
 
 
-@struct
-class Layout:
-    """The finished memory plan.
+def update_in_place(program: Program) -> Program:
+    """Let results be written where the states lie that they replace, as far as that can be.
 
-    ``table`` lists the buffers that own an entry in the table of pointers, in order; the arena, if
-    any, is the last entry.  ``shared`` maps a buffer to the one whose memory it takes over.
+    Results that a loop carries take the place of what they follow only so.
     """
+    request, dependence = program.request, program.dependence
+    checks = {k: kernel.flag for k, kernel in enumerate(program.kernels)
+              if isinstance(kernel, Check)}
+    for state, place in (*request.updates, *request.carried):
+        result = program.outputs[place]
+        if result.role == "output" and _goes_in_place(
+            program.kernels, dependence, state, result, checks
+        ):
+            result.role = "state"
+            program.shared[result] = state
+            program.count()
+    return program
 
-    kernels: list[Kernel]
-    table: list[Buffer]
-    arena_slot: int
-    arena_bytes: int
-    shared: dict[Buffer, Buffer] = field(default_factory=dict)
-    lifetimes: dict[Buffer, tuple[int, int]] = field(default_factory=dict)
+
+def copy_states(program: Program) -> Program:
+    """Bring kernels into their order; behind them, copy results to states that lie elsewhere."""
+    updates = [(state, program.outputs[place]) for state, place in program.request.updates]
+    copied = [(s, result) for s, result in updates if program.shared.get(result) is not s]
+    program.kernels = [program.kernels[k] for k in program.dependence.order]
+    program.kernels += [_copy(state, result) for state, result in copied]
+    for _, result in copied:
+        if result.role == "output":
+            result.role = "temporary"
+    program.count(len(copied))
+    return program
 
 
-def lay_out(program: Program, updates: Sequence[tuple[Buffer, Buffer]],
-            donated: Sequence[Buffer] = (),
-            carried: Sequence[tuple[Buffer, Buffer]] = (), limit: int | None = None,
-            saved: str = "") -> Layout:
-    """Order kernels and give every buffer its memory.
+def store_narrow(program: Program) -> Program:
+    """Keep idle values in fewer bits."""
+    if program.request.saved:
+        from agnesi.schedule.narrow import narrowed
 
-    ``updates`` pairs a state buffer with the result that replaces it; ``donated`` arguments may be
-    overwritten by results.  The results of ``carried`` pairs replace the first of each pair where
-    that takes no copy.  With a ``limit``, all buffers together take at most so many bytes, and
-    some values are computed again; ``saved`` names the dtype in which idle values are kept.
+        before = len(program.kernels)
+        program.kernels = narrowed(program.kernels, as_dtype(program.request.saved))
+        program.count(len(program.kernels) - before)
+    return program
+
+
+def rematerialize(program: Program) -> Program:
+    """Compute values again where memory is limited.
 
     Raises
     ------
     MemoryError
         If that is not enough for the limit; its argument is the number of bytes that would be.
     """
-    kernels = list(program.kernels)
-    shared: dict[Buffer, Buffer] = {}
-    copies: list[tuple[Buffer, Buffer]] = []
-    dependence = Dependence(kernels)
-    traffic = dependence.traffic
-    checks = {k: kernel.flag for k, kernel in enumerate(kernels) if isinstance(kernel, Check)}
-    for pair in (*updates, *carried):
-        state, result = pair
-        if result.role != "output" or not _goes_in_place(
-            kernels, dependence, state, result, checks
-        ):
-            copies += [] if pair in carried else [pair]
-            continue
-        result.role = "state"
-        shared[result] = state
-    kernels = [kernels[k] for k in least_memory(kernels, dependence)]
-    kernels += [_copy(state, result) for state, result in copies]
-    for _, result in copies:
-        if result.role == "output":
-            result.role = "temporary"
-    if saved:
-        from agnesi.schedule.narrow import narrowed
+    if program.request.limit is not None:
+        before = len(program.kernels)
+        program.kernels = _limited(program, program.request.limit)
+        program.count(len(program.kernels) - before)
+    return program
 
-        kernels = narrowed(kernels, as_dtype(saved))
-    if limit is not None:
-        kernels = _limited(program, kernels, shared, limit, traffic)
-    lifetimes = _lifetimes(kernels, traffic)
+
+def find_lifetimes(program: Program) -> Program:
+    """Find the first and last kernel that touches each buffer."""
+    program.lifetimes = _lifetimes(program.kernels, program.dependence.traffic)
+    program.count(len(program.lifetimes))
+    return program
+
+
+def donate(program: Program) -> Program:
+    """Let results be written over donated arguments."""
     for result in program.outputs:
-        _reuse_donated(kernels, result, donated, shared, lifetimes)
-    _make_in_place(kernels, shared, lifetimes, traffic)
-    table = _table(program, kernels, shared, traffic)
+        before = len(program.shared)
+        _reuse_donated(program.kernels, result, program.request.donated, program.shared,
+                       program.lifetimes)
+        program.count(len(program.shared) - before)
+    return program
+
+
+def write_in_place(program: Program) -> Program:
+    """Let what is only copied into a result, in the same order, be made where the result lies."""
+    before = len(program.shared)
+    _make_in_place(program.kernels, program.shared, program.lifetimes,
+                   program.dependence.traffic)
+    program.count(len(program.shared) - before)
+    return program
+
+
+def reuse_memory(program: Program) -> Program:
+    """Let temporaries take over the memory of those that their makers read last."""
+    before = len(program.shared)
+    program.owners = _owners(program.kernels, program.lifetimes, program.shared,
+                             program.dependence.traffic)
+    program.count(len(program.shared) - before)
+    return program
+
+
+def place(program: Program) -> Program:
+    """Give every buffer its memory: an entry in the table of pointers, or a place in the arena."""
+    kernels, shared, spans = program.kernels, program.shared, program.lifetimes
+    owners = program.owners
+    if owners is None:
+        owners = {b: last for b, (_, last) in spans.items() if b.role == "temporary"}
+    table = _table(program, kernels)
     for slot, buffer in enumerate(table):
         buffer.slot = slot
-    arena_bytes = _place_temporaries(kernels, lifetimes, shared, len(table), traffic)
+    offsets, arena_bytes = _places(owners, spans)
+    for buffer, offset in zip(owners, offsets, strict=True):
+        buffer.slot, buffer.offset = len(table), offset
     for buffer, owner in shared.items():
         while owner in shared:
             owner = shared[owner]
         buffer.slot, buffer.offset = owner.slot, owner.offset
     busy = [kernel for kernel in kernels if not _idle(kernel)]
     if len(busy) < len(kernels):
-        lifetimes = _lifetimes(busy, traffic)
-    return Layout(busy, table, len(table), arena_bytes, shared, lifetimes)
+        spans = _lifetimes(busy, program.dependence.traffic)
+    program.layout = Layout(busy, table, len(table), arena_bytes, shared, spans)
+    program.count(guess(arena_bytes))
+    return program
 
 
-def _table(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
-           traffic: Traffic) -> list[Buffer]:
+def _table(program: Program, kernels: Sequence[Kernel]) -> list[Buffer]:
     """The buffers with memory of their own outside of the arena, by role."""
+    traffic = program.dependence.traffic
     used = {b for kernel in kernels for b in traffic.of(kernel)[0]}
     table = [b for b in (*program.leaves.values(), *program.outputs)
-             if b.role != "temporary" and b not in shared and (b.role != "constant" or b in used)]
+             if b.role != "temporary" and b not in program.shared
+             and (b.role != "constant" or b in used)]
     return sorted(dict.fromkeys(table), key=lambda b: _ROLES.index(b.role))
 
 
-def _limited(program: Program, kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
-             limit: int, traffic: Traffic) -> list[Kernel]:
+def _limited(program: Program, limit: int) -> list[Kernel]:
     """Kernels in order that need at most ``limit`` bytes in all."""
     from agnesi.schedule.remake import Remaker, fit
 
-    outside = sum(b.nbytes for b in _table(program, kernels, shared, traffic))
-    remaker = Remaker(kernels, shared, lambda kernel, old, new: (
+    traffic = program.dependence.traffic
+    outside = sum(b.nbytes for b in _table(program, program.kernels))
+    remaker = Remaker(program.kernels, program.shared, lambda kernel, old, new: (
         _same(old, new) and overwrites_safely(kernel, old, new)
     ))
 
     def arena(kernels: Sequence[Kernel]) -> int:
         spans = _lifetimes(kernels, traffic)
-        return guess(_place_temporaries(kernels, spans, dict(shared), -1, traffic))
+        owners = _owners(kernels, spans, dict(program.shared), traffic)
+        return guess(_places(owners, spans)[1])
 
     try:
         return fit(remaker, limit - outside, arena)
@@ -291,9 +336,12 @@ def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
             shared[made] = result
 
 
-def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
-                       shared: dict[Buffer, Buffer], slot: int, traffic: Traffic) -> int:
-    """Offsets in the arena; a temporary takes over the memory of one that its maker reads last."""
+def _owners(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
+            shared: dict[Buffer, Buffer], traffic: Traffic) -> dict[Buffer, int]:
+    """The temporaries with memory of their own, and the last kernels that need it.
+
+    The others take over that of one which their maker reads last: ``shared`` gets those.
+    """
     starts: dict[int, list[Buffer]] = {}
     for buffer, (first, _) in spans.items():
         if buffer.role == "temporary":
@@ -315,9 +363,11 @@ def _place_temporaries(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int,
                     break
             else:
                 owners[buffer] = spans[buffer][1]
-    offsets, total = varying.place(
-        [b.nbytes for b in owners], [(spans[b][0], last) for b, last in owners.items()]
-    )
-    for buffer, offset in zip(owners, offsets, strict=True):
-        buffer.slot, buffer.offset = slot, offset
-    return total
+    return owners
+
+
+def _places(owners: Mapping[Buffer, int],
+            spans: Mapping[Buffer, tuple[int, int]]) -> tuple[list[Any], Any]:
+    """Offsets of temporaries in the arena, and its size in bytes."""
+    return varying.place([b.nbytes for b in owners],
+                         [(spans[b][0], last) for b, last in owners.items()])

@@ -25,7 +25,8 @@ from agnesi.schedule.kinds import (
     weight,
 )
 from agnesi.schedule.numbers import Cut, cut
-from agnesi.schedule.siblings import SWEPT, unite
+from agnesi.schedule.program import Program
+from agnesi.schedule.siblings import SWEPT
 
 _CHEAP = frozenset(
     "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
@@ -55,6 +56,22 @@ _DEAR, _FEW_TIMES = 15, 16
 _DEAR_OFTEN, _OFTEN, _SMALLEST = 5, 256, 8
 
 
+def fuse(program: Program) -> Program:
+    """Compute values where they are used, but for those that get memory."""
+    request = program.request
+    plan = program.plan = Plan(program.order, request.outputs, request.inner)
+    plan.fuse()
+    program.count(sum([n.op is not None and id(n) not in plan.root for n in program.order]))
+    return program
+
+
+def unfused(program: Program) -> Plan:
+    """The plan where every value has memory and a kernel of its own."""
+    plan = Plan(program.order, program.request.outputs, program.request.inner, apart=True)
+    plan.keep_all()
+    return plan
+
+
 def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([n for n in shape if n != 1])
 
@@ -71,11 +88,11 @@ class Plan:
     """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
 
     ``order`` lists the nodes, makers first; ``outputs`` must get memory; ``inner`` says that they
-    are the body of a loop.
+    are the body of a loop, ``apart`` that each value is to have a kernel of its own.
     """
 
     def __init__(self, order: Sequence[Node], outputs: Iterable[Node],
-                 inner: bool = False) -> None:
+                 inner: bool = False, apart: bool = False) -> None:
         self.root: dict[int, Cluster] = {}
         self.clusters: list[Cluster] = []
         self._ranks = Order()
@@ -93,15 +110,30 @@ class Plan:
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if self._facts[id(n)].axes}
         # The numbers of a body stay in registers from turn to turn, or close by.
-        order, self._stretch = Cut(order, {}) if inner else cut(order)
+        order, self._stretch = Cut(order, {}) if inner or apart else cut(order)
         self._stretches: dict[int, Cluster] = {}
-        for node in reversed(order):
+        self._order = order
+
+    def fuse(self) -> None:
+        """Put values into clusters, users before makers."""
+        for node in reversed(self._order):
             if node.op is not None:
                 self._visit(node)
-        unite([c for c in self.clusters if c.merged is None],
-              lambda node: id(node) in self.root, self._merge)
-        self.clusters = sorted([c for c in self.clusters if c.merged is None],
-                               key=lambda c: -c.rank)
+
+    def keep_all(self) -> None:
+        """Let every value have memory and a kernel of its own."""
+        for node in reversed(self._order):
+            users = present(self._users.pop(id(node), set()))
+            if node.op is None or (not users and id(node) not in self._must):
+                continue
+            users = {self._opened(node, users)}
+            self._demand(node)
+            for operand in node.inputs:
+                self._let_use(operand, users)
+
+    def present(self) -> list[Cluster]:
+        """The clusters, makers first."""
+        return sorted([c for c in self.clusters if c.merged is None], key=lambda c: -c.rank)
 
     def _source(self, node: Node) -> Node:
         """What a chain of movements looks at."""
@@ -192,7 +224,7 @@ class Plan:
             return None
         same = {node.shape}
         if len(users) > 1 and all([c.shapes == same and not c.reduces for c in users]):
-            self._merge(users)
+            self.merge(users)
             users = present(users)
         for cluster in users:
             if (
@@ -301,7 +333,7 @@ class Plan:
             return True
         if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False
-        return not (self._merge(users) or self._is_light(node))
+        return not (self.merge(users) or self._is_light(node))
 
     def _finishes(self, node: Node, steps: int = 4) -> bool:
         """Whether a product, which needs memory anyway, can be stored as this value instead."""
@@ -399,7 +431,7 @@ class Plan:
                 return False  # it would be computed inside of another reduction and once more
         return True
 
-    def _merge(self, users: Iterable[Cluster]) -> bool:
+    def merge(self, users: Iterable[Cluster]) -> bool:
         """Let the kernels that share a value become one; False where that cannot be."""
         clusters = list(users)
         if not _mergeable(clusters) or not self._ranks.independent(clusters):

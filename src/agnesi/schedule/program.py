@@ -1,15 +1,145 @@
-"""What planning makes, and what memory is laid out for."""
+"""What passes work on: a graph on its way to kernels in order, with memory."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from agnesi.core.gemm import Library
 from agnesi.core.kernels import Buffer, Kernel
+from agnesi.core.node import Node
+from agnesi.core.record import field, struct
+from agnesi.schedule.depend import Dependence
+
+#: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands
+#: and of its result; the fastest first.
+Prefers = Callable[..., Sequence[Any]]
+
+
+@struct
+class Request:
+    """A graph that is to be scheduled, and what is wanted of its memory.
+
+    Attributes
+    ----------
+    outputs : sequence of Node
+        The results.
+    leaves : dict
+        The buffer of every leaf, by node id.
+    prefers : callable, optional
+        What convolutions cost with which orders of axes in memory.
+    library : Library
+        What evaluates matrix products.
+    replaced : mapping
+        Which outputs, by number, are to lie like the buffers that they replace.
+    inner : bool
+        Whether they are the body of a loop or branch.
+    updates : sequence of (Buffer, int)
+        State buffers, each with the number of the output that replaces it.
+    carried : sequence of (Buffer, int)
+        The same, where a result takes the place of the buffer only if that takes no copy.
+    donated : sequence of Buffer
+        Arguments that results may be written over.
+    limit : int, optional
+        Bytes that all buffers together may take.
+    saved : str
+        The dtype in which idle values are kept; empty for their own.
+    exclude : frozenset of str
+        The names of passes that are left out.
+    """
+
+    outputs: Sequence[Node]
+    leaves: dict[int, Buffer]
+    prefers: Prefers | None = None
+    library: Library = field(default_factory=Library)
+    replaced: Mapping[int, Buffer] = field(default_factory=dict)
+    inner: bool = False
+    updates: Sequence[tuple[Buffer, int]] = ()
+    carried: Sequence[tuple[Buffer, int]] = ()
+    donated: Sequence[Buffer] = ()
+    limit: int | None = None
+    saved: str = ""
+    exclude: frozenset[str] = frozenset()
+
+
+@struct
+class Layout:
+    """The finished memory plan.
+
+    ``table`` lists the buffers that own an entry in the table of pointers, in order; the arena, if
+    any, is the last entry.  ``shared`` maps a buffer to the one whose memory it takes over.
+    """
+
+    kernels: list[Kernel]
+    table: list[Buffer]
+    arena_slot: int
+    arena_bytes: int
+    shared: dict[Buffer, Buffer] = field(default_factory=dict)
+    lifetimes: dict[Buffer, tuple[int, int]] = field(default_factory=dict)
 
 
 class Program:
-    """Kernels in order, with the buffers of a graph's leaves and results."""
+    """A graph, then kernels in order, then kernels with memory.
 
-    def __init__(self) -> None:
+    Attributes
+    ----------
+    request : Request
+        What is scheduled.
+    schedule : callable
+        Schedules another request: that of a body.
+    counts : Counter
+        What each pass did so far, by its name; those of bodies included.
+    order : list of Node
+        The graph's nodes, makers first.
+    prefers, orders : callable, dict
+        What convolutions cost, where axes may lie in any order; the orders of axes in memory, by
+        node id, where they are not the usual ones.
+    plan : Plan, optional
+        Which values get memory, and which kernel fills them.
+    kernels, outputs, buffers : list
+        The kernels in order, the buffers of the results, and all buffers.
+    shared : dict
+        Buffers that lie in the memory of others.
+    lifetimes : dict
+        The first and last kernel that touches each buffer.
+    owners : dict, optional
+        The buffers with memory of their own in the arena, and the last kernels that need it.
+    layout : Layout
+        All that is needed from then on.
+    """
+
+    lifetimes: dict[Buffer, tuple[int, int]]
+    layout: Layout
+
+    def __init__(self, request: Request, schedule: Callable[[Request], Program],
+                 order: list[Node]) -> None:
+        self.request = request
+        self.schedule = schedule
+        self.counts: Counter[str] = Counter()
+        self.order = order
+        self.prefers: Prefers | None = None
+        self.orders: dict[int, tuple[int, ...]] = {}
+        self.plan: Any = None
+        self.leaves = request.leaves
         self.kernels: list[Kernel] = []
-        self.leaves: dict[int, Buffer] = {}
         self.outputs: list[Buffer] = []
-        self.buffers: list[Buffer] = []
+        self.buffers: list[Buffer] = [*request.leaves.values()]
+        self.shared: dict[Buffer, Buffer] = {}
+        self.owners: dict[Buffer, int] | None = None
+        self._pass = ""
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """Which kernel has to run before which, by their places when it is first asked."""
+        return Dependence(self.kernels)
+
+    def begin(self, name: str) -> None:
+        """A pass begins."""
+        self._pass = name
+        self.counts[name] += 0
+
+    def count(self, n: int = 1) -> None:
+        """The pass under way did so much."""
+        self.counts[self._pass] += n

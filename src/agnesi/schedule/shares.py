@@ -6,7 +6,6 @@ How many parts there are does not depend on the number of threads, so that resul
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeGuard
 
@@ -18,7 +17,7 @@ from agnesi.core.kernels import Buffer, Kernel, Nest, Store, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
 from agnesi.schedule.alike import Again
-from agnesi.schedule.materialize import materialized
+from agnesi.schedule.program import Program
 
 #: Elements from which a reduction is worth threads, and results that they could not share.
 _MUCH, _LITTLE = 400_000, 128
@@ -28,20 +27,18 @@ _KEPT = ("float32", "float64", "int32", "int64", "bool")
 _SLOT = 94  # of the axis that counts parts
 
 
-def with_parts(kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Buffer]]:
-    """The kernels with large reductions in parts, and the memory of those.
-
-    Before that, reductions that a nest would run again and again leave it.
-    """
+def split_reductions(program: Program) -> Program:
+    """Cut large reductions in parts, which get memory."""
     again = Again()
     result: list[Kernel] = []
-    kernels, parts = materialized(kernels)
-    for kernel in kernels:
+    for kernel in program.kernels:
         new = again(kernel, (), (), partial(_cut, kernel)) if _has_little(kernel) else []
         for first in new[:-1]:
-            parts += first.writes()
+            program.buffers += first.writes()
+            program.count()
         result += new or [kernel]
-    return result, parts
+    program.kernels = result
+    return program
 
 
 def _has_little(kernel: Kernel) -> TypeGuard[Nest]:

@@ -9,6 +9,7 @@ from agnesi.core.dims import product
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
 from agnesi.schedule.cluster import Cluster
+from agnesi.schedule.program import Program
 
 #: Elements from which reading a value once less is worth it.
 SWEPT = 1 << 12
@@ -18,12 +19,19 @@ _NEAR = 100
 _MOST = 3
 
 
-def unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
-          merge: Callable[[list[Cluster]], bool]) -> None:
-    """Merge clusters with equal sweeps that read a value in common.
+def fuse_siblings(program: Program) -> Program:
+    """Merge clusters with equal sweeps that read a value in common."""
+    plan = program.plan
+    if plan is not None:
+        before = [c for c in plan.clusters if c.merged is None]
+        _unite(before, lambda n: id(n) in plan.root, plan.merge)
+        program.count(sum([c.merged is not None for c in before]))
+    return program
 
-    ``merge`` does so, unless they do not fit or one needs the other, and tells whether it did.
-    """
+
+def _unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
+           merge: Callable[[list[Cluster]], bool]) -> None:
+    """Merge those; ``merge`` does so unless they do not fit or one needs the other."""
     groups: dict[Any, list[Cluster]] = {}
     for cluster in clusters:
         for sweep in cluster.sweeps:

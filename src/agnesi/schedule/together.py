@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agnesi.core.kernels import Kernel, Nest
+from agnesi.schedule.program import Program
 
 #: Stores of one nest, and kernels between two that become one, at most.
 _MOST, _APART = 8, 100
 
 
-def together(kernels: Sequence[Kernel]) -> list[Kernel]:
+def fuse_indexed(program: Program) -> Program:
+    """Let ordered nests over the same computed places become one."""
+    before = len(program.kernels)
+    program.kernels = _together(program.kernels)
+    program.count(before - len(program.kernels))
+    return program
+
+
+def _together(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Kernels in an order that respects what they need, with ordered nests side by side as one.
 
     Two of them become one where their places depend on a value in common, and neither needs the

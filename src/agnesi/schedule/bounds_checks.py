@@ -8,15 +8,16 @@ from agnesi.core import loops
 from agnesi.core.foreign import Call, Told, result
 from agnesi.core.kernels import Buffer, Check, Foreign, Kernel, Nest, Store
 from agnesi.core.record import replace
+from agnesi.schedule.program import Program
 
 
-def checked(kernels: Sequence[Kernel]) -> list[Kernel]:
-    """Kernels where such a function fills the flag of a check, instead of a sweep of its own.
+def fuse_bounds_checks(program: Program) -> Program:
+    """Let such functions fill the flags of checks, instead of sweeps of their own.
 
     The check comes later then, which harms nobody: places out of range touch no other memory.
     """
-    found = list(kernels)
-    for kernel in kernels:
+    found = program.kernels
+    for kernel in [*found]:
         if not isinstance(kernel, Foreign) or not isinstance(kernel.call, Call):
             continue
         call = kernel.call
@@ -34,7 +35,9 @@ def checked(kernels: Sequence[Kernel]) -> list[Kernel]:
             found = [k for k in found if all(k is not c for c in checks)]
             behind = next(i for i, k in enumerate(found) if k is kernel) + 1
             found[behind:behind] = checks
-    return found
+            program.count(len(checks))
+    program.kernels = found
+    return program
 
 
 def _asking(kernel: Foreign, told: Told, kernels: Sequence[Kernel]) -> list[Check]:

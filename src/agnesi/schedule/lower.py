@@ -1,4 +1,4 @@
-"""Graph to kernels: the expression of every root, and the buffers between them."""
+"""Clusters to kernels: the expression of every root, and the buffers between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.core import loops
 from agnesi.core.dims import product
 from agnesi.core.dtypes import name_of
-from agnesi.core.gemm import Library, summed
+from agnesi.core.gemm import summed
 from agnesi.core.kernels import (
     Buffer,
     Callback,
@@ -23,83 +23,65 @@ from agnesi.core.kernels import (
     Store,
 )
 from agnesi.core.loops import Affine, At, Axis, Expr, Read
-from agnesi.core.node import Node, toposort
+from agnesi.core.node import Node
 from agnesi.schedule.batches import along, cut_batch, flattened
 from agnesi.schedule.calls import called, loaded
-from agnesi.schedule.checked import checked
 from agnesi.schedule.cluster import Cluster
-from agnesi.schedule.columns import with_sums
 from agnesi.schedule.convolutions import is_convolution, sizes_of
-from agnesi.schedule.copies import with_copies
 from agnesi.schedule.foreign import foreign
 from agnesi.schedule.kinds import flat_source, in_reals, is_empty, lowerable, source, uniform
-from agnesi.schedule.layout import Prefers, by_memory, channels_last, orders, strides_in, turned
+from agnesi.schedule.layout import by_memory, channels_last, strides_in, turned
 from agnesi.schedule.library import in_library, taps_in_library
 from agnesi.schedule.parts import in_parts
-from agnesi.schedule.plan import CONTROL, Plan
+from agnesi.schedule.plan import CONTROL, Plan, unfused
 from agnesi.schedule.points import axes_of, point, point_in
-from agnesi.schedule.program import Program
+from agnesi.schedule.program import Program, Request
 from agnesi.schedule.regions import filled, finished, only_at
 from agnesi.schedule.repeated import Repeats
-from agnesi.schedule.shares import with_parts
-from agnesi.schedule.together import together
 from agnesi.schedule.zeros import zeros_of
 
 
-def fuse(outputs: Sequence[Node], leaves: dict[int, Buffer],
-         prefers: Prefers | None = None,
-         replaced: Mapping[int, Buffer] | None = None,
-         library: Library | None = None, inner: bool = False) -> Program:
-    """Kernels that compute ``outputs``; ``leaves`` gives the buffer of every leaf by node id.
-
-    ``prefers`` tells what convolutions cost with which orders of axes in memory; ``replaced``
-    which outputs, by number, are to lie like the buffers that they replace; ``library`` what
-    evaluates matrix products; ``inner`` that they are the body of a loop.
-    """
-    return _Fuser(outputs, leaves, prefers, replaced or {}, library or Library(), inner).program
+def lower(program: Program) -> Program:
+    """Make the kernels that fill the clusters of the plan, and the buffers between them."""
+    if program.plan is None:
+        program.plan = unfused(program)
+    _Lowering(program, program.plan).run()
+    program.count(len(program.kernels))
+    return program
 
 
-class _Fuser:
-    def __init__(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
-                 prefers: Prefers | None, replaced: Mapping[int, Buffer],
-                 library: Library, inner: bool) -> None:
-        self.program = Program()
-        self.library = library
-        self.program.leaves = leaves
-        order = toposort(outputs)
-        self.prefers = prefers
-        self.orders = orders(order, outputs, prefers) if prefers is not None else {}
-        self.plan = Plan(order, outputs, inner)
-        self.buffers: dict[int, Buffer] = dict(leaves)
-        self._repeats = Repeats(self.program, self.plan.root, self.buffers, self._buffer,
-                                self.orders)
+class _Lowering:
+    def __init__(self, program: Program, plan: Plan) -> None:
+        self.program = program
+        self.plan = plan
+        self.clusters = plan.present()
+        self.library = program.request.library
+        self.prefers, self.orders = program.prefers, program.orders
+        self.buffers: dict[int, Buffer] = dict(program.leaves)
+        self._repeats = Repeats(program, plan.root, self.buffers, self._buffer, self.orders)
         self._reads: dict[Any, Read] = {}
         self._copies: dict[int, Matrix] = {}
         self._waits: dict[Buffer, None] = {}
-        self.program.buffers = list(leaves.values())
-        self._claim_outputs(outputs, replaced)
+        self.taken: dict[int, Buffer] = {}
+        self._continued: dict[int, Node] = {}
+
+    def run(self) -> None:
+        """Lower cluster by cluster, makers first."""
+        outputs, order = self.program.request.outputs, self.program.order
+        self._claim_outputs(outputs, self.program.request.replaced)
         self._continue_bases(order)
         self._note_checks(order)
-        for cluster in self.plan.clusters:
+        for cluster in self.clusters:
             known = len(self.program.kernels)
             self._emit(cluster)
             self._let_wait(known)
             for root in cluster.roots:
                 self.program.kernels += self._checks.pop(id(root), ())
         self._copy_outputs(outputs)
-        kernels, sums = with_sums(checked(together(self.program.kernels)))
-        kernels, parts = with_parts(kernels)
-        self.program.kernels, copies = with_copies(kernels)
-        self.program.buffers += [*sums, *parts, *copies]
-        if "c" in {node.dtype.kind for node in order}:
-            from agnesi.schedule.complexes import split
-
-            split(self.program.kernels)
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
         """Let a result be written where it is to end up; a second result of a value is a copy."""
-        self.taken: dict[int, Buffer] = {}
         for i, node in enumerate(outputs):
             base = flat_source(node)
             if base.op is None or id(base) in self.taken:
@@ -128,7 +110,6 @@ class _Fuser:
     # -- buffers --------------------------------------------------------------------------
     def _continue_bases(self, order: Sequence[Node]) -> None:
         """Let what is written into a value that nobody else needs be written where it is."""
-        self._continued: dict[int, Node] = {}
         uses = self.plan.uses
         for node in order:
             if node.op is None or not node.op.changes:
@@ -334,9 +315,15 @@ class _Fuser:
         maker = Maker(self._inner, self._constant)
         self.program.kernels.append(maker.kernel(root, operands, results))
 
-    def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer]) -> Program:
-        """The kernels of a body."""
-        return fuse(outputs, leaves, self.prefers, library=self.library, inner=True)
+    def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
+               carried: Sequence[tuple[Buffer, int]]) -> Program:
+        """The program of a body."""
+        ours = self.program.request
+        inner = self.program.schedule(
+            Request(outputs, leaves, ours.prefers, ours.library, inner=True, carried=carried,
+                    exclude=ours.exclude))
+        self.program.counts.update(inner.counts)
+        return inner
 
     def _constant(self, node: Node) -> Buffer:
         """The memory of a constant that a body reads."""
@@ -361,7 +348,7 @@ class _Fuser:
     def _items(self, root: Node, results: list[Buffer]) -> set[int]:
         """Let the users of results know their buffers; which results have any."""
         wanted = set()
-        for cluster in self.plan.clusters:
+        for cluster in self.clusters:
             node = cluster.roots[0]
             if node.op.name == "item" and node.inputs[0] is root:
                 claimed = self.taken.get(id(node), self.buffers.get(id(node)))

@@ -1,0 +1,86 @@
+"""The passes of the scheduler, in order: from a graph to kernels with memory.
+
+Each is a function from a program to a program that has a name, by which ``exclude`` leaves it out,
+and counts what it did.  Bodies of loops and branches are programs of their own, which go through
+the same list when the loop becomes a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agnesi.core.node import toposort
+from agnesi.core.record import record
+from agnesi.schedule.bounds_checks import fuse_bounds_checks
+from agnesi.schedule.columns import fuse_sums
+from agnesi.schedule.complexes import to_real
+from agnesi.schedule.copies import privatize
+from agnesi.schedule.layout import choose_layouts
+from agnesi.schedule.lower import lower
+from agnesi.schedule.materialize import materialize
+from agnesi.schedule.memory import (
+    copy_states,
+    donate,
+    find_lifetimes,
+    place,
+    rematerialize,
+    reuse_memory,
+    store_narrow,
+    update_in_place,
+    write_in_place,
+)
+from agnesi.schedule.order import order_for_memory
+from agnesi.schedule.plan import fuse
+from agnesi.schedule.program import Program, Request
+from agnesi.schedule.shares import split_reductions
+from agnesi.schedule.siblings import fuse_siblings
+from agnesi.schedule.together import fuse_indexed
+
+
+@record
+class Pass:
+    """A step of scheduling: its name, what it does to a program, what it counts, and whether there
+    is no program without it.
+    """
+
+    name: str
+    run: Callable[[Program], Program]
+    counts: str
+    required: bool = False
+
+
+PASSES = (
+    Pass("layout", choose_layouts, "values with their axes in another order"),
+    Pass("fusion", fuse, "values computed where they are used"),
+    Pass("sibling_fusion", fuse_siblings, "kernels joined to others"),
+    Pass("lowering", lower, "kernels", required=True),
+    Pass("index_fusion", fuse_indexed, "kernels joined to others"),
+    Pass("bounds_checks", fuse_bounds_checks, "checks made by functions"),
+    Pass("sum_fusion", fuse_sums, "kernels that sum what they write"),
+    Pass("materialization", materialize, "kernels for values that loops would repeat"),
+    Pass("split_reductions", split_reductions, "kernels for parts of reductions"),
+    Pass("privatization", privatize, "kernels for copies of places"),
+    Pass("complex_numbers", to_real, "kernels in real numbers", required=True),
+    Pass("in_place_updates", update_in_place, "states written in place"),
+    Pass("memory_order", order_for_memory, "kernels moved"),
+    Pass("state_copies", copy_states, "copies to states", required=True),
+    Pass("narrow_storage", store_narrow, "kernels for values stored in fewer bits"),
+    Pass("rematerialization", rematerialize, "kernels that compute values again"),
+    Pass("lifetimes", find_lifetimes, "buffers", required=True),
+    Pass("donation", donate, "results in the memory of arguments"),
+    Pass("in_place_results", write_in_place, "values made where the result lies"),
+    Pass("memory_reuse", reuse_memory, "values in the memory of their operands"),
+    Pass("placement", place, "bytes of temporaries", required=True),
+)
+#: Those that can be left out.
+OPTIONAL = frozenset(p.name for p in PASSES if not p.required)
+
+
+def schedule(request: Request) -> Program:
+    """The program of a graph, through all passes but those that are left out."""
+    program = Program(request, schedule, toposort(request.outputs))
+    for step in PASSES:
+        program.begin(step.name)
+        if step.name not in request.exclude:
+            program = step.run(program)
+    return program
