@@ -1,4 +1,4 @@
-"""What holds for all tests and examples: a compile cache of their own, and no traces left."""
+"""What holds for all tests: a compile cache of their own, programs verified, no traces left."""
 
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ def pytest_report_header():
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
-    with config(cache=True, cache_dir=str(tmp_path_factory.mktemp("cache") / "agnesi")):
+    with config(verify=True, cache=True, cache_dir=str(tmp_path_factory.mktemp("cache") / "agnesi")):
         yield
 
 

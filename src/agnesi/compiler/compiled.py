@@ -147,11 +147,19 @@ class Compiled:
         report = Report()
         if self.known is not None and self.known.optimised is not None:
             return self.known.optimised, report
-        graph = rewrite(
-            self.graph, self.preset, self.settings.include, self.settings.exclude, report
-        )
+        rules, _ = self._excluded()
+        graph = rewrite(self.graph, self.preset, self.settings.include, rules, report)
         self.clock.mark("rewrite")
         return graph, report
+
+    def _excluded(self) -> tuple[list[str], list[str]]:
+        """What is excluded, by name: rewrite rules, and passes of the scheduler."""
+        names = self.settings.exclude
+        if not names:
+            return [], []
+        from agnesi.schedule.passes import optional
+
+        return [n for n in names if not optional(n)], [n for n in names if optional(n)]
 
     @property
     def optimised(self) -> FunctionGraph:
@@ -169,7 +177,7 @@ class Compiled:
         try:
             made = Scheduled(
                 self.optimised, self.live, self.returned, self.updates, self.donated, self.clock,
-                limit, self.settings.saved, self.hasty,
+                limit, self.settings.saved, self.hasty, self._excluded()[1],
             )
         except MemoryError as error:
             raise MemoryError(

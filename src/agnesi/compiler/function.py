@@ -441,7 +441,8 @@ def function(
     optimizer : {"fast_run", "fast_compile", "None"}, optional
         Rewrite preset; ``config.optimizer`` by default.
     include, exclude : sequence of str
-        Rewrite rules, by name or tag, to switch on or off.
+        Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
+        scheduler's passes, too, which ``plan()`` lists.
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries may take together; values
         are then computed again instead of being kept.

@@ -344,7 +344,8 @@ def jit(
     optimizer : {"fast_run", "fast_compile", "None"}, optional
         Rewrite preset; ``config.optimizer`` by default.
     include, exclude : sequence of str
-        Rewrite rules, by name or tag, to switch on or off.
+        Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
+        scheduler's passes, too, which ``plan()`` lists.
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries of a call may take together.
         Values are then computed again instead of being kept, the cheapest for their size first.

@@ -74,6 +74,8 @@ class MemoryPlan:
 
     Attributes
     ----------
+    passes : dict
+        What each pass of the scheduler did, by its name: so many kernels, values or bytes.
     sizes : dict
         The run-time sizes by name: least, most and typical value, and whose size it is.
     eager_bytes : int
@@ -97,6 +99,7 @@ class MemoryPlan:
             raise RuntimeError("functions on the interpreter have no memory plan")
         self.layout = compiled.scheduled.layout
         self.steps = compiled.scheduled.steps
+        self.passes = dict(compiled.scheduled.counts)
         self.sizes = _sizes(compiled.graph)
         self.arena_bytes = guess(self.layout.arena_bytes)
         self.eager_bytes = sum(_bytes(n) for n in compiled.graph.nodes if n.value is None)
@@ -151,7 +154,7 @@ class MemoryPlan:
         }
 
     def __str__(self) -> str:
-        return "\n".join([*self._summary(), *self._kernels(), *self._memory()])
+        return "\n".join([*self._summary(), *self._passes(), *self._kernels(), *self._memory()])
 
     def _summary(self) -> list[str]:
         typical = " and ".join(f"{name} = {n.typical}" for name, n in self.sizes.items())
@@ -166,6 +169,11 @@ class MemoryPlan:
             f"{self.peak_bytes} bytes of values"
             + (f", during kernel {self.peak_kernel}" if self.peak_kernel >= 0 else ""),
         ]
+
+    def _passes(self) -> list[str]:
+        from agnesi.schedule.passes import told
+
+        return [f"passes: {'; '.join(told(self.passes))}"]
 
     def _kernels(self) -> Iterable[str]:
         for k, (kernel, step) in enumerate(zip(self.layout.kernels, self.steps, strict=True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from agnesi.compiler.compiled import Compiled
@@ -27,7 +28,21 @@ class Specialisation:
         spent = ", ".join(f"{k} {1e3 * v:.1f}" for k, v in self.seconds.items())
         total = 1e3 * sum(self.seconds.values())
         hints = "".join(f"\n    {line}" for line in repetitions(self.compiled.graph))
-        return f"({self.signature})\n    because {self.cause}\n    {total:.1f} ms: {spent}{hints}"
+        return (f"({self.signature})\n    because {self.cause}\n    {total:.1f} ms: {spent}{hints}"
+                f"{''.join(self._passes())}")
+
+    def _passes(self) -> Iterator[str]:
+        """What the passes over the graph did, and those that made kernels of it."""
+        if self.compiled.bound is None:
+            return
+        stages = self.compiled.rewritten[1].stages
+        if stages:
+            n = len(stages)
+            changes = ", ".join(f"{s.stage} {s.before} -> {s.after} operations" for s in stages)
+            yield f"\n    rewritten in {n} pass{'es' if n > 1 else ''}: {changes}"
+        from agnesi.schedule.passes import told
+
+        yield f"\n    scheduled: {'; '.join(told(self.compiled.scheduled.counts))}"
 
 
 class Inspectable:

@@ -28,6 +28,7 @@ _VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("optimizer", "AGNESI_OPTIMIZER", str),
     ("save_dtype", "AGNESI_SAVE_DTYPE", str),
     ("compile", "AGNESI_COMPILE", _flag),
+    ("verify", "AGNESI_VERIFY", _flag),
     ("cache", "AGNESI_CACHE", _flag),
     ("cache_dir", "AGNESI_CACHE_DIR", str),
     ("conv_algorithm", "AGNESI_CONV_ALGORITHM", str),
@@ -46,6 +47,7 @@ _DEFAULTS: dict[str, Any] = {
     "optimizer": "fast_run",
     "save_dtype": "",
     "compile": True,
+    "verify": False,
     "cache": True,
     "cache_dir": "",
     "conv_algorithm": "auto",
@@ -104,6 +106,9 @@ class Config:
     compile : bool
         False runs functions of ``ag.jit`` as the Python that they are, where ``print`` and a
         debugger see values, and those of ``ag.function`` on the NumPy interpreter.
+    verify : bool
+        True checks the program after each pass of the scheduler, and that it computes little twice:
+        for tests of the compiler, which take some longer then.
     cache, cache_dir : bool, str
         Use of the compile cache on disk, and its folder ("" means the platform's cache folder).
     conv_algorithm : str

@@ -58,7 +58,8 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     for name in (*include, *exclude):
         if not any(r.goes_by((name,)) for r in known):
             meant = _alike(name, known)
-            raise ValueError(at(f"no rewrite rule has the name or tag {name!r}{meant}"))
+            raise ValueError(
+                at(f"no rewrite rule has the name or tag {name!r}, and no pass{meant}"))
     report = Report() if report is None else report
     return run(graph, chosen(known, PRESETS[preset], include, exclude), report)
 

@@ -7,14 +7,14 @@ value anew, and what took n**2 steps takes n**3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.extents import Extent
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of
-from agnesi.core.loops import Axis, Expr, Substitution, is_heavy, load
+from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, is_heavy, load
 from agnesi.core.record import replace
 from agnesi.schedule.alike import Again
 from agnesi.schedule.evaluations import (
@@ -58,6 +58,16 @@ def _repeats(kernel: Kernel) -> bool:
 
 def _apart(kernel: Any) -> list[Any]:
     """Nests of repeated values, and the kernel that reads them."""
+    kernels = _without_repeats(kernel)
+    while True:
+        costly = _costliest(kernels)
+        if costly is None:
+            return kernels
+        kernels = _kept(kernels, costly)
+
+
+def _without_repeats(kernel: Any) -> list[Any]:
+    """The same, where each evaluates values as often as its own loops ask for."""
     found = _repeated(kernel)
     if not found:
         return [kernel]
@@ -66,13 +76,93 @@ def _apart(kernel: Any) -> list[Any]:
     for value, axes in found.items():
         if axes not in made:
             made[axes] = Nest(kernel.nodes, axes, waits=[*kernel.waits])
-        buffer = Buffer(tuple([a.extent for a in axes]), as_dtype(value.dtype), "temporary")
-        place = buffer.place([a.index for a in axes])
-        made[axes].body.append(Store(buffer, place, value))
-        known[value] = load(buffer, value.dtype, place)
+        store, known[value] = _stored(value, axes)
+        made[axes].body.append(store)
+    return [new for nest in (*made.values(), _reading(kernel, known))
+            for new in _without_repeats(nest)]
+
+
+def _stored(value: Expr, axes: Loops) -> tuple[Store, Expr]:
+    """The store of a value to memory of its own, and what loads it from there."""
+    buffer = Buffer(tuple([a.extent for a in axes]), as_dtype(value.dtype), "temporary")
+    place = buffer.place([a.index for a in axes])
+    return Store(buffer, place, value), load(buffer, value.dtype, place)
+
+
+def _reading(kernel: Any, known: dict[Expr, Expr]) -> Any:
+    """A kernel that has other values in the place of some."""
     change = Substitution({}, known)
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body]
-    return [new for nest in (*made.values(), replace(kernel, body=body)) for new in _apart(nest)]
+    return replace(kernel, body=body)
+
+
+Places = list[tuple[int, Expr, Loops, Loops]]
+
+
+def _costliest(kernels: Sequence[Any]) -> Places | None:
+    """Where kernels of one family compute a costly value more than twice, in other loops each time.
+
+    For each place: the kernel, the value, its axes in an order that is the same for all places, and
+    the loops in which it is evaluated.
+    """
+    if len(kernels) < 2:
+        return None
+    found: dict[Hashable, Places] = {}
+    for k, kernel in enumerate(kernels):
+        loops = loops_of(kernel)
+        for value, here in below(kernel, [(s.value, loops) for s in kernel.body]):
+            if is_heavy(value.op) and _stands_alone(value, {*kernel.writes()}):
+                key, axes = _shape(value)
+                found.setdefault(key, []).append((k, value, axes, here))
+    best, most = None, _MUCH
+    for places in found.values():
+        each = instructions(places[0][1], places[0][2])
+        times = sum([turns(here) for *_, here in places]) // turns(places[0][2])
+        if times > _TIMES and each * times > most:
+            best, most = places, each * times
+    return best
+
+
+def _kept(kernels: Sequence[Any], places: Places) -> list[Any]:
+    """The kernels with a value in memory, from the first one that needs it on."""
+    first, value, axes, here = places[0]
+    lying = (*[a for a in here if a in axes], *[a for a in axes if a not in here])
+    store, loaded = _stored(value, lying)
+    known: dict[int, dict[Expr, Expr]] = {}
+    for k, other, others, _ in places:
+        change = Substitution({a: b.index for a, b in zip(axes, others, strict=True)})
+        known.setdefault(k, {})[other] = change(loaded)
+    result = [_reading(kernel, known[k]) if k in known else kernel
+              for k, kernel in enumerate(kernels)]
+    nest = Nest(kernels[first].nodes, lying, [store], waits=[*kernels[first].waits])
+    return [*result[:first], nest, *result[first:]]
+
+
+def _shape(value: Expr) -> tuple[Hashable, Loops]:
+    """A key that values share which differ in their axes only, and the free axes in order."""
+    numbers: dict[Axis, int] = {}
+    known: dict[Expr, int] = {}
+
+    def index(at: Affine) -> Hashable:
+        return at.const, tuple([
+            (numbers.setdefault(a, len(numbers)), a.extent, c) if isinstance(a, Axis)
+            else (None, known[a], c) for a, c in at.terms.items()])
+
+    parts: list[Hashable] = []
+    for v in walk([value]):
+        param = v.param
+        if v.op == "load":
+            param = id(param[0]), index(param[1])
+        elif v.op == "index":
+            param = index(param)
+        elif v.op in BINDING:
+            bound = [numbers.setdefault(a, len(numbers)) for a in param[1]]
+            param = param[0], *bound, *[a.extent for a in param[1]]
+        elif v.op == "step value":
+            param = id(v)
+        parts.append((v.op, v.dtype, param, *[known[a] for a in v.args]))
+        known[v] = len(known)
+    return tuple(parts), tuple([a for a in numbers if a in value.free])
 
 
 def _repeated(kernel: Any) -> dict[Expr, Loops]:

@@ -7,10 +7,13 @@ the same list when the loop becomes a kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from agnesi.core.config import config
+from agnesi.core.errors import at
+from agnesi.core.kernels import Kernel
 from agnesi.core.node import toposort
-from agnesi.core.record import record
+from agnesi.core.record import record, replace
 from agnesi.schedule.bounds_checks import fuse_bounds_checks
 from agnesi.schedule.columns import fuse_sums
 from agnesi.schedule.complexes import to_real
@@ -72,15 +75,70 @@ PASSES = (
     Pass("memory_reuse", reuse_memory, "values in the memory of their operands"),
     Pass("placement", place, "bytes of temporaries", required=True),
 )
-#: Those that can be left out.
-OPTIONAL = frozenset(p.name for p in PASSES if not p.required)
+
+
+def optional(name: str) -> bool:
+    """Whether a pass has this name.
+
+    Raises
+    ------
+    ValueError
+        If there is no program without it.
+    """
+    found = next((p for p in PASSES if p.name == name), None)
+    if found is not None and found.required:
+        raise ValueError(at(f"the pass {name!r} cannot be left out; these can: "
+                            + ", ".join(p.name for p in PASSES if not p.required)))
+    return found is not None
+
+
+def told(counts: Mapping[str, int]) -> list[str]:
+    """What each pass did, in order, without those that did nothing."""
+    return [f"{p.name}: {counts[p.name]} {p.counts}" for p in PASSES if counts.get(p.name)]
 
 
 def schedule(request: Request) -> Program:
-    """The program of a graph, through all passes but those that are left out."""
+    """The program of a graph, through all passes but those that are left out.
+
+    Raises
+    ------
+    BrokenProgramError
+        If a pass breaks the program, where ``config.verify`` says that this is to be asked.
+    """
     program = Program(request, schedule, toposort(request.outputs))
+    verifier = _Verifier(request) if config.verify else None
     for step in PASSES:
         program.begin(step.name)
         if step.name not in request.exclude:
             program = step.run(program)
+            if verifier is not None:
+                verifier.after(program, step.name)
     return program
+
+
+class _Verifier:
+    """What is checked behind which pass."""
+
+    def __init__(self, request: Request) -> None:
+        from agnesi.schedule import verify
+
+        self._verify = verify
+        self._kernels = verify.Verifier()
+        self._known: list[Kernel] = []
+
+    def after(self, program: Program, name: str) -> None:
+        """Check a program behind a pass."""
+        if program.kernels != self._known and name != "memory_order":
+            self._known = [*program.kernels]
+            self._kernels.check(program, name)
+        if name == "materialization":
+            self._verify.check_work(program, lambda: _unfused(program.request), name)
+        if name == "placement":
+            self._verify.check_memory(program.layout, name)
+
+
+def _unfused(request: Request) -> Program:
+    """The program in which every value has memory, as far as its kernels."""
+    exclude = frozenset(p.name for p in PASSES) - {"lowering", "materialization"}
+    with config(verify=False):
+        return schedule(replace(request, leaves={**request.leaves}, exclude=exclude))

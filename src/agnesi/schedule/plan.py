@@ -333,7 +333,10 @@ class Plan:
             return True
         if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False
-        return not (self.merge(users) or self._is_light(node))
+        if self.merge(users):
+            return False
+        often = len(users) > 2 and is_heavy(node.op.name)
+        return often or not self._is_light(node)
 
     def _finishes(self, node: Node, steps: int = 4) -> bool:
         """Whether a product, which needs memory anyway, can be stored as this value instead."""
