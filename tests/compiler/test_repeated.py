@@ -131,7 +131,8 @@ def test_what_equal_layers_store_is_made_when_somebody_asks(monkeypatch):
     monkeypatch.setattr(repeated, "again", kept)
     monkeypatch.setattr(alike._Values, "stores", noted)
     x, weights = example("float32")
-    texts(step(heads), (x, *weights), "fast_run", monkeypatch)
+    with ag.config(verify=False):  # who asks for all of it
+        texts(step(heads), (x, *weights), "fast_run", monkeypatch)
     assert len(made) > 20 * len(asked)
     for kernel in made:
         assert kernel.body is kernel.body

@@ -6,10 +6,9 @@ reduction adds up is evaluated in its own loops, inside those.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from agnesi.core.dims import product
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Convolution, Kernel, Nest, Product
 from agnesi.core.lanes import lane_axis, reduced_along
@@ -72,8 +71,7 @@ def below(kernel: Kernel, values: Sequence[tuple[Expr, Loops]]) -> Iterator[tupl
 
 def turns(loops: Sequence[Axis]) -> int:
     """How often the body of loops runs."""
-    found: Any = guess(product([a.extent for a in loops]))
-    return int(found)
+    return math.prod([guess(a.extent) for a in loops])
 
 
 def instructions(value: Expr, loops: Loops) -> int:

@@ -45,6 +45,10 @@ def materialize(program: Program) -> Program:
             program.buffers += first.writes()
         program.count(len(new) - 1)
         result += new
+    while len(result) > len(program.kernels) and (places := _costliest(result)) is not None:
+        result = _kept(result, places)
+        program.buffers += result[places[0][0]].writes()
+        program.count()
     program.kernels = result
     return program
 
@@ -58,16 +62,6 @@ def _repeats(kernel: Kernel) -> bool:
 
 def _apart(kernel: Any) -> list[Any]:
     """Nests of repeated values, and the kernel that reads them."""
-    kernels = _without_repeats(kernel)
-    while True:
-        costly = _costliest(kernels)
-        if costly is None:
-            return kernels
-        kernels = _kept(kernels, costly)
-
-
-def _without_repeats(kernel: Any) -> list[Any]:
-    """The same, where each evaluates values as often as its own loops ask for."""
     found = _repeated(kernel)
     if not found:
         return [kernel]
@@ -79,7 +73,7 @@ def _without_repeats(kernel: Any) -> list[Any]:
         store, known[value] = _stored(value, axes)
         made[axes].body.append(store)
     return [new for nest in (*made.values(), _reading(kernel, known))
-            for new in _without_repeats(nest)]
+            for new in _apart(nest)]
 
 
 def _stored(value: Expr, axes: Loops) -> tuple[Store, Expr]:
@@ -100,15 +94,16 @@ Places = list[tuple[int, Expr, Loops, Loops]]
 
 
 def _costliest(kernels: Sequence[Any]) -> Places | None:
-    """Where kernels of one family compute a costly value more than twice, in other loops each time.
+    """Where kernels compute a costly value more than twice, in other loops each time.
 
     For each place: the kernel, the value, its axes in an order that is the same for all places, and
     the loops in which it is evaluated.
     """
-    if len(kernels) < 2:
-        return None
     found: dict[Hashable, Places] = {}
+    last = {b: k for k, kernel in enumerate(kernels) for b in kernel.writes()}
     for k, kernel in enumerate(kernels):
+        if not isinstance(kernel, Nest | Product | Convolution):
+            continue
         loops = loops_of(kernel)
         for value, here in below(kernel, [(s.value, loops) for s in kernel.body]):
             if is_heavy(value.op) and _stands_alone(value, {*kernel.writes()}):
@@ -117,8 +112,11 @@ def _costliest(kernels: Sequence[Any]) -> Places | None:
     best, most = None, _MUCH
     for places in found.values():
         each = instructions(places[0][1], places[0][2])
-        times = sum([turns(here) for *_, here in places]) // turns(places[0][2])
-        if times > _TIMES and each * times > most:
+        times = sum([turns(here) for *_, here in places]) // max(turns(places[0][2]), 1)
+        first, value = places[0][:2]
+        if times > _TIMES and each * times > most and all(
+            [last.get(b, -1) < first for b in buffers_of([value])]
+        ):
             best, most = places, each * times
     return best
 

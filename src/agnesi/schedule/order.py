@@ -20,13 +20,13 @@ from agnesi.schedule.program import Program
 
 def order_for_memory(program: Program) -> Program:
     """Bring the kernels into an order in which few bytes are alive at a time."""
-    best = _least_memory(program.kernels, program.dependence)
+    best = least_memory(program.kernels, program.dependence)
     program.count(sum([a != b for a, b in zip(best, program.dependence.order, strict=True)]))
     program.dependence.order[:] = best
     return program
 
 
-def _least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]:
+def least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]:
     """The kernels' positions in the order of smallest peak that was found."""
     touched = [_temporaries(*dependence.traffic.of(kernel)) for kernel in kernels]
     present = dependence.order

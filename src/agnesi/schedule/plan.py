@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from agnesi.core.extents import guess
 from agnesi.core.loops import is_heavy, price
 from agnesi.core.node import Node
 from agnesi.schedule.cluster import Cluster, Order, present
@@ -47,6 +48,8 @@ _REDUCTIONS = 8
 #: Instructions beyond which a kernel takes in no more work, and kernels that may become one: the
 #: time to compile grows faster than both.
 _PRICE, _TOGETHER = 2000, 24
+#: How often a large costly value may be computed.
+_TIMES = 2
 #: Most steps of a value that is rather computed again than kept, and how much smaller than it
 #: something must be to be at hand.
 _STEPS, _SMALL = 4, 8
@@ -100,6 +103,8 @@ class Plan:
         self._must = {id(flat_source(n)) for n in outputs}
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
+        #: How often values are computed for each point: where they are used, and moved elsewhere.
+        self._reads: dict[int, tuple[float, float]] = {}
         #: How often the nodes read a node, by its id.
         self.uses = Counter([id(i) for node in order for i in node.inputs])
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
@@ -159,6 +164,8 @@ class Plan:
         users = present(users)
         self._note(node, users)
         self._demand(node)
+        aligned, moved = self._reads.pop(key, (1.0, 0.0))
+        self._note_reads(node, 1.0 if key in self.root else max(aligned + moved, 1.0))
         reduces, inside = bool(self._facts[key].axes), key in self._inside
         for operand in node.inputs:
             if operand.op is None:
@@ -331,12 +338,33 @@ class Plan:
             return True
         if any([c.reduces or c.foreign or c.regions for c in users]) and self._finishes(node):
             return True
+        if is_heavy(op.name) and facts.weight >= _LITTLE and self._is_repeated(node, users):
+            return True
         if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False
-        if self.merge(users):
-            return False
-        often = len(users) > 2 and is_heavy(node.op.name)
-        return often or not self._is_light(node)
+        return not (self.merge(users) or self._is_light(node))
+
+    def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
+        """Whether a value would be computed for most of its points more than twice."""
+        aligned, moved = self._reads.get(id(node), (1.0, 0.0))
+        if len(users) > 1 and self.merge(users):
+            users = present(users)
+        return len(users) * (aligned + moved) > _TIMES
+
+    def _note_reads(self, node: Node, times: float) -> None:
+        """Note how often the operands of a node are read, which is computed so often itself."""
+        op, mine = node.op, self._facts[id(node)]
+        for operand in node.inputs:
+            if operand.op is None:
+                continue
+            aligned, moved = self._reads.get(id(operand), (0.0, 0.0))
+            if mine.axes or (op.pointwise and operand.shape == node.shape):
+                aligned = max(aligned, times)
+            else:
+                many = guess(mine.weight) / max(guess(self._facts[id(operand)].weight), 1)
+                once = op.pointwise or op.parts is not None or op.name == "broadcast_to"
+                moved += times * (min(many, 1.0) if once else many)
+            self._reads[id(operand)] = aligned, moved
 
     def _finishes(self, node: Node, steps: int = 4) -> bool:
         """Whether a product, which needs memory anyway, can be stored as this value instead."""

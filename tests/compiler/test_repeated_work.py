@@ -1,0 +1,73 @@
+"""No kernel computes again, inside of its loops, what does not change in them.
+
+The verifier counts instructions while programs are scheduled (``schedule/verify.py``); here are
+programs that took n**3 steps for n**2 values before it did.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+
+def _normalized(x):
+    return (x - x.mean(1, keepdims=True)) / ag.sqrt(x.var(1, keepdims=True) + 1e-5)
+
+
+def _kernel(x):
+    d = ((x[:, None, :4] - x[None, :, :4]) ** 2).sum(-1)
+    k = ag.exp(-d)
+    s = k.sum(1) ** -0.5
+    return s[:, None] * k * s[None, :]
+
+
+def _gradient(loss):
+    return lambda x: ag.grad(lambda t: loss(x, t))(x[0])
+
+
+ORDERS = {
+    "shares of rows, summed over columns": lambda x: ag.softmax(x, axis=1).sum(0),
+    "the largest of them": lambda x: ag.softmax(x, axis=1).max(0),
+    "shares of columns, summed over rows": lambda x: ag.softmax(x, axis=0).sum(1),
+    "shares of a turned matrix": lambda x: ag.softmax(x.T, axis=1).sum(0),
+    "layer norm, largest": lambda x: _normalized(x).max(0),
+    "layer norm, sum": lambda x: _normalized(x).sum(0),
+    "layer norm, deviation": lambda x: _normalized(x).std(0),
+    "double centring": lambda x: x - x.mean(0) - x.mean(1, keepdims=True) + x.mean(),
+    "rows of length 1": lambda x: (x / ag.sqrt((x * x).sum(1, keepdims=True))).sum(0),
+    "columns of length 1": lambda x: (x / ag.sqrt((x * x).sum(0))).max(1),
+    "attention, averaged": lambda x: ag.softmax(x @ x.T * 0.01, axis=1).mean(0),
+    "attention, averaged the other way": lambda x: ag.softmax(x @ x.T * 0.01, axis=0).mean(1),
+    "argmax of shares": lambda x: ag.argmax(ag.softmax(x, axis=1), axis=0),
+    "a graph's kernel": _kernel,
+    "sums of it": lambda x: _kernel(x).sum(0),
+    "gradient by a row": _gradient(lambda x, t: (ag.softmax(x + t, axis=1) * x).sum()),
+    "gradient by a row, squares": _gradient(lambda x, t: (ag.softmax(x + t, axis=1) ** 2).sum()),
+    "gradient by a column": _gradient(
+        lambda x, t: (ag.softmax(x + t[:, None], axis=0) ** 2).sum()),
+    "running sums": lambda x: ag.softmax(ag.cumsum(x, axis=1), axis=1).sum(0),
+    "exponentials of sums": lambda x: (ag.exp(x.sum(1) * 0.01)[None, :] * x).sum(1),
+    "both shares": lambda x: ag.softmax(x, axis=0) * ag.softmax(x, axis=1),
+    "logarithms of shares": lambda x: (x - ag.logsumexp(x, axis=1, keepdims=True)).max(0),
+    "neighbours of something costly": lambda x: sum(
+        ag.cos(x)[a:180 + a, b:180 + b] for a in (0, 1) for b in (0, 1)),
+    "products of exponentials": lambda x: (ag.exp(x)[:, None, :8] * x[None, :, :8]).sum(-1),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_orders(name):
+    x = ag.tensor(np.random.default_rng(0).normal(size=(182, 182)))
+    with ag.config(verify=True):
+        found = ag.jit(ORDERS[name])(x)
+    np.testing.assert_allclose(found, ORDERS[name](x), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [*ORDERS][::3])
+def test_sizes_that_are_not_known(name):
+    f = ag.jit(ORDERS[name])
+    for n in (182, 200):
+        x = ag.tensor(np.random.default_rng(n).normal(size=(n, n)))
+        np.testing.assert_allclose(f(x), ORDERS[name](x), rtol=1e-6, atol=1e-9)
