@@ -19,7 +19,8 @@ def pytest_report_header():
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
-    with config(verify=True, cache=True, cache_dir=str(tmp_path_factory.mktemp("cache") / "agnesi")):
+    cache = tmp_path_factory.mktemp("cache") / "agnesi"
+    with config(verify=True, cache=True, cache_dir=str(cache)):
         yield
 
 
