@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from agnesi.core.dims import EVALUATE, Dim, Size
 from agnesi.core.errors import TraceError, at
+from agnesi.core.interning import INTERNED
 
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
@@ -82,13 +83,18 @@ class Extent(Dim):
             return left[0][1] if left else 0
         if len(left) == 1 and left[0][1] == 1 and len(left[0][0]) == 1:
             return left[0][0][0]
+        # Finding bounds makes many sizes, often the same ones.
+        key = ("sum", *[(c, *map(id, m)) for m, c in left])
+        known = INTERNED.get(key)
+        if known is not None:
+            return known
         new = object.__new__(cls)
         new.op, new.args = "sum", left
         new.key = ("sum", *left)
         new.terms = left
         new.least, new.most = _bounds(left)
         new.guess = sum(c * _product(a.guess for a in m) for m, c in left)
-        return new
+        return INTERNED.setdefault(key, new)
 
     __hash__ = Dim.__hash__
 
