@@ -27,15 +27,7 @@ def test_rules_agree(name: str) -> None:
     check_op(case.function, case.samples, grads=case.grads, compiled=False)
 
 
-#: Known faults of the back end: substitution stops above a reduction (the compiler would not
-#: end), products of one element.
-FAULTS = {
-    "mean", "var", "std", "norm", "logsumexp", "einsum ij,k->k", "matmul", "dot", "einsum ij,ij",
-    "einsum a,ab,b",
-}
-
-
-@pytest.mark.parametrize("name", [n for n in CASES if n not in FAULTS])
+@pytest.mark.parametrize("name", CASES)
 def test_compiled_function_agrees(name: str) -> None:
     check_op(CASES[name].function, CASES[name].samples, grads=False)
 

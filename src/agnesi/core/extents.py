@@ -18,7 +18,6 @@ from agnesi.core.interning import INTERNED
 
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
-_SCHEDULER = __name__.partition(".")[0] + ".schedule."
 _OWN = __name__.partition(".")[0] + "."
 
 
@@ -85,9 +84,8 @@ class Extent(Dim):
             return left[0][0][0]
         # Finding bounds makes many sizes, often the same ones.
         key = ("sum", *[(c, *map(id, m)) for m, c in left])
-        known = INTERNED.get(key)
-        if known is not None:
-            return known
+        if key in INTERNED:
+            return INTERNED[key]
         new = object.__new__(cls)
         new.op, new.args = "sum", left
         new.key = ("sum", *left)
@@ -466,14 +464,12 @@ def _turn(size: Extent, value: int) -> None:
 
 
 def _is_negative(difference: Size, a: Any, b: Any) -> bool:
-    """Whether ``a < b``; the scheduler, whose decisions only matter for speed, gets a guess."""
+    """Whether ``a < b``; decisions that only matter for speed ask for a ``guess`` instead."""
     low, high = _span(difference)
     if high is not None and high < 0:
         return True
     if low is not None and low >= 0:
         return False
-    if sys._getframe(2).f_globals.get("__name__", "").startswith(_SCHEDULER):
-        return guess(difference) < 0
     _note(difference)
     raise _unknown(f"{a} < {b}", SmallSizeError)
 

@@ -18,17 +18,19 @@ from agnesi.core.extents import Extent, surely
 from agnesi.core.interning import INTERNED
 from agnesi.core.record import record
 
-BOOL_RESULTS = frozenset(
+BOOL_RESULTS = frozenset((
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
-    "logical_not isnan isinf isfinite signbit".split()
-)
+    "logical_not isnan isinf isfinite signbit").split())
 
+#: Arithmetic on booleans, of which there are no numbers of one bit.
+_LOGICAL = {"add": "logical_or", "multiply": "logical_and",
+            "maximum": "logical_or", "minimum": "logical_and"}
 #: What complex numbers have as real numbers.
 _PARTS = frozenset(("real", "imag", "abs", "angle"))
-HEAVY = frozenset(
+HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot".split()
-)
+    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
+).split())
 _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
 
 
@@ -102,9 +104,7 @@ class Expr:
     def __repr__(self) -> str:
         if self.op == "load":
             return f"{self.param[0]}[{self.param[1]}]"
-        if self.op in ("const", "size"):
-            return str(self.param)
-        if self.op == "index":
+        if self.op in ("const", "size", "index"):
             return str(self.param)
         if self.op == "reduce":
             return f"{self.param[0]}{list(self.param[1])}({self.args[0]})"
@@ -123,7 +123,7 @@ def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
             free = args[0].free.union(*[a.free for a in args[1:]]) if args else frozenset()
         found.free, found.buffers = free, None
         found.reduces = op == "reduce" or True in [a.reduces for a in args]
-        return INTERNED.setdefault(key, found)
+        found = INTERNED.setdefault(key, found)
     return found
 
 
@@ -302,6 +302,7 @@ class _Bits(float):
 def call(name: str, *args: Expr) -> Expr:
     """A scalar operation by its name in the elementwise table; operands share one dtype."""
     dtype = (args[1] if name == "where" else args[0]).dtype
+    name = _LOGICAL.get(name, name) if dtype == "bool" else name
     if dtype.startswith("complex") and name in _PARTS:
         dtype = "float32" if dtype == "complex64" else "float64"
     return make(name, args, "bool" if name in BOOL_RESULTS else dtype)
@@ -335,9 +336,9 @@ def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: I
             slots: Sequence[int]) -> Expr:
     """Reduction of ``body(*axes)`` over fresh axes of the given sizes.
 
-    ``kind`` is a scalar operation: add, multiply, maximum, minimum, logical_and, logical_or.
-    Axes take the preferred ``slots`` unless that axis is in ``avoid``, so that reductions and the
-    loops around them share axes wherever they run over the same thing.
+    ``kind`` is a scalar operation: add, multiply, maximum, minimum, logical_and, logical_or.  Axes
+    take the preferred ``slots`` unless that axis is in ``avoid``, so that reductions and loops
+    around them share axes wherever they run over the same thing.
     """
     taken = set(avoid)
     axes = []
@@ -349,6 +350,7 @@ def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: I
         taken.add(axis)
         axes.append(axis)
     inner = body(*[a.index for a in axes])
+    kind = _LOGICAL.get(kind, kind) if inner.dtype == "bool" else kind
     bound = tuple(axes)
     return make("reduce", (inner,), inner.dtype, (kind, bound), inner.free - set(bound))
 
