@@ -92,6 +92,7 @@ VALUES = {
               (rng.uniform(0, 9, 20),), 4e-15),
     "spence": (lambda x: mp.polylog(2, 1 - mp.mpf(x)), (rng.uniform(0.05, 0.8, 20),), 1e-14),
     "hurwitz_zeta": (mp.zeta, (rng.uniform(1.1, 20, 20), POSITIVE[:20] + 0.1), 1e-14),
+    "riemann_zeta": (mp.zeta, (rng.uniform(-9.5, 20, 40),), 1e-13),
     "polygamma": (lambda n, x: mp.psi(int(n), x), (rng.integers(0, 5, 20).astype(float),
                                                    rng.uniform(2, 30, 20)), 1e-13),
     "boxcox": (lambda x, p: (mp.mpf(x) ** p - 1) / p, (SHAPES, rng.uniform(-2, 2, 40)), 2e-13),

@@ -47,7 +47,7 @@ _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131
 
 def shapes_of(values: Sequence[Any]) -> list[tuple[int, ...]]:
     """The shapes of arguments; those without sizes have none."""
-    return [tuple(getattr(v, "shape", ())) for v in values]
+    return [() if isinstance(v, type) else tuple(getattr(v, "shape", ())) for v in values]
 
 
 def sizes_of(shapes: Sequence[Sequence[Size]]) -> Pattern:

@@ -236,6 +236,8 @@ class Lent:
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda x, axis, descending, places: None)
     #: A condition that is looked at once the effects before it in the trace are done.
     behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
+    #: The operands of an operation, with Python numbers among them as tensors where it takes those.
+    strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
     #: Told the most threads that compiled code may use from now on, 0 for all cores.
     threads: Callable[[int], None] = staticmethod(lambda most: None)
     #: Bytes of memory that this process may use.

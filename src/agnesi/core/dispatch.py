@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import STATE
+from agnesi.core.config import LENT, STATE
 from agnesi.core.errors import MET, GradientError, ShapeError, TraceError, at, ours, user_where
 from agnesi.core.layouts import lies, note, reshapes_in_place
 from agnesi.core.node import Node, next_serial
@@ -264,6 +264,8 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
 
 def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     """A checked node for an operation on tensors."""
+    if True in [x.weak for x in xs]:
+        xs = LENT.strong(op, xs)
     try:
         types = op.infer(*xs)
     except (ValueError, TypeError, IndexError) as error:

@@ -220,6 +220,8 @@ class AsComplex(Op):
 
 def _paired(x: np.ndarray) -> np.ndarray:
     """Pairs along the last axis as complex numbers of their own."""
+    if x.ndim == 0 or x.shape[-1] != 2:
+        raise ShapeError(f"the last axis of shape {x.shape} must have size 2")
     return np.array(x, order="C").view(dtypes.complex_of(x.dtype))[..., 0]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.config import LENT
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
@@ -41,7 +42,7 @@ class Cast(Op):
         return x.shape, self.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        if x.dtype.kind == "c" and self.dtype.kind != "c":
+        if x.dtype.kind == "c" and self.dtype.kind not in "cb":
             x = x.real
         with np.errstate(all="ignore"):
             return x.astype(self.dtype)
@@ -61,7 +62,42 @@ class Cast(Op):
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
     """``x`` as another dtype; the same tensor where it already has it."""
-    return x if x.dtype == dtype and not x.weak else apply(Cast(dtype), x)
+    if not x.weak:
+        return x if x.dtype == dtype else apply(Cast(dtype), x)
+    found = apply(Cast(dtype), x)
+    found.node.weak = False  # type: ignore[union-attr]
+    return found
+
+
+#: What Python's operators do to its numbers, which stay weak through them.
+_OF_NUMBERS = frozenset(
+    "add subtract multiply divide floor_divide remainder power negative positive abs square "
+    "reciprocal equal not_equal less less_equal greater greater_equal astype size".split()
+)
+
+
+def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Operands of an operation; the caller's Python floats get the default dtype, as eagerly."""
+    if op.name in _OF_NUMBERS or op.bodies:
+        return xs
+    given = {x.dtype for x in xs if x.weak}
+    return tuple([of_default(x) if x.dtype in given and (x.weak or is_number(x)) else x
+                  for x in xs])
+
+
+def is_number(x: Tensor) -> bool:
+    """Whether a tensor of a graph stands for a number that was written there."""
+    return x.data is not None and x.shape == () and not x.data.flags.writeable
+
+
+def of_default(x: Tensor) -> Tensor:
+    """A Python number of the caller's as a tensor; floats get the default dtype."""
+    if x.dtype.kind not in "fc":
+        return x
+    return cast(x, dtypes.as_dtype(float if x.dtype.kind == "f" else complex))
+
+
+LENT.strong = _strong
 
 
 class Size(Op):
@@ -274,5 +310,5 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
     for x in xs:
         if type(x) in SCALARS:
             first, _ = pair(first, x)
-    dtype = first.dtype
+    dtype = of_default(first).dtype if first.weak else first.dtype
     return tuple(number(x, dtype) if type(x) in SCALARS else cast(as_tensor(x), dtype) for x in xs)

@@ -17,7 +17,15 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.ops.convert import SCALARS, as_array, as_tensor, cast, joined, too_large
+from agnesi.ops.convert import (
+    SCALARS,
+    as_array,
+    as_tensor,
+    cast,
+    joined,
+    of_default,
+    too_large,
+)
 from agnesi.ops.expand import BroadcastTo, broadcast_to
 
 
@@ -50,7 +58,7 @@ def constant(value: Any, dtype: np.dtype) -> Tensor:
 def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     """A tensor of one number; in a graph a broadcast constant, so that nothing big is kept."""
     if STATE.trace is None and is_static(shape):
-        if value == 0:
+        if value == 0 and "-" not in repr(value):
             return wrap(np.zeros(shape, dtype))
         return wrap(np.full(shape, value, dtype))
     return spread_constant(shape, value, dtype)
@@ -127,7 +135,7 @@ def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
     kind = None if dtype is None else dtypes.as_dtype(dtype)
     data = joined(data)
     if isinstance(data, Tensor) and data.data is None:
-        t = cast(data, kind or data.dtype)
+        t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
     if isinstance(data, Tensor) and requires_grad and STATE.trace is not None:
         return _finished(symbol(_read(cast(data, kind or data.dtype))), requires_grad, name)
@@ -170,7 +178,8 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     """
     kind = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(obj, Tensor):
-        result = cast(obj, obj.dtype if kind is None else kind)
+        weak = kind is None and obj.weak
+        result = of_default(obj) if weak else cast(obj, obj.dtype if kind is None else kind)
         if copy is False and result is not obj:
             raise ValueError(f"copy=False, but {typed(obj)} must be copied to become {kind}")
         return apply(COPY, result) if copy and result is obj else result

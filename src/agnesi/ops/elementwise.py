@@ -351,6 +351,10 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return orders + _alike(op, xs[op.whole:])
 
 
+#: What booleans have no use for; NumPy, too, refuses them.
+_OF_SIGNS = frozenset(("subtract", "negative", "positive"))
+
+
 def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     if len(xs) == 2:
         operands: tuple[Tensor, ...] = pair(*xs)
@@ -359,6 +363,9 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     dtype = operands[0].dtype
     if dtype.kind in op.kinds or (dtype.kind == "V" and "f" in op.kinds):
         return operands
+    if dtype.kind == "b" and op.name in _OF_SIGNS:
+        raise DTypeError(f"{op.name} takes numbers, not bool: write logical_not or logical_xor "
+                         "(~ or ^), or convert to int64 first")
     if dtype.kind in "biu" and "f" in op.kinds:
         return tuple(cast(x, dtypes.config.float_dtype) for x in operands)
     allowed = ", ".join(d.name for d in dtypes.ALL if d.kind in op.kinds)

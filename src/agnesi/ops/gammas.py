@@ -138,6 +138,9 @@ ZETA = called(
     __name__, own="hurwitz_zeta",
 )
 
+#: Its values below 1, too, by SciPy's continuation.
+RIEMANN = called("_riemann_zeta", (no_slope("zeta", "its exponent"),), __name__,
+                 own="riemann_zeta")
 
 
 def _by_zeta(n: Tensor, x: Tensor) -> Tensor | None:
@@ -161,11 +164,14 @@ poch: Function = binary(
 )
 binom: Function = binary(BINOM, "``x1`` over ``x2``, of real numbers.", "[5.0], [2.0]", "[10.]")
 _hurwitz: Function = binary(ZETA)
+_riemann: Function = unary(RIEMANN)
 
 
 @public
-def zeta(x: Any, q: Any = 1.0, /, *, out: Tensor | None = None) -> Tensor:
+def zeta(x: Any, q: Any = None, /, *, out: Tensor | None = None) -> Tensor:
     """Hurwitz' zeta function, the sum of ``(q + k)**-x``; Riemann's by default.
+
+    Riemann's is continued below 1 (DLMF 25.2); Hurwitz' is NaN there.
 
     Examples
     --------
@@ -173,7 +179,7 @@ def zeta(x: Any, q: Any = 1.0, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.sqrt(ag.special.zeta(ag.tensor([2.0])) * 6)
     tensor([3.1415925])
     """
-    return _hurwitz(x, q)
+    return _riemann(x) if q is None else _hurwitz(x, q)
 
 
 @public

@@ -22,7 +22,7 @@ from agnesi.ops.join import stack
 from agnesi.ops.movement import reshape
 from agnesi.ops.nonzeros import nonzero
 from agnesi.ops.places import within
-from agnesi.ops.ranges import arange, eye, linspace
+from agnesi.ops.ranges import arange, eye, linspace, of_ends
 from agnesi.ops.replicate import broadcast_to
 from agnesi.ops.select import where
 
@@ -246,6 +246,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     if first.data is not None and last.data is not None and STATE.trace is None \
             and not (first.requires_grad or last.requires_grad):
         values = np.geomspace(first.data, last.data, num, endpoint)
+        dtype = of_ends(first, last) if dtype is None else dtype
         kind = float_dtype(dtype) if dtype is not None or values.dtype.kind == "f" \
             else dtypes.complex_of(float_dtype(None))
         return wrap(values.astype(kind))

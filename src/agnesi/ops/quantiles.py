@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from agnesi.core import dtypes, shapes
 from agnesi.core.dims import Dim, product
-from agnesi.core.errors import DTypeError, ShapeError, TraceError
+from agnesi.core.errors import DTypeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import isnan, logical_not
 from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import full
 from agnesi.ops.index import take, take_along_axis
 from agnesi.ops.movement import moveaxis, reshape
 from agnesi.ops.reduce import Axis
@@ -98,8 +100,9 @@ def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: 
     n = rows.shape[-1]
     if isinstance(n, Dim):
         raise TraceError(f"quantile needs to know the size {n} of the axis")
-    if n == 0:
-        raise ShapeError(f"the axis is empty: shape {x.shape}")
+    if n == 0:  # nothing is in its middle
+        kept = shapes.reduced(x.shape, axes, keepdims)
+        return full((*q.shape, *kept), math.nan, x.dtype)
     ordered = sort(rows, -1)
     shares = reshape(q, (q.size,))
     if skip:

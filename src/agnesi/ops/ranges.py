@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -181,8 +182,15 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: Any = None, *, devi
     >>> ag.linspace(0, 1, 3)
     tensor([0. , 0.5, 1. ])
     """
-    op = Linspace(float(start), float(stop), operator.index(num), endpoint, float_dtype(dtype))
-    return apply(op)
+    kind = float_dtype(of_ends(start, stop) if dtype is None else dtype)
+    return apply(Linspace(float(start), float(stop), operator.index(num), endpoint, kind))
+
+
+def of_ends(*ends: Any) -> Any:
+    """The dtype that float tensors among the ends of a range have; None without any."""
+    found = [end.dtype for end in ends if isinstance(end, Tensor) and not end.weak]
+    floats = [d for d in found if d.kind in "fV"]
+    return functools.reduce(dtypes.promote, floats) if floats else None
 
 
 @public
@@ -198,7 +206,9 @@ def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype
     """
     if isinstance(base, bool):
         raise TypeError(f"base must be a number, not {base}; give endpoint by name")
-    values = np.logspace(start, stop, num, endpoint, base, float_dtype(dtype))
+    kind = float_dtype(of_ends(start, stop, base) if dtype is None else dtype)
+    start, stop, base = float(start), float(stop), float(base)
+    values = np.logspace(start, stop, num, endpoint, base, kind)
     return constant(values, values.dtype) if STATE.trace is not None else wrap(values)
 
 

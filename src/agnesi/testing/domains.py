@@ -68,6 +68,7 @@ ORDERED: dict[str, tuple[tuple[float, ...], Bounds]] = {
 #: Operands of functions with few derivatives or a few digits only, of which the value is checked.
 VALUES: dict[str, tuple[float, ...]] = {
     "besselpoly": (1.0, 1.0, 0.5), "elliprj": (0.6, 1.1, 1.7, 2.2), "zetac": (2.5,),
+    "riemann_zeta": (2.5,),
     "bdtrik": (0.6, 5.0, 0.4), "bdtrin": (1.0, 0.6, 0.4), "nbdtrik": (0.6, 4.0, 0.4),
     "nbdtrin": (1.0, 0.6, 0.4), "pdtrik": (0.6, 2.0), "chdtriv": (0.4, 2.0),
     "chndtr": (1.0, 2.5, 0.7), "chndtrix": (0.4, 2.5, 0.7), "chndtridf": (1.0, 0.4, 0.7),

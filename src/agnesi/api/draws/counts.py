@@ -16,7 +16,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import cast
-from agnesi.ops.demands import chance, countable, demanded
+from agnesi.ops.demands import chance, countable, demanded, integral
 from agnesi.ops.explog import exp, log1p
 from agnesi.ops.random import Generator
 from agnesi.ops.select import floor, minimum, where
@@ -58,7 +58,7 @@ def poisson(lam: Any = 1.0, size: Any = None, *, generator: Generator | None = N
     Raises
     ------
     ValueError
-        If ``lam`` is negative or NaN, in compiled code too.
+        If ``lam`` is negative, NaN, or too large for an integer, in compiled code too.
 
     Examples
     --------
@@ -67,6 +67,7 @@ def poisson(lam: Any = 1.0, size: Any = None, *, generator: Generator | None = N
     tensor([0, 0, 0])
     """
     (lam,) = countable("poisson", lam=lam)
+    (lam,) = integral("poisson", lam=lam)
     d = Draw(size, None, generator, lam, exact=True)
     with no_grad():
         return cast(poisson_of(d, stop_gradient(d.full(d.params[0]))), dtypes.int64)

@@ -1,0 +1,72 @@
+"""Edges of operations, eagerly and compiled: empty, infinite, complex, boolean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special
+
+import agnesi as ag
+
+
+def _both(function, *xs):
+    xs = [ag.tensor(np.asarray(x)) for x in xs]
+    return function(*xs), ag.jit(function)(*xs)
+
+
+def test_complex_numbers_are_true_where_any_part_is_not_zero():
+    x = np.array([1j, 0, 1, -0.0 + 0j, complex(0, np.nan)])
+    for found in _both(lambda x: x.astype(bool), x):
+        np.testing.assert_array_equal(found, x.astype(bool))
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (2, 3), (1,), ()])
+def test_pairs_have_two_parts(shape):
+    with pytest.raises(ag.ShapeError if hasattr(ag, "ShapeError") else ValueError, match="size 2"):
+        ag.view_as_complex(ag.tensor(np.ones(shape)))
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0)])
+def test_medians_of_nothing(shape):
+    for found in _both(lambda x: ag.median(x, axis=-1), np.zeros(shape)):
+        assert np.isnan(found.numpy()).all() and found.shape == shape[:-1]
+
+
+def test_ranges_between_tensors():
+    a, b = ag.tensor(0.0, dtype="float64"), ag.tensor(2.0, dtype="float64")
+    for function in (ag.linspace, ag.logspace):
+        found = function(a, b, 5)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, getattr(np, function.__name__)(0.0, 2.0, 5))
+    assert ag.geomspace(a + 1, b, 3).dtype == np.float64
+    assert ag.linspace(0, 1, 3).dtype == ag.linspace(ag.tensor(0), 1, 3).dtype == np.float32
+
+
+@pytest.mark.parametrize("lam", [np.inf, 1e300, np.nan, -1.0])
+def test_counts_are_integers(lam):
+    draw = lambda x: ag.random.poisson(x)  # noqa: E731
+    for f in (draw, ag.jit(draw)):
+        with pytest.raises(ValueError, match=r"at least 0|less than 2"):
+            f(ag.tensor(np.array([lam])))
+
+
+@pytest.mark.parametrize("function", [lambda x: -x, lambda x: x - x, lambda x: +x,
+                                      lambda x: ag.subtract(x, True)])
+def test_booleans_have_no_sign(function):
+    x = ag.tensor([True, False])
+    for f in (function, ag.jit(function)):
+        with pytest.raises(TypeError, match="takes numbers, not bool"):
+            f(x)
+
+
+def test_zeta_below_one():
+    x = np.array([-3.5, -2.0, -1.0, 0.0, 0.5, 0.99, 1.01, 2.0, 30.0])
+    for found in _both(ag.special.zeta, x):
+        np.testing.assert_allclose(found, special.zeta(x), rtol=1e-13)
+
+
+def test_the_sign_of_zero_fills():
+    x = ag.ones(3)
+    for f in (lambda x: ag.full_like(x, -0.0), lambda x: ag.full((3,), -0.0)):
+        for found in (f(x), ag.jit(f)(x)):
+            assert np.signbit(found.numpy()).all()
