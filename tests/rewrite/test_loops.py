@@ -337,7 +337,7 @@ def test_invariants_leave_while_loops():
 
 def test_while_and_cond_are_settled_inside():
     def f(a):
-        a = ag.while_loop(lambda a: a < 100.0, lambda a: a * 2 + 0, a)
+        a = ag.while_loop(lambda a: a < 100.0, lambda a: a * 2 - 0, a)
         return ag.cond(a > 120.0, lambda a: a * 1, lambda a: ag.log(1 + ag.exp(a)), a)
 
     compiled = compared(f, normal())

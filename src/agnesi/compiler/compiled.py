@@ -37,6 +37,7 @@ class Settings:
     memory_limit: int | None = None
     save_dtype: str | None = None
     own_scratch: bool = False
+    algebra: str | None = None
 
     def __post_init__(self) -> None:
         presets = CHOICES["optimizer"]
@@ -49,6 +50,9 @@ class Settings:
             setattr(self, name, tuple(value))
         if isinstance(self.save_dtype, (type, np.dtype)):
             self.save_dtype = np.dtype(self.save_dtype).name
+        if self.algebra not in (None, *CHOICES["algebra"]):
+            raise ValueError(
+                at(f"algebra must be one of {CHOICES['algebra']}, not {self.algebra!r}"))
         if self.save_dtype not in (None, "", "float16", "bfloat16", "float32"):
             raise ValueError(
                 at("save_dtype must be 'float16', 'bfloat16', 'float32' or '', "
@@ -59,6 +63,11 @@ class Settings:
     def saved(self) -> str:
         """The dtype in which idle values are kept; empty for their own."""
         return config.save_dtype if self.save_dtype is None else self.save_dtype
+
+    @property
+    def numbers(self) -> str:
+        """What rewrite rules may take for granted of numbers: "exact" or "real"."""
+        return config.algebra if self.algebra is None else self.algebra
 
     @property
     def preset(self) -> str:
@@ -148,7 +157,8 @@ class Compiled:
         if self.known is not None and self.known.optimised is not None:
             return self.known.optimised, report
         rules, _ = self._excluded()
-        graph = rewrite(self.graph, self.preset, self.settings.include, rules, report)
+        graph = rewrite(self.graph, self.preset, self.settings.include, rules, report,
+                        self.settings.numbers)
         self.clock.mark("rewrite")
         return graph, report
 
@@ -225,7 +235,7 @@ class Compiled:
         threads = library().threads if self.hasty else 1
         rest = (self.returned, updates, list(self.donated), self.preset, threads,
                 list(self.settings.include), list(self.settings.exclude),
-                self.settings.memory_limit, self.settings.saved)
+                self.settings.memory_limit, self.settings.saved, self.settings.numbers)
         strides = [t.data.strides for t in self.live]
         return diskcache.key(
             "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)

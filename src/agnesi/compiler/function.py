@@ -420,6 +420,7 @@ def function(
     exclude: Sequence[str] = (),
     memory_limit: int | str | None = None,
     save_dtype: str | None = None,
+    algebra: str = "real",
 ) -> Function:
     """Compile a function from tensors that say what it computes.
 
@@ -443,6 +444,9 @@ def function(
     include, exclude : sequence of str
         Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
         scheduler's passes, too, which ``plan()`` lists.
+    algebra : {"exact", "real"}, optional
+        Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or simplify as with
+        real numbers: ``x / x`` is 1; "real" by default.
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries may take together; values
         are then computed again instead of being kept.
@@ -485,7 +489,8 @@ def function(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
         no_default_updates,
     )
-    settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype)
+    settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype,
+                        algebra=algebra)
     return Function(wanted, outputs, new, replaced, name, settings)
 
 

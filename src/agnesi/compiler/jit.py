@@ -291,7 +291,7 @@ def _told(kind: Any) -> str:
 def jit(
     function: Callable[P, R], *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
-    memory_limit: int | str | None = ..., save_dtype: str | None = ...,
+    memory_limit: int | str | None = ..., save_dtype: str | None = ..., algebra: str | None = ...,
 ) -> Jit[P, R]: ...
 
 
@@ -299,7 +299,7 @@ def jit(
 def jit(
     function: None = ..., *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
-    memory_limit: int | str | None = ..., save_dtype: str | None = ...,
+    memory_limit: int | str | None = ..., save_dtype: str | None = ..., algebra: str | None = ...,
 ) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
 
 
@@ -313,6 +313,7 @@ def jit(
     exclude: Sequence[str] = (),
     memory_limit: int | str | None = None,
     save_dtype: str | None = None,
+    algebra: str | None = None,
 ) -> Any:
     """Compile a Python function over tensors, a whole training step for example.
 
@@ -346,6 +347,9 @@ def jit(
     include, exclude : sequence of str
         Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
         scheduler's passes, too, which ``plan()`` lists.
+    algebra : {"exact", "real"}, optional
+        Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or simplify as with
+        real numbers: ``x / x`` is 1; ``config.algebra`` by default.
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries of a call may take together.
         Values are then computed again instead of being kept, the cheapest for their size first.
@@ -382,7 +386,8 @@ def jit(
     """
     if mode not in ("compile", "compare"):
         raise ValueError(f"mode must be 'compile' or 'compare', not {mode!r}")
-    settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype)
+    settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype,
+                        algebra=algebra)
 
     def decorate(f: Callable[P, R]) -> Jit[P, R]:
         _check_runs_once(f)

@@ -27,6 +27,7 @@ _VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("symbolic_float", "AGNESI_SYMBOLIC_FLOAT", str),
     ("optimizer", "AGNESI_OPTIMIZER", str),
     ("save_dtype", "AGNESI_SAVE_DTYPE", str),
+    ("algebra", "AGNESI_ALGEBRA", str),
     ("compile", "AGNESI_COMPILE", _flag),
     ("verify", "AGNESI_VERIFY", _flag),
     ("cache", "AGNESI_CACHE", _flag),
@@ -46,6 +47,7 @@ _DEFAULTS: dict[str, Any] = {
     "symbolic_float": "float64",
     "optimizer": "fast_run",
     "save_dtype": "",
+    "algebra": "exact",
     "compile": True,
     "verify": False,
     "cache": True,
@@ -69,6 +71,7 @@ CHOICES = {
     **dict.fromkeys(("conv_forward", "conv_input", "conv_weight"), ("", *_CONVOLVE)),
     "default_float": ("float16", "float32", "float64"),
     "symbolic_float": ("float16", "float32", "float64"),
+    "algebra": ("exact", "real"),
     "optimizer": ("None", "fast_compile", "fast_run"),
     "save_dtype": ("", "float16", "bfloat16", "float32"),
 }
@@ -99,6 +102,10 @@ class Config:
         dtype of symbolic variables that name none, as in ``T.matrix()`` ("float64", as in Theano).
     optimizer : str
         Rewrite preset of compiled functions: "fast_run", "fast_compile" or "None".
+    algebra : str
+        What rewrite rules of ``ag.jit`` take for granted: "exact" keeps NaN, infinities and signs
+        of zero as the Python computes them, but where a result nearer to the exact one exists;
+        "real" simplifies as with real numbers, so that ``x / x`` is 1.
     save_dtype : str
         Type in which compiled functions keep large values that lie idle while memory is short:
         activations, mostly, between forward and backward pass.  "float16" halves that memory and

@@ -26,12 +26,16 @@ __all__ = [
     "rules", "variables",
 ]
 
+#: Rules that lose NaN and infinity.
+_REAL = ("times_zero", "minus_itself")
+
 custom_rules = library.custom_rules
 rules = library.rules
 
 
 def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iterable[str] = (),
-            exclude: Iterable[str] = (), report: Report | None = None) -> FunctionGraph:
+            exclude: Iterable[str] = (), report: Report | None = None,
+            algebra: str = "real") -> FunctionGraph:
     """A better graph of the same function.
 
     Parameters
@@ -45,6 +49,9 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
         Names, tags or stages of rules to add to, and to leave out of, what the preset has.
     report : Report, optional
         Takes down what each stage did.
+    algebra : {"exact", "real"}
+        Whether a rule may give a number where the graph as written has NaN, as ``x / x`` at 0:
+        never, or wherever real numbers have the identity.
 
     Returns
     -------
@@ -61,7 +68,12 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
             raise ValueError(
                 at(f"no rewrite rule has the name or tag {name!r}, and no pass{meant}"))
     report = Report() if report is None else report
-    return run(graph, chosen(known, PRESETS[preset], include, exclude), report)
+    if algebra == "real":
+        include = (*include, *_REAL)
+    rules = chosen(known, PRESETS[preset], include, exclude)
+    if algebra == "exact":
+        rules = [r.exactly() for r in rules]
+    return run(graph, rules, report)
 
 
 def _alike(name: str, known: Iterable[Rule]) -> str:

@@ -1,7 +1,8 @@
 """Algebra: inverse functions cancel, powers become products, quotients get one division.
 
-These rules follow Theano's canonical form: they hold where the quantities that cancel are finite
-and not zero.  Exclude the tag "cancel" to keep every operation as written.
+These rules follow Theano's canonical form.  Those that hold only where the quantities that cancel
+are finite and not zero have a proof to ask for, but where ``algebra`` is "real".  Exclude the tag
+"cancel" to keep every operation as written.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import POWER, reciprocal, sqrt, square
 from agnesi.ops.convert import number
 from agnesi.ops.explog import exp, log
+from agnesi.rewrite.intervals import at_least
 from agnesi.rewrite.pattern import is_count, scalar, variables
 from agnesi.rewrite.rules import Book
 
@@ -23,11 +25,18 @@ rule, rewriter = BOOK.rule, BOOK.rewriter
 a, b, c, x = variables("a b c x")
 _LARGEST_POWER = 16
 
+def not_negative(x: Node) -> bool:
+    """Whether ``x`` is never less than zero."""
+    return at_least(x, 0.0)
+
+
 # -- inverse functions ------------------------------------------------------------------------
-rule(exp(log(x)), x, name="exp_of_log", stage="canonicalize", tags=("cancel",))
+rule(exp(log(x)), x, name="exp_of_log", stage="canonicalize", tags=("cancel",),
+     proof=not_negative)
 rule(log(exp(x)), x, name="log_of_exp", stage="canonicalize", tags=("cancel",),
      when=lambda x: x.dtype.kind == "f")
-rule(square(sqrt(x)), x, name="square_of_sqrt", stage="canonicalize", tags=("cancel",))
+rule(square(sqrt(x)), x, name="square_of_sqrt", stage="canonicalize", tags=("cancel",),
+     proof=not_negative)
 rule(reciprocal(reciprocal(x)), x, name="reciprocal_twice", stage="canonicalize",
      tags=("cancel",))
 

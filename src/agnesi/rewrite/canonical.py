@@ -23,6 +23,7 @@ from agnesi.ops.convert import Cast, Size
 from agnesi.ops.elementwise import Elementwise
 from agnesi.ops.expand import BroadcastTo, SumTo
 from agnesi.ops.select import maximum, minimum, where
+from agnesi.rewrite.intervals import keeps_sign_of_zero, never_zero
 from agnesi.rewrite.pattern import CONSTANT, scalar, variables
 from agnesi.rewrite.reductions import REDUCTIONS
 from agnesi.rewrite.rules import Book
@@ -148,15 +149,21 @@ def cast_nothing(node: Node) -> Node | None:
         return source
     if type(source.op) is Cast:
         (origin,) = source.inputs
-        if np.can_cast(origin.dtype, source.dtype, "safe"):
+        if np.can_cast(origin.dtype, source.dtype, "safe") and not (
+            origin.dtype.kind in "iu" and origin.dtype.itemsize == 8 and source.dtype.kind in "fc"
+        ):  # which rounds from 2**53 on
             return Node(node.op, (origin,), node.shape, node.dtype)
     return None
 
 
+def _no_zero(x: Node) -> bool:
+    return x.dtype.kind not in "fcV" or never_zero(x)
+
+
 # -- nothing added, times one -----------------------------------------------------------------
-rule(x + 0, x, name="add_zero", stage="canonicalize")
+rule(x + 0, x, name="add_zero", stage="canonicalize", proof=lambda x: keeps_sign_of_zero(x))
 rule(x - 0, x, name="subtract_zero", stage="canonicalize")
-rule(0 - x, -x, name="zero_minus", stage="canonicalize")
+rule(0 - x, -x, name="zero_minus", stage="canonicalize", proof=_no_zero)
 rule(x * 1, x, name="times_one", stage="canonicalize")
 rule(x / 1, x, name="over_one", stage="canonicalize")
 rule(safe_multiply(x, 1), x, name="safe_times_one", stage="canonicalize")
@@ -204,7 +211,8 @@ rule(safe_divide(-a, b), -safe_divide(a, b), name="negative_safe_over", stage="c
 rule(safe_divide(a, -b), -safe_divide(a, b), name="safe_over_negative", stage="canonicalize")
 rule(a + (-b), a - b, name="add_negative", stage="canonicalize")
 rule(a - (-b), a + b, name="subtract_negative", stage="canonicalize")
-rule(-(a - b), b - a, name="negative_difference", stage="canonicalize")
+rule(-(a - b), b - a, name="negative_difference", stage="canonicalize",
+     proof=lambda a, b: a.dtype.kind not in "fcV")
 rule((-a) - b, -(a + b), name="negative_minus", stage="canonicalize")
 rule(abs_(-x), abs_(x), name="abs_of_negative", stage="canonicalize",
      when=lambda x: x.dtype.kind != "u")

@@ -20,6 +20,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.convert import number
 from agnesi.ops.explog import sigmoid
+from agnesi.rewrite.intervals import needs, never_zero, sources
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 from agnesi.rewrite.softmaxes import normaliser_of, softmax_of, squeezed
@@ -169,17 +170,32 @@ def _quotient(side: Side) -> Tensor | None:
 
 
 # -- what goes away ---------------------------------------------------------------------------
-def cancel(product: Product) -> bool:
-    """Take out what is above and below the line; whether there was anything."""
+def cancel(product: Product, exact: bool = False) -> bool:
+    """Take out what is above and below the line; whether there was anything.
+
+    ``exact`` asks that it is never zero, and NaN only if something that stays is.
+    """
     changed = False
     below = set(product.below())
     for n in product.above() if below else ():
-        if n in below:
+        if n in below and not (exact and not _may_cancel(product, n)):
             product.remove(n, True)
             product.remove(n, False)
             below = set(product.below())
             changed = True
     return changed
+
+
+def _may_cancel(product: Product, node: Node) -> bool:
+    """Whether a quotient of two equal factors is 1, or what is left is NaN as well."""
+    if not never_zero(node):
+        return False
+    if node in product.then.above or node in product.then.below:
+        return True  # of a derivative, which the value itself stands beside
+    left = [*product.above(), *product.below()]
+    left.remove(node)
+    left.remove(node)
+    return needs(node) <= set().union(*map(sources, left))
 
 
 def pair_off(product: Product) -> bool:
@@ -257,9 +273,7 @@ def _has_factors(node: Node) -> bool:
     return node.op is not None and (node.op.name in _PRODUCTS or node.op.name == "reshape")
 
 
-@rewriter("canonicalize", ops=_BINARY, tags=("cancel",))
-def cancel_factors(node: Node) -> Tensor | None:
-    """Equal factors above and below the line cancel; numbers become one."""
+def _cancelled(node: Node, exact: bool) -> Tensor | None:
     if node.dtype.kind != "f":
         return None
     first, second = node.inputs
@@ -268,9 +282,16 @@ def cancel_factors(node: Node) -> Tensor | None:
     near = factors(node, _NEAR)  # the numbers of settled operands stand near the top
     if near.below():
         product = factors(node)
-        if cancel(product):
+        if cancel(product, exact):
             return written(product, node)
     return written(near, node) if near.numbers > 1 else None
+
+
+@rewriter("canonicalize", ops=_BINARY, tags=("cancel",),
+          exact=lambda node: _cancelled(node, True))
+def cancel_factors(node: Node) -> Tensor | None:
+    """Equal factors above and below the line cancel; numbers become one."""
+    return _cancelled(node, False)
 
 
 @rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -32,6 +33,10 @@ class Rule:
     tags: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
 
+    def exactly(self) -> Rule:
+        """The rule as it holds for all numbers, where real numbers have no such exceptions."""
+        return self
+
     def __post_init__(self) -> None:
         if self.stage not in STAGES:
             raise ValueError(
@@ -57,6 +62,10 @@ class PatternRule(Rule):
     pattern: Pattern = field(default_factory=Pattern)
     replacement: Pattern = field(default_factory=Pattern)
     when: Callable[..., bool] | None = None
+    proof: Callable[..., bool] | None = None
+
+    def exactly(self) -> Rule:
+        return self if self.proof is None else _exactly(self)
 
     def __call__(self, node: Node) -> Node | None:
         bound = match(self.pattern, node)
@@ -82,6 +91,10 @@ class NodeRule(Rule):
 
     function: Callable[[Node], Node | Tensor | None] = lambda node: None
     operands: frozenset[str] = frozenset()
+    exact: Callable[[Node], Node | Tensor | None] | None = None
+
+    def exactly(self) -> Rule:
+        return self if self.exact is None else _exactly(self)
 
     def may_fire(self, heads: tuple[str, ...]) -> bool:
         met = not self.operands or not self.operands.isdisjoint(heads[1:])
@@ -97,6 +110,17 @@ class NodeRule(Rule):
     def __str__(self) -> str:
         summary, *_ = (self.function.__doc__ or "").splitlines() or [""]
         return f"{self.name}: {summary}"
+
+
+@functools.cache
+def _exactly(rule: Any) -> Rule:
+    """A rule that asks for its proof, or the function in its place."""
+    if isinstance(rule, NodeRule) and rule.exact is not None:
+        return NodeRule(rule.name, rule.stage, rule.tags, rule.ops, rule.exact, rule.operands)
+    when, proof = rule.when, rule.proof
+    asked = lambda **bound: (when is None or when(**bound)) and proof(**bound)  # noqa: E731
+    return PatternRule(rule.name, rule.stage, rule.tags, rule.ops, rule.pattern, rule.replacement,
+                       asked)
 
 
 @handle
@@ -166,8 +190,13 @@ def changed(rule: str, old: Node, new: Node) -> Any:
 
 
 def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
-                 when: Callable[..., bool] | None = None, tags: Sequence[str] = ()) -> PatternRule:
-    """A rule from a pattern and its replacement."""
+                 when: Callable[..., bool] | None = None, tags: Sequence[str] = (),
+                 proof: Callable[..., bool] | None = None) -> PatternRule:
+    """A rule from a pattern and its replacement.
+
+    ``proof`` tells, as ``when`` does, whether the replacement has no number where the pattern has
+    none; without one it never has.
+    """
     found, new = compiled(pattern), compiled(replacement)
     if found.op is None:
         raise ValueError(at(f"rule {name!r}: the pattern must be an operation on variables"))
@@ -176,7 +205,7 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
         raise ValueError(
             at(f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern lacks")
         )
-    return PatternRule(name, stage, tuple(tags), (found.op.name,), found, new, when)
+    return PatternRule(name, stage, tuple(tags), (found.op.name,), found, new, when, proof)
 
 
 def op_names(ops: Iterable[Any]) -> tuple[str, ...]:
@@ -210,13 +239,18 @@ class Book:
         return made
 
     def rewriter(self, stage: str, ops: Iterable[Any] = (), *, name: str = "",
-                 tags: Sequence[str] = (), operands: Iterable[Any] = ()) -> Callable[[Any], Any]:
-        """Decorator that adds a function on one node; see :class:`NodeRule`."""
+                 tags: Sequence[str] = (), operands: Iterable[Any] = (),
+                 exact: Any = None) -> Callable[[Any], Any]:
+        """Decorator that adds a function on one node; see :class:`NodeRule`.
+
+        ``exact`` takes its place where what holds for real numbers does not suffice.
+        """
 
         def register(function: Any) -> Any:
             title = name or function.__name__
             given = frozenset(op_names(operands))
-            self.add(NodeRule(title, stage, tuple(tags), op_names(ops), function, given))
+            self.add(NodeRule(title, stage, tuple(tags), op_names(ops), function, given,
+                              exact))
             return function
 
         return register

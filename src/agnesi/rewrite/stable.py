@@ -7,6 +7,7 @@ from agnesi.ops.arith import abs as abs_
 from agnesi.ops.arith import reciprocal, safe_multiply, sqrt, square
 from agnesi.ops.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.hyperbolic import tanh
+from agnesi.rewrite.intervals import at_least
 from agnesi.rewrite.pattern import variables
 from agnesi.rewrite.rules import Book
 
@@ -29,10 +30,13 @@ rule(log(1 + x), log1p(x), name="log1p", stage="stabilize")
 rule(log(1 - x), log1p(-x), name="log1p_of_negative", stage="stabilize", when=_real)
 rule(exp(x) - 1, expm1(x), name="expm1", stage="stabilize")
 rule(1 - exp(x), -expm1(x), name="one_minus_exp", stage="stabilize")
-rule(exp(log1p(x)), 1 + x, name="exp_of_log1p", stage="stabilize", tags=("cancel",))
-rule(expm1(log1p(x)), x, name="expm1_of_log1p", stage="stabilize", tags=("cancel",))
+rule(exp(log1p(x)), 1 + x, name="exp_of_log1p", stage="stabilize", tags=("cancel",),
+     proof=lambda x: at_least(x, -1.0))
+rule(expm1(log1p(x)), x, name="expm1_of_log1p", stage="stabilize", tags=("cancel",),
+     proof=lambda x: at_least(x, -1.0))
 rule(log1p(expm1(x)), x, name="log1p_of_expm1", stage="stabilize", tags=("cancel",))
-rule(expm1(log(x)), x - 1, name="expm1_of_log", stage="stabilize", tags=("cancel",))
+rule(expm1(log(x)), x - 1, name="expm1_of_log", stage="stabilize", tags=("cancel",),
+     proof=lambda x: at_least(x, 0.0))
 rule(log(reciprocal(x)), -log(x), name="log_of_reciprocal", stage="stabilize")
 rule(log(sqrt(x)), 0.5 * log(x), name="log_of_sqrt", stage="stabilize")
 rule(log(square(x)), 2 * log(abs_(x)), name="log_of_square", stage="stabilize",

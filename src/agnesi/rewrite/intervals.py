@@ -1,0 +1,167 @@
+"""What a value can be: bounds that hold for all finite inputs, in exact arithmetic.
+
+Rules whose replacement has a number where the original has none ask here whether there is such a
+case (R. E. Moore, Interval Analysis, 1966).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from agnesi.core.node import Node
+from agnesi.rewrite.pattern import scalar
+
+#: Levels of operations that are looked at, and the most numbers that are kept in mind.
+_DEPTH = 12
+_INF = math.inf
+
+
+class Interval(NamedTuple):
+    """Bounds of a value; ``zero`` tells whether it may be zero inside of them."""
+
+    low: float = -_INF
+    high: float = _INF
+    zero: bool = True
+
+    @property
+    def positive(self) -> bool:
+        """Whether it is greater than zero."""
+        return self.low >= 0 and not self.zero
+
+
+_ANY = Interval()
+_POSITIVE, _NOT_NEGATIVE = Interval(0.0, _INF, False), Interval(0.0, _INF)
+_KNOWN = {
+    "exp": _POSITIVE, "exp2": _POSITIVE, "cosh": Interval(1.0, _INF, False),
+    "sigmoid": Interval(0.0, 1.0, False), "softplus": _POSITIVE, "erfc": Interval(0.0, 2.0, False),
+    "softmax": Interval(0.0, 1.0, False), "ndtr": Interval(0.0, 1.0, False),
+    "sin": Interval(-1.0, 1.0), "cos": Interval(-1.0, 1.0), "tanh": Interval(-1.0, 1.0),
+    "erf": Interval(-1.0, 1.0),
+}
+#: Operations that hand on elements of their first operand.
+_MOVES = frozenset("broadcast_to reshape permute_dims slice flip expand_dims squeeze copy".split())
+#: Those of which the result is zero where the operand is, and has no sign.
+_SIZES = frozenset(("abs", "square", "sqrt"))
+
+_ARITHMETIC = frozenset(
+    "add subtract negative multiply divide reciprocal maximum minimum where safe_multiply "
+    "safe_divide".split()
+)
+
+
+def interval(node: Node, depth: int = _DEPTH) -> Interval:
+    """Bounds of the real values of a node."""
+    value = scalar(node)
+    if value is not None:
+        if value.dtype.kind == "c" or value != value:
+            return _ANY
+        number = float(value)
+        return Interval(number, number, number == 0)
+    if node.dtype.kind == "c":
+        return _ANY
+    if node.op is None or not depth:
+        return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
+    name = node.op.name
+    if name in _KNOWN:
+        return _KNOWN[name]
+    xs = [interval(n, depth - 1) for n in node.inputs[:3]] if len(node.inputs) <= 3 else []
+    if name in _MOVES or name in ("max", "min", "mean"):
+        return xs[0] if xs else _ANY
+    if name == "sum" and xs and 0 not in node.inputs[0].shape:
+        x = xs[0]
+        return Interval(0.0 if x.low >= 0 else -_INF, 0.0 if x.high <= 0 else _INF,
+                        x.zero or not (x.low >= 0 or x.high <= 0))
+    if name in _SIZES:
+        low = min(abs(xs[0].low), abs(xs[0].high)) if not xs[0].zero and math.isfinite(
+            xs[0].low + xs[0].high) else 0.0
+        return Interval(0.0 if name != "abs" else low, _INF, xs[0].zero)
+    if name in _ARITHMETIC:
+        return _combined(name, node, xs)
+    return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
+
+
+def _combined(name: str, node: Node, xs: list[Interval]) -> Interval:
+    """Bounds of the result of arithmetic."""
+    if name == "where":
+        _, a, b = xs
+        return Interval(min(a.low, b.low), max(a.high, b.high), a.zero or b.zero)
+    a = xs[0]
+    if name == "negative":
+        return Interval(-a.high, -a.low, a.zero)
+    if name in ("reciprocal", "safe_divide", "safe_multiply"):
+        name = name.removeprefix("safe_")
+    if name == "reciprocal":
+        return _POSITIVE if a.positive else Interval(zero=False)
+    b = xs[1]
+    if name == "subtract":
+        b, name = Interval(-b.high, -b.low, b.zero), "add"
+    if name == "add":
+        low, high = a.low + b.low, a.high + b.high
+        same = (a.low >= 0 and b.low >= 0) or (a.high <= 0 and b.high <= 0)
+        return Interval(low, high, not (low > 0 or high < 0 or (same and not (a.zero and b.zero))))
+    if name == "maximum":
+        low = max(a.low, b.low)
+        return Interval(low, max(a.high, b.high), not (low > 0 or a.positive or b.positive))
+    if name == "minimum":
+        return Interval(min(a.low, b.low), min(a.high, b.high), a.zero or b.zero)
+    zero = (a.zero or b.zero) if name == "multiply" else a.zero
+    if node.inputs[0] is node.inputs[1] or (a.low >= 0 and b.low >= 0):
+        return Interval(0.0, _INF, zero)
+    return Interval(zero=zero)
+
+
+def at_least(node: Node, bound: float) -> bool:
+    """Whether a value is a number not less than a bound, whatever the inputs are."""
+    return interval(node).low >= bound
+
+
+def never_zero(node: Node) -> bool:
+    """Whether a value is never zero."""
+    found = interval(node)
+    return not found.zero or found.low > 0 or found.high < 0
+
+
+def keeps_sign_of_zero(node: Node) -> bool:
+    """Whether a value is never -0.0, so that adding 0 to it does nothing."""
+    if node.dtype.kind not in "fcV" or never_zero(node):
+        return True
+    if node.op is None:
+        value = scalar(node)
+        return value is not None and not str(value).startswith("-")
+    if node.op.name in ("square", "abs"):
+        return True
+    if node.op.name == "add":
+        return any(keeps_sign_of_zero(n) for n in node.inputs)
+    return node.op.name in _MOVES and keeps_sign_of_zero(node.inputs[0])
+
+
+def sources(node: Node) -> set[Node]:
+    """What a value is NaN with: the leaves of the arithmetic that it is computed by, and itself."""
+    found = {node}
+    stack, left = [node], 64
+    while stack and left:
+        left -= 1
+        n = stack.pop()
+        found.add(n)
+        if n.op is not None and (n.op.name in _MOVES or (
+            n.op.pointwise and n.op.name not in ("where", "maximum", "minimum", "fmax", "fmin")
+            and n.dtype.kind != "b"
+        )):
+            stack += n.inputs
+    return found
+
+
+def needs(node: Node) -> set[Node]:
+    """The leaves by which a value may be NaN or infinite; itself where that is not known."""
+    found: set[Node] = set()
+    stack, left = [node], 64
+    while stack:
+        n = stack.pop()
+        left -= 1
+        moved = n.op is not None and (n.op.name in _MOVES or (n.op.pointwise and left > 0))
+        if moved:
+            stack += n.inputs
+        elif scalar(n) is None and n.dtype.kind in "fcV":
+            found.add(n)
+    return found

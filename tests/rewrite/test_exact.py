@@ -1,0 +1,85 @@
+"""Compiled functions have NaN, infinities and signs of zero where the eager ones have them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+SPECIAL = np.array([0.0, -0.0, 1.0, -2.0, 0.5, 1e-320, -1e300, 1e300, np.inf, -np.inf, np.nan])
+UNDEFINED = {
+    "x / x": lambda x: x / x,
+    "isnan": lambda x: ag.where(ag.isnan(x / x), 1.0, 0.0),
+    "exp of log": lambda x: ag.exp(ag.log(x)),
+    "square of sqrt": lambda x: ag.sqrt(x) ** 2,
+    "over and times": lambda x: x / (x - 1) * (x - 1),
+    "times a quotient": lambda x: x * ((x + 1) / x),
+    "expm1 of log1p": lambda x: ag.expm1(ag.log1p(x)),
+    "exp of log1p": lambda x: ag.exp(ag.log1p(x)),
+    "expm1 of log": lambda x: ag.expm1(ag.log(x)),
+    "powers": lambda x: x ** 2 * x ** -2,
+    "plus zero": lambda x: x + 0.0,
+    "zero minus": lambda x: 0.0 - x,
+    "minus a difference": lambda x: -(x - x),
+    "difference": lambda x: x - x,
+    "times zero": lambda x: x * 0.0,
+    "squares over": lambda x: x * x / x,
+    "reciprocal twice": lambda x: 1 / (1 / x),
+}
+
+
+@pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_what_is_undefined_stays_so(name, optimizer):
+    x = ag.tensor(SPECIAL)
+    eager = UNDEFINED[name](x).numpy()
+    found = ag.jit(UNDEFINED[name], optimizer=optimizer)(x).numpy()
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(eager))
+    zero = eager == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(eager[zero]))
+
+
+def test_nan_arrives_where_a_factor_cancels():
+    f = ag.jit(lambda x, y: ag.exp(x) * y / ag.exp(x))
+    assert np.isnan(f(ag.tensor(np.nan), ag.tensor(2.0)).numpy())
+
+
+@pytest.mark.parametrize(("function", "gone"), [
+    (lambda x: ag.exp(ag.log(ag.exp(x) + 1)), "log"),
+    (lambda x: ag.exp(ag.log(x * x)), "log"),
+    (lambda x: ag.sqrt(ag.abs(x)) ** 2, "sqrt"),
+    (lambda x: ag.log(ag.exp(x)), "exp"),
+    (lambda x: x * ag.exp(x) / ag.exp(x), "divide"),
+    (lambda x: (1 + x * x) * x / (1 + x * x), "divide"),
+    (lambda x: ag.sigmoid(x) * x / ag.sigmoid(x), "divide"),
+])
+def test_what_is_proved_is_simplified(function, gone):
+    x = ag.tensor(np.array([0.0, 0.5, -3.0, np.nan]))
+    f = ag.jit(function)
+    np.testing.assert_allclose(f(x), function(x), rtol=1e-12, atol=1e-15)
+    assert gone not in [n.op.name for n in f.graph.nodes if n.op is not None]
+
+
+@pytest.mark.parametrize("name", ["x / x", "exp of log", "powers"])
+def test_real_numbers_on_request(name):
+    x = ag.tensor(np.array([0.0, -2.0]))
+    found = ag.jit(UNDEFINED[name], algebra="real")(x).numpy()
+    assert not np.isnan(found).any()
+    with ag.config(algebra="real"):
+        np.testing.assert_array_equal(ag.jit(UNDEFINED[name])(x), found)
+    v = ag.symbolic.vector()
+    np.testing.assert_array_equal(ag.function([v], UNDEFINED[name](v))(x), found)
+    exact = ag.function([v], UNDEFINED[name](v), algebra="exact")
+    assert np.isnan(np.asarray(exact(x))).any()
+
+
+def test_unknown_algebra():
+    with pytest.raises(ValueError, match="algebra must be one of"):
+        ag.jit(lambda x: x, algebra="complex")
+
+
+def test_large_integers_are_rounded_by_floats():
+    x = ag.tensor(np.array([2**62 + 1, 3, 2**53 + 1]))
+    f = lambda x: x.astype("float64").astype("int64")  # noqa: E731
+    np.testing.assert_array_equal(ag.jit(f)(x), f(x))
