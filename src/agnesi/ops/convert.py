@@ -137,7 +137,7 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
         return x if dtype is None else cast(x, dtype)
     if isinstance(x, Dim):
         node = Node(Size(x), (), (), dtypes.int64, weak=True)
-        return symbol(node) if dtype is None else cast(symbol(node), dtype)
+        return symbol(node) if dtype is None else apply(Cast(dtype), symbol(node))
     if type(x) in SCALARS:
         try:
             return number(x, dtypes.of_scalar(x) if dtype is None else dtype)

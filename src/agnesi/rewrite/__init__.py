@@ -65,8 +65,7 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     for name in (*include, *exclude):
         if not any(r.goes_by((name,)) for r in known):
             meant = _alike(name, known)
-            raise ValueError(
-                at(f"no rewrite rule has the name or tag {name!r}, and no pass{meant}"))
+            raise ValueError(at(f"no rewrite rule has the name or tag {name!r}{meant}"))
     report = Report() if report is None else report
     if algebra == "real":
         include = (*include, *_REAL)

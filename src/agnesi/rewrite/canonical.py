@@ -213,7 +213,8 @@ rule(a + (-b), a - b, name="add_negative", stage="canonicalize")
 rule(a - (-b), a + b, name="subtract_negative", stage="canonicalize")
 rule(-(a - b), b - a, name="negative_difference", stage="canonicalize",
      proof=lambda a, b: a.dtype.kind not in "fcV")
-rule((-a) - b, -(a + b), name="negative_minus", stage="canonicalize")
+rule((-a) - b, -(a + b), name="negative_minus", stage="canonicalize",
+     proof=lambda a, b: a.dtype.kind not in "fcV" or never_zero(a) or never_zero(b))
 rule(abs_(-x), abs_(x), name="abs_of_negative", stage="canonicalize",
      when=lambda x: x.dtype.kind != "u")
 rule(square(-x), square(x), name="square_of_negative", stage="canonicalize")

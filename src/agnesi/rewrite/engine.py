@@ -278,9 +278,10 @@ class _Rewriting:
         rules = [r.with_inner(self.inside) if isinstance(r, InsideRule) else r for r in rules]
         apart = any(r.stage == "stabilize" for r in rules)
         self.stages = []
-        for stage in STAGES if apart else STAGES[-1:]:
+        stages = STAGES[1:] if apart else STAGES[-1:]
+        for stage in stages:
             active = [r for r in rules if r.stage in ("canonicalize", stage)]
-            new = [r for r in active if r.stage == stage] if apart else active
+            new = active if stage is stages[0] else [r for r in active if r.stage == stage]
             self.stages.append(Stage(stage, active if new else (), new))
         #: Graphs inside to which nothing is to do, whichever operation holds them.
         self._fine: set[Body] = set()

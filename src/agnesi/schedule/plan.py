@@ -48,8 +48,8 @@ _REDUCTIONS = 8
 #: Instructions beyond which a kernel takes in no more work, and kernels that may become one: the
 #: time to compile grows faster than both.
 _PRICE, _TOGETHER = 2000, 24
-#: How often a large costly value may be computed.
-_TIMES = 2
+#: How often a costly value may be computed, and any other one.
+_TIMES, _CHEAPLY = 2, 4
 #: Most steps of a value that is rather computed again than kept, and how much smaller than it
 #: something must be to be at hand.
 _STEPS, _SMALL = 4, 8
@@ -338,18 +338,21 @@ class Plan:
             return True
         if any([c.reduces or c.foreign or c.regions for c in users]) and self._finishes(node):
             return True
-        if is_heavy(op.name) and facts.weight >= _LITTLE and self._is_repeated(node, users):
+        if not facts.movement and self._is_repeated(node, users):
             return True
         if len(users) < 2 or facts.movement or self._is_cheap(node):
             return False
         return not (self.merge(users) or self._is_light(node))
 
     def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
-        """Whether a value would be computed for most of its points more than twice."""
-        aligned, moved = self._reads.get(id(node), (1.0, 0.0))
+        """Whether a value would be computed too often for each of its points."""
+        heavy, size = is_heavy(node.op.name), self._facts[id(node)].weight
+        times, most = sum(self._reads.get(id(node), (1.0, 0.0))), _TIMES if heavy else _CHEAPLY
+        if len(users) * times <= most or size * len(users) * times < _LITTLE:
+            return False
         if len(users) > 1 and self.merge(users):
             users = present(users)
-        return len(users) * (aligned + moved) > _TIMES
+        return len(users) * times > most
 
     def _note_reads(self, node: Node, times: float) -> None:
         """Note how often the operands of a node are read, which is computed so often itself."""
