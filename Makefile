@@ -1,5 +1,7 @@
 # make demo   train a digit classifier, eagerly and compiled
 # make test   every check: ruff, import-linter, mypy, tests, the examples in the docs
+# make test-quick  the checks that find most mistakes, in less than a minute
+# make test-all    make test, then what takes longer: random programs, the array API's tests
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
 # make peers  values and gradients of networks beside PyTorch's
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
@@ -15,18 +17,28 @@ SUITES ?=
 QUICK ?=
 EXAMPLES ?= 20
 PROGRAMS ?= 1000
+QUICKLY := tests/test_house.py tests/core tests/schedule tests/rewrite tests/errors tests/compiler/test_jit.py \
+	tests/compiler/test_python_numbers.py tests/compiler/test_repeated_work.py tests/ops/test_edges.py \
+	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md
 
 PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test lint bench peers conformance coverage fuzz clean
+.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
 
 test: lint
 	$(VENV)/bin/python -m pytest -n 2
+
+test-quick: $(VENV)/.ready
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/lint-imports --no-logo
+	$(VENV)/bin/python -m pytest -n 2 $(QUICKLY)
+
+test-all: test fuzz conformance
 
 lint: $(VENV)/.ready
 	$(VENV)/bin/ruff check

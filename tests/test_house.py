@@ -8,7 +8,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pytest
 
 import agnesi
 
@@ -132,9 +131,9 @@ def test_there_are_public_functions():
     assert len(PUBLIC) > 400
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_what_is_public_has_examples(name):
-    assert "Examples\n--------\n>>> " in (inspect.getdoc(PUBLIC[name]) or "")
+def test_what_is_public_has_examples():
+    assert [name for name, value in sorted(PUBLIC.items())
+            if "Examples\n--------\n>>> " not in (inspect.getdoc(value) or "")] == []
 
 
 def test_architecture_names_files_and_rooms_that_exist():

@@ -445,8 +445,7 @@ def function(
         Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
         scheduler's passes, too, which ``plan()`` lists.
     algebra : {"exact", "real"}, optional
-        Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or simplify as with
-        real numbers: ``x / x`` is 1; "real" by default.
+        Whether NaN, infinities and signs of zero are kept, or numbers taken for real ones ("real").
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries may take together; values
         are then computed again instead of being kept.
@@ -489,8 +488,8 @@ def function(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
         no_default_updates,
     )
-    settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype,
-                        algebra=algebra)
+    limit = byte_count(memory_limit)
+    settings = Settings(optimizer, include, exclude, limit, save_dtype, algebra=algebra)
     return Function(wanted, outputs, new, replaced, name, settings)
 
 
