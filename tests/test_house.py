@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -57,6 +58,22 @@ def imported(node: ast.AST) -> list[str]:
 
 def test_there_are_sources():
     assert len(SOURCES) > 100
+
+
+def test_imports_by_name_go_down():
+    """What import-linter cannot see: modules that are imported when a function runs."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    rooms = next(c for c in contract["tool"]["importlinter"]["contracts"] if c["name"] == "rooms")
+    level = {room.strip(): n for n, layer in enumerate(reversed(rooms["layers"]))
+             for room in layer.split("|")}
+    up = []
+    for path in SOURCES:
+        room = path.relative_to(ROOT / "src/agnesi").parts[0]
+        for target in re.findall(r'import_module\(f?"agnesi\.(\w+)',
+                                 path.read_text(encoding="utf-8")):
+            if room in level and target != room and level[target] >= level[room]:
+                up.append((name_of(path), target))
+    assert up == []
 
 
 def test_files_are_short():

@@ -20,6 +20,7 @@ from agnesi.api import (
 )
 from agnesi.autodiff import recording, reverse
 from agnesi.core import elsewhere
+from agnesi.core.config import LENT
 from agnesi.core.errors import no_attribute
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.index import getitem
@@ -114,6 +115,14 @@ def _reflected(function: Method) -> Method:
         return function(other, self)
 
     return method
+
+
+def _folds() -> dict[str, Any]:
+    found: dict[str, Any] = importlib.import_module("agnesi.api.folds").METHODS
+    return found
+
+
+LENT.folds = _folds
 
 
 def _divmod(x1: Any, x2: Any) -> Any:

@@ -245,6 +245,8 @@ class Lent:
     behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
     #: The operands of an operation, with Python numbers among them as tensors where it takes those.
     strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
+    #: The methods of functions of two operands, such as ``reduce``, by their names.
+    folds: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
     #: Told the most threads that compiled code may use from now on, 0 for all cores.
     threads: Callable[[int], None] = staticmethod(lambda most: None)
     #: Bytes of memory that this process may use.

@@ -58,7 +58,7 @@ Function = Callable[..., Tensor]
 class Binary(Protocol):
     """The public function of a row with two operands, with the methods of NumPy's.
 
-    They are loaded at their first call, from ``api/folds.py``, which knows all other operations.
+    They are loaded at their first call, by those who know all other operations.
     """
 
     __name__: str
@@ -80,8 +80,7 @@ def with_methods(function: Any) -> Binary:
 
 
 def _method(name: str, function: Any, /, *operands: Any, **keywords: Any) -> Any:
-    methods: dict[str, Any] = importlib.import_module("agnesi.api.folds").METHODS
-    return methods[name](function, *operands, **keywords)
+    return LENT.folds()[name](function, *operands, **keywords)
 
 
 def _run_silently(function: Callable[..., Any], *xs: Any, **keywords: Any) -> Any:
