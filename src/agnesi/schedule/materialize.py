@@ -31,8 +31,8 @@ from agnesi.schedule.program import Program
 
 #: Instructions that memory saves in all, and each time that it is read, at least.
 _MUCH, _EACH = 1 << 13, 3
-#: How many times a value is computed, compared with once for each of its points.
-_TIMES = 2
+#: How many times a costly value may be computed for each of its points, and any other one.
+_TIMES, _CHEAPLY = 2, 4
 
 
 def materialize(program: Program) -> Program:
@@ -197,12 +197,15 @@ def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
     if turns(idle) < _TIMES:
         return False
     saved = 0
-    costly = False
+    costly = heavy = False
     for v, loops in below(kernel, [(value, outside)]):
         needless = turns([a for a in loops if a in idle])
         if needless > 1:
             saved += instructions(v, loops) * (needless - 1) // needless
-            costly |= v.op in BINDING or is_heavy(v.op)
+            heavy |= is_heavy(v.op)
+            costly |= heavy or v.op in BINDING
+    if not heavy and turns(idle) <= _CHEAPLY:
+        return False
     if saved < _EACH * turns(here) or not (costly or buffers_of([value])):
         return False  # numbers that follow from indices and sizes are in registers
     return saved >= _MUCH or (costly and any([isinstance(a.extent, Extent) for a in here]))
