@@ -300,3 +300,12 @@ def test_replacements_and_tags_are_checked(own_rule):
     own_rule(ag.sin(x), x * 2, name="once")
     with pytest.raises(ValueError, match=r"already; forget_rule takes one's own(?s:.*)test_engine"):
         rewrite_rule(ag.sin(x), x, name="once")
+
+
+@pytest.mark.parametrize("replacement", [lambda x: x.sum(), lambda x: ag.cosh(x).max(),
+                                         lambda x: ag.sin(ag.mean(x))])
+def test_replacements_of_another_shape_are_refused(replacement):
+    x = variables("x")
+    with pytest.raises(ShapeError, match="'bad': the replacement has"):
+        rewrite_rule(ag.sinh(x), replacement(x), name="bad")
+    assert not any(r.name == "bad" for r in rules())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from agnesi.core import shapes
@@ -205,7 +205,21 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
         raise ValueError(
             at(f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern lacks")
         )
+    strange = next(_not_pointwise(new), None)
+    if strange is not None and next(_not_pointwise(found), None) is None:
+        raise ShapeError(at(
+            f"rule {name!r}: the replacement has {strange.name}, which is of another shape than "
+            "the pattern, whose variables stand for single elements"))
     return PatternRule(name, stage, tuple(tags), (found.op.name,), found, new, when, proof)
+
+
+def _not_pointwise(pattern: Pattern) -> Iterator[Op]:
+    """The operations of a pattern that look at more than one element."""
+    if pattern.op is not None:
+        if not pattern.op.pointwise:
+            yield pattern.op
+        for arg in pattern.args:
+            yield from _not_pointwise(arg)
 
 
 def op_names(ops: Iterable[Any]) -> tuple[str, ...]:
