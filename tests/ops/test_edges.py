@@ -70,3 +70,25 @@ def test_the_sign_of_zero_fills():
     for f in (lambda x: ag.full_like(x, -0.0), lambda x: ag.full((3,), -0.0)):
         for found in (f(x), ag.jit(f)(x)):
             assert np.signbit(found.numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "divmod"])
+def test_quotients_with_infinities(name, dtype):
+    values = [-2.5, -0.0, 0.0, 1.0, 2.5, 7, -7, np.inf, -np.inf, np.nan]
+    a, b = (x.ravel() for x in np.meshgrid(values, values))
+    with np.errstate(all="ignore"):
+        expected = np.array(getattr(np, name)(a, b))
+    f = lambda a, b: getattr(ag, name)(a.astype(dtype), b.astype(dtype))  # noqa: E731
+    for found in _both(f, a, b):
+        found = np.stack([np.asarray(x.astype("float64")) for x in
+                          (found if name == "divmod" else [found])]).reshape(expected.shape)
+        np.testing.assert_array_equal(found, expected)
+        known = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (2, 0), (0, 3), (1, 4)])
+def test_correlations_of_nothing(shape):
+    for found in _both(lambda x: ag.corrcoef(x), np.zeros(shape)):
+        assert np.isnan(found.numpy()).all()

@@ -53,39 +53,8 @@ SAFE_DIVIDE = Elementwise(
 safe_multiply: Binary = binary(SAFE_MULTIPLY)
 safe_divide: Binary = binary(SAFE_DIVIDE)
 
-#: Elements from which a sum in full precision takes as long as a product.
-_FEW = 1 << 12
-
 
 # -- rows ---------------------------------------------------------------------------------------
-def _floor_divide(a: np.ndarray, b: Any, out: np.ndarray | None = None) -> np.ndarray:
-    """As NumPy; with infinities the quotient, rounded down, as in the array API standard."""
-    b = np.asarray(b, a.dtype)
-    strange = None
-    if a.dtype.kind in "fV" and not (_is_finite(a) and _is_finite(b)):
-        strange = np.isinf(a) | np.isinf(b)
-        quotient = np.floor(np.divide(a, b))
-    result: Any = np.floor_divide(a, b, out=out)
-    if strange is None:
-        return result
-    return np.where(strange, quotient, result) if out is None else _mixed(out, strange, quotient)
-
-
-def _is_finite(x: np.ndarray) -> bool:
-    """Whether no element is infinite or NaN; memory of the size of ``x`` is not taken.
-
-    Of small vectors the square of the length is found sooner; that of large numbers is infinite.
-    """
-    if x.ndim == 1 and x.dtype.char == "d" and x.size < _FEW and math.isfinite(x.dot(x)):
-        return True
-    return math.isfinite(np.add.reduce(x, None, dtypes.float64) if x.ndim else x)
-
-
-def _mixed(out: np.ndarray, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
-    np.copyto(out, values, where=chosen)
-    return out
-
-
 ADD = Elementwise("add", np.add, (lambda g: g, lambda g: g))
 SUBTRACT = Elementwise("subtract", np.subtract, (lambda g: g, lambda g: -g), kinds="iufc")
 MULTIPLY = Elementwise("multiply", np.multiply, (lambda g, b: g * b, lambda g, a: g * a))
@@ -94,9 +63,7 @@ DIVIDE = Elementwise(
     (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
     kinds="fc",
 )
-FLOOR_DIVIDE = Elementwise(
-    "floor_divide", _floor_divide, (flat, flat), kinds="iuf", writer=_floor_divide
-)
+FLOOR_DIVIDE = Elementwise("floor_divide", np.floor_divide, (flat, flat), kinds="iuf")
 REMAINDER = Elementwise(
     "remainder", np.remainder, (lambda g: g, lambda g, a, b: -g * floor_divide(a, b)), kinds="iuf"
 )
@@ -163,7 +130,7 @@ def _of_sizes(a: Any, b: Any) -> Tensor:
 
 Dim._quotient = staticmethod(_of_sizes)  # type: ignore[method-assign]
 floor_divide: Binary = binary(
-    FLOOR_DIVIDE, "Quotient rounded down to a whole number, of infinities too.",
+    FLOOR_DIVIDE, "Quotient rounded down to a whole number; of infinities NaN, as Python's.",
     "[7, -7], 2", "[ 3, -4]"
 )
 remainder = binary(

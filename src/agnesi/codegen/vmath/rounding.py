@@ -132,8 +132,7 @@ def _modulo(x: Lane, y: Lane) -> tuple[Lane, Lane]:
 
 
 def floor_divide(x: Lane, y: Lane) -> Lane:
-    """The largest integer not above the quotient, as NumPy's ``//``; of infinities as of quotients.
-    """
+    """The largest integer not above the quotient, as NumPy's ``//``."""
     rest, modulo = _modulo(x, y)
     ratio = x / y
     quotient = (x - rest) / y
@@ -141,5 +140,4 @@ def floor_divide(x: Lane, y: Lane) -> Lane:
     down = floor(quotient)
     down = select(quotient - down > 0.5, down + 1.0, down)
     down = select(quotient.eq(0.0), quotient.like(0.0).copysign(ratio), down)
-    strange = y.eq(0.0) | x.abs().eq(math.inf) | y.abs().eq(math.inf)
-    return select(strange, floor(ratio), down)
+    return select(y.eq(0.0), ratio, down)
