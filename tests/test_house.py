@@ -103,6 +103,19 @@ def test_only_config_reads_the_environment():
     assert readers == {"src/agnesi/core/config.py"}
 
 
+def test_axes_have_no_numbers_of_their_own():
+    """An axis is named by a dimension, or is fresh (``core.loops.fresh_axis``)."""
+    named = []
+    for path, tree in TREES.items():
+        names = [name for n in ast.walk(tree) for name in imported(n)]
+        for call in ast.walk(tree) if "agnesi.core.loops.Axis" in names else ():
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Axis":
+                names = [n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)]
+                if not names or any(n.isupper() for n in names):
+                    named.append(f"{name_of(path)}:{call.lineno}")
+    assert named == []
+
+
 def test_nothing_is_left_to_do():
     words = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
     assert [name_of(p) for p in WRITTEN if words.search(p.read_text(encoding="utf-8"))] == []

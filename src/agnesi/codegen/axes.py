@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agnesi.core.costs import price
 from agnesi.core.dims import product
-from agnesi.core.kernels import Store, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, price
+from agnesi.core.kernels import Store, axes_in, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
 
 def cost(values: Sequence[Expr]) -> int:
@@ -51,10 +52,8 @@ def collapse(axes: tuple[Axis, ...], stores: list[Store], ordered: frozenset[Axi
         if pair is None:
             return axes, stores, ordered & frozenset(axes)
         outer, inner = pair
-        taken = {a for group in _containers(axes, stores) for a in group}
-        slot = outer.slot
-        while (merged := Axis(slot, outer.extent * inner.extent)) in taken:
-            slot += 16
+        taken = {*axes, *axes_in(stores)}
+        merged = fresh_axis(outer.extent * inner.extent, taken, outer.slot)
         change = Substitution({outer: Affine(), inner: Affine(0, {merged: 1})})
         axes = tuple(merged if a is inner else a for a in axes if a is not outer)
         ordered |= {merged} if outer in ordered else set()

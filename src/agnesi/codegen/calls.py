@@ -15,14 +15,13 @@ from agnesi.core.dims import Size, is_static
 from agnesi.core.extents import guess
 from agnesi.core.foreign import external
 from agnesi.core.gemm import HOLD, RELEASE, Summed, summed
-from agnesi.core.kernels import Buffer, Matrix, Product, Store
-from agnesi.core.loops import Axis, Substitution, load
+from agnesi.core.kernels import Buffer, Matrix, Product, Store, axes_in
+from agnesi.core.loops import Axis, Substitution, fresh_axes, load
 from agnesi.core.record import record
 
 #: Bytes of the sums that wait for their epilogue: those of a call, which stay close, and at most;
 #: and how many lines of them are worth a call.
 _CLOSE, _ROOM, _FEW = 1 << 19, 1 << 20, 16
-_SLOT = 400  # of the axes that count lines, away from all others
 #: Lines of a call from which another one is worth that the library copies an operand again, and
 #: calls for each thread at most; multiply-adds that are worth a call, and what widths are times of.
 _WIDE, _MOST, _LEAST, _EVEN = 192, 4, 1 << 18, 8
@@ -180,7 +179,8 @@ def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size
     if isinstance(line.extent, int):
         most = min(most, line.extent)
     sums = Buffer((most, along.extent), product.total.dtype, "sum")
-    first, turn = Axis(_SLOT, line.extent), Axis(_SLOT + 1, most)
+    taken = {*product.axes, *axes_in(product.body)}
+    first, turn = fresh_axes((line.extent, most), taken)
     key = load(product.total, product.total.dtype.name,
                product.total.place([a.index for a in product.axes]))
     total = load(sums, key.dtype, sums.place([turn.index, along.index]))

@@ -25,16 +25,14 @@ from agnesi.codegen.periodic import (
 from agnesi.codegen.shortindex import compared, short_index
 from agnesi.core.dims import Size
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution
+from agnesi.core.kernels import Buffer, bound_in, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
 #: Size from which results are written past the caches: more than they hold.
 STREAM_BYTES = 16 << 20
 #: Bytes from one turn of a sum to the next from which the processor does not see what comes, in
 #: buffers from a size; and how many turns to look ahead.
 _FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
-#: From the slot of an axis to that of one which runs over the same, inside of its loop.
-_OWN = 1 << 16
 #: The role of rows of a nest's own, which have room for the lanes behind their end.
 ROW = "row"
 _MEMORY = {"bool": "i8"}
@@ -401,14 +399,15 @@ class Scope:
 
     def _own_axes(self, value: Expr) -> Expr:
         """A reduction over axes that no loop around it runs over: inside, theirs stand still."""
-        taken: dict[Axis, Affine] = {}
-        for axis in value.param[1]:
-            slot = axis.slot
-            while Axis(slot, axis.extent) in self.axes:
-                slot += _OWN
-            if slot != axis.slot:
-                taken[axis] = Affine(0, {Axis(slot, axis.extent): 1})
-        return Substitution(taken)(value) if taken else value
+        shared = [a for a in value.param[1] if a in self.axes]
+        if not shared:
+            return value
+        taken = {*self.axes, *bound_in([value])}
+        new = {}
+        for axis in shared:
+            new[axis] = fresh_axis(axis.extent, taken, axis.slot).index
+            taken |= new[axis].free
+        return Substitution(new)(value)
 
     def _call_ahead(self, bodies: list[Expr], axis: Axis) -> None:
         """Call what the next turns over ``axis`` load near where turns lie far apart in memory."""

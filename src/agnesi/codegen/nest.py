@@ -18,10 +18,11 @@ from agnesi.codegen.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.codegen.openlanes import one_register, open_turns
 from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.codegen.turned import BLOCK, emit_turned
+from agnesi.core.costs import is_heavy
 from agnesi.core.extents import Extent, guess, most
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.lanes import reduced_along
-from agnesi.core.loops import Affine, Axis, Expr, is_heavy, load
+from agnesi.core.loops import Affine, Axis, Expr, load
 from agnesi.core.record import struct
 
 _ROW_BYTES = 128 << 10

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from agnesi.codegen import scalars
 from agnesi.codegen.evaluate import Scope
+from agnesi.core.costs import latency
 from agnesi.core.kernels import walk
-from agnesi.core.loops import Expr, latency, make
+from agnesi.core.loops import Expr, make
 from agnesi.core.readiness import times
 
 _LEAF = frozenset(("const", "load", "size", "index"))

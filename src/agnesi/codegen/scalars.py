@@ -9,7 +9,7 @@ from importlib import import_module
 from agnesi.codegen import halves, integers
 from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, suffix, vector, width
 from agnesi.codegen.vmath.lane import Lane, mad, outlined, select
-from agnesi.core.loops import is_heavy
+from agnesi.core.costs import is_heavy
 
 _REGISTER = {
     "bool": "i1",

@@ -20,8 +20,8 @@ from agnesi.codegen.periodic import LONGEST_STEP
 from agnesi.codegen.sidebyside import store_all
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, Store, walk
-from agnesi.core.loops import Affine, Axis, Expr, load
+from agnesi.core.kernels import Buffer, Store, axes_in, walk
+from agnesi.core.loops import Affine, Axis, Expr, fresh_axes, load
 
 #: Elements of a block along the lanes, and of one across them at most; bytes of all that are filled
 #: at a time, which leave room in the first cache for what is read and written.
@@ -32,8 +32,6 @@ _READS, _TURNS, _ELEMENTS = 4, 4, 1 << 15
 _ROWS, _BYTES = 8, 16
 #: What is computed for more than one element, or takes more than one.
 _OTHERS = ("reduce", "steps", "complex", "real", "imag")
-#: Slots of axes that tell where a block begins.
-_FIRST_ACROSS, _FIRST_ALONG = -2, -3
 
 
 def crossed(axes: Sequence[Axis], stores: Sequence[Store]) -> tuple[Axis, Axis] | None:
@@ -95,7 +93,7 @@ def _values(nest: Any) -> list[Expr]:
 def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     """The blocks of both loops."""
     b, shape = nest.b, nest.shape
-    first_across, first_along = Axis(_FIRST_ACROSS, 1), Axis(_FIRST_ALONG, 1)
+    first_across, first_along = fresh_axes((1, 1), axes_in(nest.stores))  # where a block begins
     places = Affine(0, {shape.across: BLOCK, shape.along: 1, first_across: -BLOCK,
                         first_along: -1})
     reads, kept = _reads([*walk(_values(nest))], shape.along, shape.across), {}

@@ -464,6 +464,17 @@ def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
             stack += [value, None, *value.args]
 
 
+def axes_in(stores: Iterable[Store]) -> set[Axis]:
+    """All axes in stores: those that they run over, and those that reductions there bind."""
+    free = [part.free for s in stores for part in (s.value, s.offset)]
+    return set().union(*free, bound_in([v for s in stores for v in (s.value, *s.offset.atoms)]))
+
+
+def bound_in(values: Sequence[Expr]) -> set[Axis]:
+    """The axes that reductions in expressions bind."""
+    return {a for v in walk(values) if v.op in ("reduce", "steps") for a in v.param[1]}
+
+
 def buffers_of(values: Sequence[Expr]) -> list[Buffer]:
     """Buffers that expressions load from, each once."""
     found: dict[Buffer, None] = {}

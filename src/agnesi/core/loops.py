@@ -8,7 +8,7 @@ target: the CPU renderer lives in ``codegen``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,30 +27,6 @@ _LOGICAL = {"add": "logical_or", "multiply": "logical_and",
             "maximum": "logical_or", "minimum": "logical_and"}
 #: What complex numbers have as real numbers.
 _PARTS = frozenset(("real", "imag", "abs", "angle"))
-HEAVY = frozenset((
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
-).split())
-_MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
-
-
-def is_heavy(name: str) -> bool:
-    """Whether a scalar operation is worth keeping rather than repeating."""
-    return name in HEAVY
-
-
-def price(name: str) -> int:
-    """Rough number of instructions of a scalar operation."""
-    if name in HEAVY:
-        return 20
-    if name in _MEDIUM:
-        return 5
-    return 0 if name in ("const", "reduce", "size") else 1
-
-
-def latency(name: str) -> int:
-    """Rough number of cycles from the operands of a scalar operation to its result."""
-    return 24 if name in HEAVY else 14 if name in _MEDIUM else 4
 
 
 class Axis:
@@ -82,6 +58,28 @@ class Axis:
 
     def __repr__(self) -> str:
         return f"i{self.slot}<{self.extent}>"
+
+
+#: The first slot that lowering names no axis by, and how far those that give way go: neighbours
+#: keep their distance.
+_FRESH, _FURTHER = 1 << 7, 16
+
+
+def fresh_axis(extent: int, taken: Collection[Axis], slot: int = _FRESH) -> Axis:
+    """An axis that is none of ``taken``: the one of this slot, or else another one.
+
+    The same axes for the same ones taken, so that kernels which are alike stay so.  Who replaces
+    axes in stores says which there are (``kernels.axes_in``): a reduction there would bind its own.
+    """
+    while (axis := Axis(slot, extent)) in taken:
+        slot += _FURTHER
+    return axis
+
+
+def fresh_axes(extents: Sequence[int], taken: Iterable[Axis]) -> tuple[Axis, ...]:
+    """Several axes that are none of ``taken``."""
+    around = {*taken}
+    return tuple([fresh_axis(n, around, _FRESH + i) for i, n in enumerate(extents)])
 
 
 class Expr:
@@ -340,23 +338,15 @@ def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: I
     take the preferred ``slots`` unless that axis is in ``avoid``, so that reductions and loops
     around them share axes wherever they run over the same thing.
     """
-    taken = set(avoid)
-    axes = []
-    for size, slot in zip(sizes, slots, strict=True):
-        axis = Axis(slot, size)
-        while axis in taken:
-            slot += 16
-            axis = Axis(slot, size)
-        taken.add(axis)
-        axes.append(axis)
+    axes: list[Axis] = []
+    taken = {*avoid}
+    for n, slot in zip(sizes, slots, strict=True):
+        axes.append(fresh_axis(n, taken, slot))
+        taken.add(axes[-1])
     inner = body(*[a.index for a in axes])
     kind = _LOGICAL.get(kind, kind) if inner.dtype == "bool" else kind
     bound = tuple(axes)
     return make("reduce", (inner,), inner.dtype, (kind, bound), inner.free - set(bound))
-
-
-#: The slot of axes that count steps, away from those of loops and reductions.
-_STEPS = 1 << 20
 
 
 def in_steps(at: At, most: int, wanted: Expr, starts: Sequence[Expr],
@@ -366,8 +356,9 @@ def in_steps(at: At, most: int, wanted: Expr, starts: Sequence[Expr],
     ``step(t, values)`` gives the values behind step ``t`` and whether there is another one, of
     ``most``.  Where ``wanted`` does not hold there is none.
     """
-    axis = Axis(_STEPS, most)
-    free = frozenset({axis}).union(*(i.free for i in at), *(s.free for s in starts))
+    around = frozenset().union(*(i.free for i in at), *(v.free for v in (wanted, *starts)))
+    axis = fresh_axis(most, around)
+    free = around | {axis}
     values = [make("step value", (), s.dtype, (k, free), free) for k, s in enumerate(starts)]
     following, more = step(index(Affine(0, {axis: 1})), values)
     args = (wanted, more, *starts, *following)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
+from agnesi.core.costs import HEAVY
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import Item
 from agnesi.core.dtypes import real_of
 from agnesi.core.errors import ShapeError
 from agnesi.core.graph import constant, constant_value
-from agnesi.core.loops import HEAVY
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import abs as abs_

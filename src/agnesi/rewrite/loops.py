@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from agnesi.core.costs import is_heavy
 from agnesi.core.dispatch import Item, apply, graph_node
 from agnesi.core.extents import Extent, guess
 from agnesi.core.graph import FunctionGraph, Interner
-from agnesi.core.loops import is_heavy
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
 from agnesi.ops.arith import add, subtract

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from agnesi.core.dims import is_static, product
-from agnesi.core.kernels import Buffer, Matrix, Store, walk
-from agnesi.core.loops import Affine, Axis, Substitution
+from agnesi.core.kernels import Buffer, Matrix, Store, axes_in, walk
+from agnesi.core.loops import Affine, Axis, Substitution, fresh_axis
 
 Cut = tuple[tuple[Axis, ...], list[Store]]
 
@@ -32,7 +32,7 @@ def cut_batch(axes: Sequence[Axis], operands: Sequence[Sequence[int]],
         if any(t[outer] != t[inner] * inner.extent for t in terms):
             return _several(axes, wide, body)
     length: Any = product([a.extent for a in wide])
-    merged = Axis(wide[-1].slot, length)
+    merged = fresh_axis(length, {*axes, *axes_in(body)}, wide[-1].slot)
     change = Substitution({a: Affine() for a in axes} | {wide[-1]: Affine(0, {merged: 1})})
     return (merged,), [Store(s.buffer, change.index(s.offset), change(s.value)) for s in body]
 

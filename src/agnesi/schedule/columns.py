@@ -14,8 +14,8 @@ from typing import Any
 from agnesi.core import loops
 from agnesi.core.dims import is_static
 from agnesi.core.extents import divides, guess
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store, row_major, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, row_major, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
 from agnesi.core.record import replace
 from agnesi.schedule.alike import Again
 from agnesi.schedule.points import axes_of, point
@@ -26,7 +26,6 @@ from agnesi.schedule.program import Program
 _BIG, _WIDE = 1 << 20, 128 << 10
 #: Parts at most, and rows in one of them at least.
 _PARTS, _ROWS = 32, 8
-_SLOT = 90  # of the axis that counts parts
 
 
 def fuse_sums(program: Program) -> Program:
@@ -65,8 +64,9 @@ class _Sums:
             return kernel
 
         def made() -> list[Any]:
+            axes = {*kernel.axes, *axes_in(kernel.body)}
             change = Substitution({}, {
-                total: _sum_of(taken[rows], place) for total, rows, place in _sums_of(kernel)
+                total: _sum_of(taken[rows], place, axes) for total, rows, place in _sums_of(kernel)
                 if rows in taken
             })
             return [replace(kernel, body=[replace(s, value=change(s.value)) for s in kernel.body])]
@@ -142,7 +142,7 @@ def _cut(nest: Nest, rows: Buffer) -> list[Nest]:
     if not count:
         return []
     first, *rest, column = axes
-    axis, row = Axis(_SLOT, count), Axis(_SLOT + 1, first.extent // count)
+    axis, row = fresh_axes((count, first.extent // count), {*nest.axes, *axes_in(nest.body)})
     inner = [row] if row.extent > 1 else []
     change = Substitution({first: Affine(0, {axis: row.extent, **dict.fromkeys(inner, 1)})})
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in nest.body]
@@ -177,10 +177,12 @@ def _added(part: Buffer, axis: Axis, column: Axis, ordered: frozenset[Axis], val
     return Store(part, place, loops.call("add", load(part, part.dtype.name, place), value))
 
 
-def _sum_of(part: Buffer, place: Affine) -> Expr:
+def _sum_of(part: Buffer, place: Affine, taken: set[Axis]) -> Expr:
     """The sum of all parts in the column of a place."""
     (column,) = (a for a, step in place.terms.items() if step == 1)
-    return loops.reduce_(
-        "add", [part.shape[0]],
-        lambda p: load(part, part.dtype.name, part.place((p, column.index))), (), [_SLOT],
-    )
+    (count, _), (axis,) = part.shape, fresh_axes(part.shape[:1], taken)
+
+    def sums(p: Affine) -> Expr:
+        return load(part, part.dtype.name, part.place((p, column.index)))
+
+    return loops.reduce_("add", [count], sums, taken, [axis.slot])

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store, buffers_of, walk
-from agnesi.core.loops import Affine, Axis, Substitution
+from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, buffers_of, walk
+from agnesi.core.loops import Affine, Axis, Substitution, fresh_axis
 from agnesi.schedule.points import axes_of, point
 from agnesi.schedule.program import Program
 
@@ -81,7 +81,7 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
         return [_moved(s, axis, at + k, *copy[k])
                 for k in range(count) for s, copy in zip(nest.body, copies, strict=True)]
 
-    turn = Axis(axis.slot, turns)
+    turn = fresh_axis(turns, axes_in(nest.body), axis.slot)
     main = Nest(nest.nodes, (turn,), stores(_COPIES, Affine(0, {turn: _COPIES})),
                 frozenset((turn,)), waits=nest.waits)
     ends = [Nest(nest.nodes, (), stores(rest, Affine(_COPIES * turns)))] if rest else []

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from agnesi.core.costs import price
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Convolution, Kernel, Nest, Product
 from agnesi.core.lanes import lane_axis, reduced_along
-from agnesi.core.loops import Axis, Expr, price
+from agnesi.core.loops import Axis, Expr
 
 Loops = tuple[Axis, ...]
 #: Operations that bind axes of their own.

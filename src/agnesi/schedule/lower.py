@@ -441,7 +441,7 @@ class _Lowering:
     def _matrix(self, node: Node, which: int, axes: tuple[Axis, ...]) -> Matrix:
         """An operand as a strided view of a buffer: of its own, or of a copy."""
         *batch, i, j = axes
-        k = Axis(99, node.inputs[0].shape[-1])
+        k = loops.fresh_axis(node.inputs[0].shape[-1], axes)
         pair = (i, k) if which == 0 else (k, j)
         operand = node.inputs[which]
         lead = batch[len(batch) - (len(operand.shape) - 2) :]

@@ -11,10 +11,11 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
+from agnesi.core.costs import is_heavy
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.extents import Extent
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, is_heavy, load
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
 from agnesi.schedule.alike import Again
 from agnesi.schedule.evaluations import (

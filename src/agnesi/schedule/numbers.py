@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agnesi.core.loops import latency
+from agnesi.core.costs import latency
 from agnesi.core.node import Node
 from agnesi.core.readiness import times
 

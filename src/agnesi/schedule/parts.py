@@ -10,8 +10,8 @@ import math
 
 from agnesi.core import loops
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Store
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Store, axes_in
+from agnesi.core.loops import Affine, Expr, Substitution, fresh_axis, load
 from agnesi.core.record import replace
 from agnesi.schedule.layout import by_memory
 
@@ -19,7 +19,6 @@ from agnesi.schedule.layout import by_memory
 _FEW, _PARTS = 8192, (16, 8, 4)
 #: A part has so many places and so many products at least.
 _PLACES, _WORK = 200, 1 << 17
-_SLOT = 90  # of the axis that counts parts
 
 
 def in_parts(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
@@ -28,19 +27,20 @@ def in_parts(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
     if count == 1:
         return [kernel], []
     total, dtype = kernel.total, kernel.total.dtype
-    axis, at = Axis(_SLOT, count), tuple(Affine(0, {a: 1}) for a in kernel.axes)
+    taken = {*kernel.axes, *axes_in(kernel.body)}
+    axis, at = fresh_axis(count, taken), tuple(Affine(0, {a: 1}) for a in kernel.axes)
     shape, result = (count, *total.shape), kernel.body[0].buffer
     part = Buffer(shape, dtype, "sum", node=total.node)
     partial = Buffer(shape, dtype, "temporary", strides=(total.size, *_dense(result, total)))
-    place = partial.place((Affine(0, {axis: 1}), *at))
-    value = load(part, dtype.name, part.place((Affine(0, {axis: 1}), *at)))
+    place = partial.place((axis.index, *at))
+    value = load(part, dtype.name, part.place((axis.index, *at)))
     first = replace(kernel, axes=(axis, *kernel.axes), total=part,
                     body=[Store(partial, place, value)], sizes=replace(kernel.sizes, parts=count))
 
     def summed(p: Affine) -> Expr:
         return load(partial, dtype.name, partial.place((p, *at)))
 
-    change = _Retold(total, loops.reduce_("add", [count], summed, kernel.axes, [_SLOT]))
+    change = _Retold(total, loops.reduce_("add", [count], summed, taken, [axis.slot]))
     body = [replace(s, value=change(s.value)) for s in kernel.body]
     return [first, Nest(kernel.nodes, axes=by_memory(kernel.axes, body), body=body)], [partial]
 

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from agnesi.core.costs import is_heavy, price
 from agnesi.core.extents import guess
-from agnesi.core.loops import is_heavy, price
 from agnesi.core.node import Node
 from agnesi.schedule.cluster import Cluster, Order, present
 from agnesi.schedule.kinds import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from agnesi.core.costs import price
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
-from agnesi.core.loops import price
 from agnesi.core.record import field, struct
 from agnesi.schedule.arena import rounded
 from agnesi.schedule.swap import swappable, swapped

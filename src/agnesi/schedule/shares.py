@@ -13,8 +13,8 @@ import numpy as np
 
 from agnesi.core import loops
 from agnesi.core.dims import is_static
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, walk
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis, load
 from agnesi.core.record import replace
 from agnesi.schedule.alike import Again
 from agnesi.schedule.program import Program
@@ -24,7 +24,6 @@ _MUCH, _LITTLE = 400_000, 128
 #: Parts at most.
 _PARTS = 16
 _KEPT = ("float32", "float64", "int32", "int64", "bool")
-_SLOT = 94  # of the axis that counts parts
 
 
 def split_reductions(program: Program) -> Program:
@@ -53,6 +52,7 @@ def _cut(kernel: Nest) -> list[Any]:
     """Kernels that reduce the parts, and the same kernel without that; nothing if it has none."""
     known: dict[Expr, Expr] = {}
     made: dict[Any, Nest] = {}
+    taken = {*kernel.axes, *axes_in(kernel.body)}
     for value in walk([s.value for s in kernel.body]):
         split = _split(value) if value.free <= {*kernel.axes} else None  # else it is inside another
         if split is None:
@@ -60,9 +60,9 @@ def _cut(kernel: Nest) -> list[Any]:
         axes = tuple(a for a in kernel.axes if a in value.free)
         key = split, value.param[1], axes
         if key not in made:
-            made[key] = Nest(kernel.nodes, (Axis(_SLOT, split[1]), *axes))
+            made[key] = Nest(kernel.nodes, (fresh_axis(split[1], taken), *axes))
             made[key].waits = [*kernel.waits]
-        known[value] = _in_parts(made[key], value, split[0])
+        known[value] = _in_parts(made[key], value, split[0], taken)
     if not made:
         return []
     change = Substitution({}, known)
@@ -87,12 +87,10 @@ def _split(value: Expr) -> tuple[Axis, int] | None:
     return None
 
 
-def _in_parts(nest: Nest, value: Expr, axis: Axis) -> Expr:
+def _in_parts(nest: Nest, value: Expr, axis: Axis, taken: set[Axis]) -> Expr:
     """A reduction by way of its parts, which the nest stores too."""
     (part, *others), (kind, bound) = nest.axes, value.param
-    inner = Axis(axis.slot, axis.extent // part.extent)
-    while inner in (*bound, *nest.axes):
-        inner = Axis(inner.slot + 16, inner.extent)
+    inner = fresh_axis(axis.extent // part.extent, {*taken, part}, axis.slot)
     change = Substitution({axis: Affine(0, {part: inner.extent, inner: 1})})
     left = tuple(inner if a is axis else a for a in bound)
     element = change(value.args[0])
@@ -102,5 +100,5 @@ def _in_parts(nest: Nest, value: Expr, axis: Axis) -> Expr:
     return loops.reduce_(
         kind, [part.extent],
         lambda p: load(buffer, value.dtype, buffer.place((p, *(a.index for a in others)))),
-        others, [_SLOT],
+        taken, [part.slot],
     )

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from agnesi.core.costs import is_heavy
 from agnesi.core.dims import is_static
 from agnesi.core.dtypes import name_of
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of, walk
-from agnesi.core.loops import Affine, is_heavy
+from agnesi.core.loops import Affine
 from agnesi.core.record import struct
 from agnesi.schedule.evaluations import below, instructions, loops_of
 from agnesi.schedule.memory import overwrites_safely

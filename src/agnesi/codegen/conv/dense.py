@@ -15,11 +15,10 @@ from typing import Any
 from agnesi.core.convsizes import ConvSizes
 from agnesi.core.dims import Size, product
 from agnesi.core.extents import Extent, guess, surely
-from agnesi.core.kernels import Convolution, Store
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.kernels import Convolution, Store, axes_in
+from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
 from agnesi.core.record import record, replace
 
-_SLOT = 300  # of the axes that kernels count with, away from those of reductions
 Ints = tuple[int, ...]
 
 
@@ -205,15 +204,15 @@ def group_axes(kernel: Convolution, counts: tuple[Any, ...], steps: tuple[tuple[
                channels: int) -> tuple[tuple[Axis, ...], tuple[Store, ...], Expr]:
     """The body over axes (n, group, o, d, h, w): position ``first + step * i`` of each."""
     sizes = kernel.sizes
-    new = [Axis(_SLOT, sizes.batch), Axis(_SLOT + 1, sizes.groups), Axis(_SLOT + 2, channels)]
-    new += [Axis(_SLOT + 3 + i, n) for i, n in enumerate(counts)]
+    extents = (sizes.batch, sizes.groups, channels, *counts)
+    new = fresh_axes(extents, {*kernel.axes, *axes_in(kernel.body)})
     rank = len(sizes.kernel)
     places = [_index(new[0]), _index(new[1], channels) + _index(new[2])]
     places += [
         _index(axis, step, first)
         for axis, (first, step) in zip(new[6 - rank:], steps[3 - rank:], strict=True)
     ]
-    return tuple(new), *substituted(kernel, places)
+    return new, *substituted(kernel, places)
 
 
 def _index(axis: Axis, step: int = 1, first: int = 0) -> Affine:
@@ -258,7 +257,7 @@ def weight_part(kernel: Convolution) -> Dense:
     sizes = kernel.sizes
     three = _three(_spans(sizes))
     counts = (sizes.groups * sizes.parts, sizes.filters, sizes.channels)
-    axes = tuple(Axis(_SLOT + i, n) for i, n in enumerate((*counts, *(s.taps for s in three))))
+    axes = fresh_axes((*counts, *(s.taps for s in three)), {*kernel.axes, *axes_in(kernel.body)})
     if sizes.parts > 1:
         places = [_index(axes[0]), _index(axes[1]), _index(axes[2])]
     else:
