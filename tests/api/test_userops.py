@@ -155,6 +155,168 @@ def test_wrong_rules_are_told(vjp, error, text):
         ag.grad(lambda x: wrong(x).sum())(ag.ones(2))
 
 
+# -- derivatives that follow from what is given ----------------------------------------------------
+class Exponential(ag.Op):
+    def perform(self, x):
+        return np.exp(x)
+
+    def vjp(self, g, y, x):
+        return (g * y,)
+
+
+BY_RESULT = {
+    "vjp": ag.op(np.exp, vjp=lambda g, y, x: g * y),
+    "jvp": ag.op(lambda x: np.exp(x), jvp=lambda ts, y, x: ts[0] * y),
+    "both": ag.op(lambda x: np.exp(x), vjp=lambda g, y, x: g * y, jvp=lambda ts, y, x: ts[0] * y),
+    "closure": ag.op(lambda x: np.exp(x), vjp=lambda g, y, x: (lambda: g * y)()),
+    "names": ag.op(lambda x: np.exp(x), vjp=lambda g, y, x: g * locals()["y"]),
+    "any": ag.op(lambda x: np.exp(x), vjp=lambda *args: args[0] * args[1]),
+    "class": Exponential(),
+}
+
+
+@pytest.mark.parametrize("name", BY_RESULT)
+def test_rules_may_read_the_result(name):
+    """In every mode and order; one of the two rules gives the other."""
+    f = BY_RESULT[name]
+    ag.testing.check_op(f, [[X[:2]]])
+    x = ag.tensor(X)
+    for run in (lambda g: g, ag.jit):
+        np.testing.assert_allclose(run(ag.grad(lambda x: f(x).sum()))(x).numpy(), np.exp(X))
+        pushed = run(lambda x: ag.jvp(f, (x,), (x,))[1])(x)
+        np.testing.assert_allclose(pushed.numpy(), np.exp(X) * X)
+        np.testing.assert_allclose(run(ag.vmap(ag.hessian(lambda x: f(x).sum())))(x[:1]).numpy(),
+                                   [np.diag(np.exp(X[0]))])
+
+
+def test_results_that_no_rule_reads_are_not_kept():
+    x = ag.tensor(X, requires_grad=True)
+    for f in (softsign, Scale(2.0)):
+        assert f(x).node.value is None
+    for f in BY_RESULT.values():
+        assert f(x).node.value is not None
+
+
+def test_a_forward_rule_alone_gives_gradients_of_several_operands_and_results():
+    @ag.op(outputs=2, jvp=lambda ts, y, a, b: (
+        (0 if ts[0] is None else ts[0] * b) + (0 if ts[1] is None else ts[1] * a),
+        None if ts[0] is None else ts[0] * 2))
+    def both(a, b):
+        return a * b, a * 2
+
+    def total(a, b):
+        product, doubled = both(a, b)
+        return product * doubled
+
+    ag.testing.check_op(total, [[X, X + 1]])
+    graph = ag.OpFromGraph([(a := T.dvector("a"))], ag.sin(a), jvp=lambda ts, y, x: ts[0] * 3)
+    assert ag.grad(lambda x: graph(x).sum())(ag.tensor(X[0])).tolist() == [3.0] * 3
+    graph = ag.OpFromGraph([a], ag.sin(a), vjp=lambda g, y, x: g * 3)
+    pushed = ag.jvp(graph, (ag.tensor(X[0]),), (ag.ones(3, dtype="float64"),))[1]
+    assert pushed.tolist() == [3.0] * 3
+
+
+# -- what rules and functions give is compared with what was declared ------------------------------
+class Twice(ag.Op):
+    def perform(self, x):
+        return x * 2
+
+    def vjp(self, g, y, x):
+        return g.sum()
+
+
+ONES = ag.ones(2)
+
+
+def graph_with(**rules):
+    a = T.fvector("a")
+    return ag.OpFromGraph([a], a * 2, **rules)
+
+
+def ruled(kind, rule):
+    f = kind(lambda x: x * 2)
+    f.defvjp(lambda x: (x * 2, ()), rule) if kind is ag.custom_vjp else f.defjvp(rule)
+    return f
+
+
+def backwards(f):
+    return lambda: ag.grad(lambda x: f(x).sum())(ONES)
+
+
+def forwards(f):
+    return lambda: ag.jvp(f, (ONES,), (ONES,))
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize(("way", "f", "text"), [
+    (backwards, ag.op(lambda x: x * 2, vjp=lambda g, y, x: g.sum()),
+     r"the vjp of <lambda> returned float32\(\) for operand 0, which is float32\(2\); their"),
+    (backwards, ag.op(lambda x: x * 2, vjp=lambda g, y, x: g.astype("float64")),
+     r"returned float64\(2\) for operand 0, which is float32\(2\); their dtypes must agree"),
+    (forwards, ag.op(lambda x: x * 2, jvp=lambda ts, y, x: ts[0].sum()),
+     r"the jvp of <lambda> returned float32\(\) for result 0, which is float32\(2\)"),
+    (backwards, ag.op(lambda x: x * 2, jvp=lambda ts, y, x: ts[0].sum()), "the jvp of <lambda>"),
+    (forwards, ag.op(lambda x: x * 2, vjp=lambda g, y, x: g.sum()), "the vjp of <lambda>"),
+    (backwards, Twice(), r"the vjp of twice returned float32\(\) for operand 0"),
+    (backwards, graph_with(vjp=lambda g, y, x: g.sum()), r"the vjp of graph returned float32\(\)"),
+    (forwards, graph_with(jvp=lambda ts, y, x: ts[0].sum()), r"the jvp of graph returned"),
+    (backwards, ruled(ag.custom_vjp, lambda r, g: (g.sum(),)), "backward rule of <lambda> return"),
+    (backwards, ruled(ag.custom_vjp, lambda r, g: (g.astype("float64"),)), "dtypes must agree"),
+    (forwards, ruled(ag.custom_jvp, lambda p, t: (p[0] * 2, t[0].sum())), "rule of <lambda> re"),
+    (backwards, ruled(ag.custom_jvp, lambda p, t: (p[0] * 2, t[0].sum())), "rule of <lambda> re"),
+    (forwards, ruled(ag.custom_jvp, lambda p, t: t[0]), r"must return \(result, its direction\)"),
+])  # fmt: skip
+def test_rules_of_other_types_are_told_at_the_rule(way, f, text, jitted):
+    run = ag.jit(lambda: way(f)()) if jitted else way(f)
+    errors = ValueError, TypeError, ag.GradientError
+    with pytest.raises(errors, match=text + r"(.|\n)*userops.py"):
+        run()
+
+
+def test_numbers_and_arrays_are_cotangents():
+    for x, value in ((ag.ones(()), 3.0), (ONES, np.full(2, 3.0))):
+        f = ag.op(lambda x: x * 3, vjp=lambda g, y, x, v=value: v)
+        g = ag.grad(lambda x, f=f: f(x).sum())(x)
+        assert g.dtype == "float32"
+        assert g.tolist() == (3.0 * x).tolist()
+
+
+class Longer(ag.Op):
+    def infer(self, x):
+        return (x.shape[0] + 1,), x.dtype
+
+    def perform(self, x):
+        return x
+
+
+class Wide(Longer):
+    def infer(self, x):
+        return x.shape, x.dtype
+
+    def perform(self, x):
+        return x.astype("float64") * 2
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit, ag.vmap, lambda f: lambda x: ag.scan(
+    lambda c, r: (c, f(r)), 0.0, x)[1]])  # fmt: skip
+@pytest.mark.parametrize(("f", "text"), [
+    (ag.op(lambda x: x[None], like=0), "it returned shape"),
+    (ag.op(lambda x: x, infer=lambda x: ((*x.shape, 1), x.dtype)), "it returned shape"),
+    (ag.op(lambda x: x * 1j, like=0), "it returned complex"),
+    (Longer(), "it returned shape"),
+])  # fmt: skip
+def test_results_are_compared_with_what_is_declared(f, text, way):
+    with pytest.raises((ValueError, TypeError), match=text + "(.|\n)*userops"):
+        way(f)(ag.ones((2, 2)))
+
+
+def test_results_get_the_dtype_that_is_declared():
+    for f in (ag.op(lambda x: x.astype("float64") * 2, like=0, vjp=lambda g, y, x: g * 2), Wide()):
+        for way in (f, ag.jit(f)):
+            assert way(ONES).dtype == "float32"
+            assert way(ONES).tolist() == [2.0, 2.0]
+
+
 def test_the_kit_finds_a_wrong_factor():
     wrong = ag.op(lambda x: x * 2, vjp=lambda g, y, x: g * 4)
     with pytest.raises(AssertionError):

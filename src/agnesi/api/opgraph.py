@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.autodiff.bodies import body_trace, close, copied_leaf, enclosed
 from agnesi.autodiff.flows import listed, pushed, seeds_of
 from agnesi.autodiff.reverse import backprop
+from agnesi.autodiff.rules import reads_result
 from agnesi.core.dispatch import current
 from agnesi.core.dtypes import fits
 from agnesi.core.errors import DTypeError, ShapeError, at
@@ -38,7 +39,10 @@ class GraphOp(Op):
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.body.outputs)
         self.__dict__["name"] = self.title
-        self.__dict__["keep_output"] = self.own != (None, None)
+        if self.own != (None, None):  # the one that is not given follows from the other
+            self.__dict__["vjp"], self.__dict__["jvp"] = self.own
+            self.__dict__["keep_output"] = any(map(reads_result, self.own))
+            self.__dict__["user_defined"] = True
 
     def label(self) -> str:
         return self.title
@@ -62,9 +66,6 @@ class GraphOp(Op):
         return GraphOp(self.body.resolve(known), self.title, self.own)
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-        if self.own[0] is not None:
-            parts = self.own[0](g, y, *xs)
-            return tuple(parts) if isinstance(parts, tuple | list) else (parts,)
         gs = listed(g, self)
         with body_trace() as trace:
             values = [trace.variable(x) for x in xs]
@@ -81,8 +82,6 @@ class GraphOp(Op):
         return tuple(next(done) if x.requires_grad else None for x in xs)
 
     def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
-        if self.own[1] is not None:
-            return self.own[1](ts, y, *xs)
         with body_trace() as trace:
             values = [trace.variable(x) for x in xs]
             moves = [None if t is None else trace.variable(v)

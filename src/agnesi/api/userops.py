@@ -7,21 +7,22 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.rules import reads_result
 from agnesi.core import op as core
 from agnesi.core.dims import Dim, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.foreign import POINTERS, RESOLVERS, SIZES, Call
-from agnesi.core.op import explain, typed
+from agnesi.core.op import explain
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, constant
+from agnesi.ops.convert import as_tensor, cast, constant
 from agnesi.ops.elementwise import silently
 from agnesi.ops.loop import applied
 
@@ -74,11 +75,20 @@ class Op(core.Op):
     tensor([3., 3.])
     """
 
+    user_defined = True
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__.lower()
+        if "keep_output" not in cls.__dict__:
+            cls.keep_output = reads_result(cls.vjp, 2) or reads_result(cls.jvp, 2)
         record(cls)
+
+    @property
+    def declares(self) -> bool:
+        """Whether it says of which types the results are."""
+        return type(self).infer is not Op.infer
 
     def infer(self, *xs: Any) -> Any:
         return probed(self, xs)
@@ -90,14 +100,32 @@ class Op(core.Op):
         return called(self, xs)
 
 
-def called(op: core.Op, xs: tuple[Any, ...]) -> Any:
+def called(op: Any, xs: tuple[Any, ...]) -> Any:
     """The result of an operation on whatever may stand for tensors; a tuple, if there are more."""
     beside = next((x for x in xs if isinstance(x, Tensor)), None)
     operands = []
     for x in xs:
         known = constant(x, beside) if beside is not None and x is not beside else None
         operands.append(as_tensor(x) if known is None else known)
-    return apply(op, *operands) if op.outputs == 1 else tuple(applied(op, *operands))
+    if op.outputs == 1:
+        return _declared(op, (apply(op, *operands),), operands)[0]
+    return _declared(op, applied(op, *operands), operands)
+
+
+def _declared(op: Any, results: tuple[Tensor, ...], xs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Results as the operation declares them: those on values are what ``perform`` returned."""
+    if results[0].data is None or not op.declares:
+        return results
+    types = op.infer(*xs)
+    pairs = list(zip(results, types if op.outputs > 1 else (types,), strict=False))
+    try:
+        if len(pairs) != len(results) or len(pairs) != op.outputs:
+            raise TypeError(f"it returned {len(results)} results where {op.outputs} were declared")
+        for t, (shape, dtype) in pairs:
+            core.check_result(t, shape, dtype)
+    except (ValueError, TypeError) as error:
+        raise explain(error, op.name, tuple(xs)) from None
+    return tuple([cast(t, np.dtype(dtype)) for t, (_, dtype) in pairs])
 
 
 def probed(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -154,6 +182,8 @@ def _generalised(op: Any, shapes: list[Any], known: list[dict[Any, int]]) -> tup
 class _Custom(core.Op):
     """The operation of a decorated function, for one choice of its keywords."""
 
+    user_defined = True
+
     def __init__(self, function: CustomFunction, keywords: dict[str, Any]) -> None:
         self.function = function
         self.keywords = keywords
@@ -165,10 +195,10 @@ class _Custom(core.Op):
         for rule in ("lower", "batch", "vjp", "jvp"):
             given = function.rules.get(rule)
             setattr(self, rule, None if given is None else functools.partial(given, **keywords))
-        if self.vjp is not None:
-            self.vjp = self._vjp
         self.foreign = self._foreign if function.symbol else None
-        self.keep_output = self.outputs > 1  # type: ignore[misc]
+        self.like = function.rules.get("like")
+        self.declares = self.like is not None or function.rules.get("infer") is not None
+        self.keep_output = reads_result(self.vjp) or reads_result(self.jvp)  # type: ignore[misc]
         self._key = (id(function), tuple(sorted(keywords.items())))
 
     def __eq__(self, other: object) -> bool:
@@ -188,8 +218,8 @@ class _Custom(core.Op):
         rules = self.function.rules
         if rules.get("infer") is not None:
             return rules["infer"](*xs, **self.keywords)
-        if rules.get("like") is not None:
-            x = xs[rules["like"]]
+        if self.like is not None:
+            x = xs[self.like]
             types = ((tuple(x.shape), x.dtype),) * self.outputs
             return types if self.outputs > 1 else types[0]
         return probed(self, xs)
@@ -204,22 +234,6 @@ class _Custom(core.Op):
                 return found  # as nearly always
         results = tuple([_own(v, xs) for v in _results(self, found)])
         return results if self.outputs > 1 else results[0]
-
-    def _vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-        found = self.function.rules["vjp"](g, y, *xs, **self.keywords)
-        parts = tuple(found) if isinstance(found, tuple | list) else (found,)
-        if len(parts) != len(xs):
-            raise ValueError(
-                at(f"the vjp of {self.name} returned {len(parts)} cotangents for {len(xs)} "
-                   "operands")
-            )
-        for i, (part, x) in enumerate(zip(parts, xs, strict=True)):
-            if part is not None and tuple(part.shape) != tuple(x.shape):
-                raise ShapeError(
-                    at(f"the vjp of {self.name} returned {typed(part)} for operand {i}, which is "
-                       f"{typed(x)}; their shapes must agree")
-                )
-        return parts
 
     def _foreign(self, *xs: Any) -> Call:
         return Call(self.function.symbol, (POINTERS, SIZES), status=True)
@@ -270,7 +284,14 @@ class CustomFunction:
                 if type(x) is not Tensor:
                     break
             else:
-                return apply(self._plain, *xs)  # at once: it is the same
+                op = self._plain  # at once: it is the same
+                y = apply(op, *xs)
+                if not op.declares or y.data is None:
+                    return y
+                model = None if op.like is None else xs[op.like]
+                if model is not None and y.shape == model.shape and y.dtype == model.dtype:
+                    return y
+                return _declared(op, (y,), xs)[0]
         unknown = set(keywords) - self._keywords
         if unknown:
             raise TypeError(

@@ -151,7 +151,8 @@ class Batch:
         known = dict(zip(ins, zip(xs, rows, strict=True), strict=True))
         order = [n for n in toposort(ends, known.__contains__) if n not in known]
         if any(n.op is None and constant_value(n) is None for n in order) or any(
-            n.op is not None and n.requires_grad and n.op.vjp is None and type(n.op) is not Item
+            n.op is not None and n.requires_grad and n.op.vjp is n.op.jvp is None
+            and type(n.op) is not Item
             for n in order
         ):
             return None

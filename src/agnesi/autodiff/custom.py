@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import alias, enable_grad, no_grad
-from agnesi.autodiff.reverse import backprop
+from agnesi.autodiff.recording import no_grad
+from agnesi.autodiff.reverse import transposed
+from agnesi.autodiff.rules import fitted, place_of
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import tree
 from agnesi.core.config import STATE
-from agnesi.core.dispatch import current
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled, zeros_like
@@ -222,13 +222,8 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
     def _fitting(self, g: Any, x: Tensor) -> Tensor | None:
         if x.dtype.kind not in "fcV":
             return None
-        g = as_tensor(g, None if isinstance(g, Tensor) else x.dtype)
-        if g.shape != x.shape:
-            raise GradientError(
-                at(f"the backward rule of {self._name} returned the cotangent {typed(g)} for "
-                   f"{typed(x)}; their shapes must agree")
-            )
-        return g.astype(x.dtype)
+        return fitted(g, x, f"the backward rule of {self._name}", "an argument", self._backward,
+                      GradientError)
 
 
 class _Place:
@@ -352,15 +347,21 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
         finally:
             STATE.recording = before
 
+        types = [Node(None, (), y.shape, y.dtype) for y in ys]
+
         def pushed(xs: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
             assert self._rule is not None
             found = self._rule(*fixed, rebuild(xs), rebuild(ts))
-            moves, its_shape = _tensors(f"the derivative rule of {name}", found[1])
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise TypeError(at(f"the rule of {name} must return (result, its direction), not "
+                                   f"{type(found).__name__}", place_of(self._rule)))
+            moves, its_shape = tree.flatten(found[1])
             if its_shape != shape:
-                raise GradientError(
-                    at(f"the rule of {name} returned a {its_shape} as the direction of a {shape}")
-                )
-            return moves
+                raise GradientError(at(
+                    f"the rule of {name} returned a {its_shape} as the direction of a {shape}",
+                    place_of(self._rule)))
+            return [fitted(t, y, f"the rule of {name}", "the direction of a result", self._rule,
+                           GradientError) for t, y in zip(moves, types, strict=True)]
 
         op = _Push(name, pushed, len(inputs), len(ys))
         return shape.build(applied(op, *inputs, *ys))
@@ -401,18 +402,13 @@ class _Push(Op):
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         """The transpose: tangents are variables of a linear function."""
         own = xs[: self.arguments]
+
+        def push(us: list[Any]) -> list[Tensor]:
+            return self.push(own, [zeros_like(x) if u is None else u
+                                   for u, x in zip(us, own, strict=True)])
+
         gs = list(g) if self.outputs > 1 else [g]
-        with enable_grad():
-            us = [alias(zeros_like(x)) if x.dtype.kind in "fcV" else zeros_like(x) for x in own]
-            nodes = [current(u) for u in us]
-            moves = self.push(own, us)
-        seeds: dict[Node, Any] = {}
-        for move, c in zip(moves, gs, strict=True):
-            if c is not None and move.requires_grad:
-                node = current(move)
-                seeds[node] = seeds[node] + c if node in seeds else c
-        found = backprop(seeds, nodes)
-        return (*(found.get(n) for n in nodes), *(None,) * self.outputs)
+        return (*transposed(push, own, gs), *(None,) * self.outputs)
 
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:
         full = [x if r else broadcast_to(x, (length, *x.shape))

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import alias
-from agnesi.autodiff.reverse import backprop, read_by_rules, seed
+from agnesi.autodiff.reverse import backprop, missing_rule, read_by_rules, seed
+from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at
@@ -38,25 +39,26 @@ def _tangent(node: Node, ts: list[Any]) -> Any:
     if type(op) is Item:
         return ts[0][op.index]
     xs, y = read_by_rules(node)
-    if op.jvp is not None:
+    if op.jvp is None:
+        return _by_two_pullbacks(node, ts, y, xs)
+    if not op.user_defined:
         return op.jvp(ts, y, *xs)
-    return _by_two_pullbacks(node, ts, y, xs)
+    found = tangents(op, ts, y, xs, node)
+    return found if op.outputs > 1 else found[0]
 
 
 def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> Any:
     """The tangent from the reverse rule alone: a pullback is linear, so its transpose is it."""
     op = node.op
     if op.vjp is None:
-        raise NotImplementedError(
-            at(f"{op.name} has no forward-mode derivative rule (jvp)", node.where)
-        )
+        raise missing_rule(node, "forward-mode derivative rule (jvp)")
     before = STATE.recording
     STATE.recording = True
     try:
         types = node.outputs or ((node.shape, node.dtype),)
         us = [alias(filled(shape, 0, dtype)) if dtype.kind in "fcV" else None
               for shape, dtype in types]
-        parts = op.vjp(us if op.outputs > 1 else us[0], y, *xs)
+        parts = cotangents(op, us if op.outputs > 1 else us[0], y, xs)
         seeds: dict[Node, Tensor] = {
             current(p): t
             for p, t in zip(parts, ts, strict=True)

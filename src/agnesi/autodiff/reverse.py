@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import ALIAS, STOP, detach
+from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
+from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current, item_of
-from agnesi.core.errors import GradientError, at, location
+from agnesi.core.errors import GradientError, MissingRuleError, at, location
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.convert import as_tensor, number
+from agnesi.ops.creation import filled
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.replicate import copy
 
@@ -141,14 +143,43 @@ def beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:
 
 def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
     op = node.op
-    if op.vjp is None:
+    if op.vjp is None and op.jvp is None:
         if not op.differentiable:
             return (None,) * len(node.inputs)
-        raise NotImplementedError(
-            at(f"{op.name} has no reverse-mode derivative rule (vjp)", node.where)
-        )
+        raise missing_rule(node, "reverse-mode derivative rule (vjp)")
     xs, y = read_by_rules(node)
-    return op.vjp(g, y, *xs)
+    if op.vjp is not None:
+        return cotangents(op, g, y, xs)
+    return transposed(lambda us: tangents(op, us, y, xs, node), xs, g if op.outputs > 1 else [g])
+
+
+def missing_rule(node: Node, what: str) -> GradientError:
+    """The error where gradients meet an operation without rules."""
+    op = node.op
+    hint = op.no_rule or (
+        "give it vjp= or jvp=, or differentiable=False where gradients end" if op.user_defined
+        else "ag.stop_gradient(x) keeps gradients out")
+    return MissingRuleError(at(f"{op.name} has no {what}: {hint}", node.where))
+
+
+def transposed(push: Callable[[list[Any]], Sequence[Any]], xs: Sequence[Tensor],
+               gs: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents of ``xs`` by the transpose of ``push``, which is linear in the tangents that it
+    takes, and gives tangents of results with the cotangents ``gs``."""
+    before, STATE.recording = STATE.recording, True
+    try:
+        us = [alias(filled(x.shape, 0, x.dtype)) if x.dtype.kind in "fcV" else None for x in xs]
+        moves = push(us)
+    finally:
+        STATE.recording = before
+    seeds: dict[Node, Any] = {}
+    for move, g in zip(moves, gs, strict=True):
+        if move is not None and g is not None and move.requires_grad:
+            node = current(move)
+            seeds[node] = seeds[node] + g if node in seeds else g
+    nodes = [None if u is None else current(u) for u in us]
+    found = backprop(seeds, [n for n in nodes if n is not None])
+    return tuple(None if n is None else found.get(n) for n in nodes)
 
 
 def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:

@@ -43,6 +43,10 @@ class GradientError(RuntimeError):
     """A gradient cannot be computed as asked."""
 
 
+class MissingRuleError(GradientError, NotImplementedError):
+    """An operation through which a gradient flows has no derivative rule."""
+
+
 class TraceError(TypeError):
     """A traced (symbolic) value was used where Python needs a number."""
 

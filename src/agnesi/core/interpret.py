@@ -11,7 +11,7 @@ from agnesi.core.dispatch import Item
 from agnesi.core.errors import MissingInputError
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node
-from agnesi.core.op import EXPLAINED, explain
+from agnesi.core.op import EXPLAINED, check_result, explain
 
 #: Told about every node and its value as it is computed.
 Watcher = Callable[[Node, Any], None]
@@ -92,11 +92,24 @@ def _computed(node: Node, known: dict[Node, Any]) -> Any:
         return values[0][op.index]
     try:
         result = op.perform(*values)
+        if op.user_defined:
+            result = _checked(node, result)
     except EXPLAINED as error:
         raise explain(error, op.name, node.inputs, node.where) from None
     if op.outputs > 1:
         return tuple(np.asarray(r) for r in result)
     return np.asarray(result)
+
+
+def _checked(node: Node, found: Any) -> Any:
+    """What a user's operation returned, as it was declared."""
+    several = node.op.outputs > 1
+    types = node.outputs if several else ((node.shape, node.dtype),)
+    results = [np.asarray(v) for v in (found if several else (found,))]
+    for value, (shape, dtype) in zip(results, types, strict=True):
+        check_result(value, shape, dtype)
+    made = [v.astype(dtype, copy=False) for v, (_, dtype) in zip(results, types, strict=True)]
+    return tuple(made) if several else made[0]
 
 
 def _own(results: list[Any], outputs: Sequence[Node]) -> list[np.ndarray]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from agnesi.core.dtypes import fits
 from agnesi.core.elsewhere import with_keyword
-from agnesi.core.errors import PACKAGE, location, user_where
+from agnesi.core.errors import PACKAGE, DTypeError, ShapeError, location, user_where
 
 
 class Op:
@@ -54,6 +55,10 @@ class Op:
     flat: ClassVar[bool] = False
     #: Whether ``decompose`` asks for nothing but the operands' types.
     by_types: ClassVar[bool] = False
+    #: What to do without a derivative rule, where gradients flow all the same.
+    no_rule: ClassVar[str] = ""
+    #: Whether a user wrote it, so that what its rules and ``perform`` give is checked.
+    user_defined: ClassVar[bool] = False
     #: Parameters that hold graphs (``ops.body.Body``).
     bodies: ClassVar[tuple[str, ...]] = ()
     #: Name of the compiler's own template ("matmul"), if there is one.
@@ -109,6 +114,15 @@ class Op:
 
     def __repr__(self) -> str:
         return self.label()
+
+
+def check_result(found: Any, shape: Any, dtype: Any) -> None:
+    """Refuse a result of another shape, or of a kind of dtype that does not fit, than declared."""
+    if tuple(found.shape) != tuple(shape):
+        raise ShapeError(
+            f"it returned shape {tuple(found.shape)} where {tuple(shape)} was declared")
+    if found.dtype != dtype and not fits(found.dtype, dtype):
+        raise DTypeError(f"it returned {found.dtype} where {dtype} was declared")
 
 
 def typed(x: Any) -> str:

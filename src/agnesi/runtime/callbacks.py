@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.op import check_result
 from agnesi.core.record import record
 
 Signature = tuple[tuple[str, tuple[int, ...]], ...]
@@ -101,10 +102,7 @@ def _call(callback: _Prepared, bufs: int) -> None:
         )
     for target, result in zip(targets, results or (), strict=True):
         value = np.asarray(result)
-        if value.shape != target.shape:
-            raise ValueError(
-                f"it returned shape {value.shape} where {target.shape} was declared"
-            )
+        check_result(value, target.shape, target.dtype)
         target[...] = value
 
 

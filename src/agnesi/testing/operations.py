@@ -11,6 +11,7 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
 from agnesi.core import dtypes
 from agnesi.core.dims import Dim
+from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
@@ -50,7 +51,7 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     for sample in samples:
         arrays = [np.asarray(a) for a in sample]
         with no_grad():
-            eager = function(*[wrap(a) for a in arrays])
+            eager = _result(function, arrays)
             turned = [np.array(a, order="F") for a in arrays]
             close(function(*map(wrap, turned)).data, eager.data, "memory in another order")
         check_graph(function, arrays, eager)
@@ -61,6 +62,14 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         if grads and doubles and dtypes.is_inexact(eager.dtype):
             check_grads(function, arrays, order=order)
             check_grads(function, turned, order=1)
+
+
+def _result(function: Function, arrays: Sequence[np.ndarray]) -> Tensor:
+    """The eager result, which is of the type that the operation declares."""
+    try:
+        return function(*[wrap(a) for a in arrays])
+    except (ShapeError, DTypeError) as error:
+        raise AssertionError(f"it refuses its operands or its result: {error}") from error
 
 
 def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor) -> None:

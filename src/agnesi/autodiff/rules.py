@@ -1,0 +1,99 @@
+"""What derivative rules give; what those of users give is checked."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.core.errors import DTypeError, ShapeError, Where, at
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.shapes import fits
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor, cast
+
+Rule = Callable[..., Any]
+
+#: Functions that read variables by their names.
+_LOOKS_UP = frozenset(("locals", "vars", "eval", "exec"))
+
+
+def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
+    """Cotangents of an operation's operands, from its reverse rule."""
+    found: Any = op.vjp(g, y, *xs)  # type: ignore[misc]
+    if not op.user_defined:
+        return found
+    parts = tuple(found) if isinstance(found, tuple | list) else (found,)
+    if len(parts) != len(xs):
+        raise ValueError(at(
+            f"the vjp of {op.name} returned {len(parts)} cotangents for {len(xs)} operands",
+            place_of(op.vjp)))
+    return tuple([
+        part if part is None else fitted(part, x, f"the vjp of {op.name}", f"operand {i}", op.vjp)
+        for i, (part, x) in enumerate(zip(parts, xs, strict=True))
+    ])
+
+
+def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Sequence[Any]:
+    """Tangents of an operation's results, from its forward rule."""
+    found: Any = op.jvp(ts, y, *xs)  # type: ignore[misc]
+    moves = found if op.outputs > 1 else (found,)
+    if not op.user_defined:
+        return tuple(moves)
+    if not isinstance(moves, tuple | list) or len(moves) != op.outputs:
+        count = len(moves) if isinstance(moves, tuple | list) else 1
+        raise ValueError(at(
+            f"the jvp of {op.name} returned {count} tangents for {op.outputs} results",
+            place_of(op.jvp)))
+    types = node.outputs or ((node.shape, node.dtype),)
+    return tuple([
+        None if t is None or kind.kind not in "fcV"
+        else fitted(t, Node(None, (), shape, kind), f"the jvp of {op.name}", f"result {i}", op.jvp)
+        for i, (t, (shape, kind)) in enumerate(zip(moves, types, strict=True))
+    ])
+
+
+def fitted(found: Any, like: Any, what: str, role: str, rule: Rule | None,
+           error: type[Exception] | None = None) -> Tensor:
+    """What a user's rule gave for a value, as a tensor of that value's shape and dtype.
+
+    Numbers and arrays are converted; anything else that differs is an error at the rule.
+    """
+    t = as_tensor(found, None if isinstance(found, Tensor) else like.dtype)
+    if t.weak:
+        t = cast(t, like.dtype)
+    if not fits(t.shape, like.shape):
+        raise (error or ShapeError)(at(
+            f"{what} returned {typed(t)} for {role}, which is {typed(like)}; their shapes must "
+            "agree", place_of(rule)))
+    if t.dtype != like.dtype:
+        raise (error or DTypeError)(at(
+            f"{what} returned {typed(t)} for {role}, which is {typed(like)}; their dtypes must "
+            f"agree: convert it with .astype({like.dtype.name!r})", place_of(rule)))
+    return t
+
+
+def place_of(rule: Any) -> Where:
+    """Where a rule is written, as far as it tells."""
+    while isinstance(rule, functools.partial):
+        rule = rule.func
+    code = getattr(rule, "__code__", None)
+    return None if code is None else (code, 0, "")
+
+
+def reads_result(rule: Any, place: int = 1) -> bool:
+    """Whether a rule may read the result, its argument at ``place``, as far as its code tells."""
+    if rule is None:
+        return False
+    while isinstance(rule, functools.partial):
+        rule = rule.func
+    code = getattr(rule, "__code__", None)
+    if code is None or place >= code.co_argcount:
+        return True
+    name = code.co_varnames[place]
+    if name in code.co_cellvars or not _LOOKS_UP.isdisjoint(code.co_names):
+        return True
+    loaded = [i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_FAST")]
+    return any(name == found or (isinstance(found, tuple) and name in found) for found in loaded)
