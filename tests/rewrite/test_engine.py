@@ -96,7 +96,7 @@ def test_report_counts(var, graph_of):
     rewrite(graph_of(ag.log(1 + (x + 0)) + ag.log(1 + x * 1)), report=report)
     first, _ = report.stages
     assert (first.stage, first.before, first.after) == ("stabilize", 7, 2)
-    assert {**first.firings, "log1p": 1} == {"add_zero": 1, "times_one": 1, "log1p": 1}
+    assert first.firings == {"add_zero": 2, "times_one": 1, "log1p": 1}
     assert "stabilize: 7 -> 2 operations" in str(report)
 
 

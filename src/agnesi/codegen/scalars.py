@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from agnesi.codegen import halves, integers
-from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, suffix, vector, width
+from agnesi.codegen.builder import Builder, Value, const, is_float, scalar, vector, width
 from agnesi.codegen.vmath.lane import Lane, mad, outlined, select
 from agnesi.core.costs import is_heavy
 
@@ -60,18 +60,30 @@ def _float_to_float(b: Builder, value: Value, source: str, target: str) -> Value
 
 
 def _float_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
-    """Truncate; out of range wraps through a wider or signed integer and saturates there."""
+    """Truncate; what is out of range and NaN as the processor, so NumPy, has them."""
     lanes = width(value.type)
     if source in _HALVES:
         value = halves.extend(b, value)
     bits = int(target.removeprefix("u").removeprefix("int"))
-    wide = vector(f"i{max(bits, 32)}", lanes)
-    types = f"sat.{suffix(wide)}.{suffix(value.type)}"
-    result = b.call(wide, f"llvm.fptosi.{types}", value)
-    if target in ("uint32", "uint64"):
-        negative = b.fcmp("olt", value, const(value.type, 0.0))
-        result = b.select(negative, result, b.call(wide, f"llvm.fptoui.{types}", value))
+    if target not in ("uint32", "uint64"):
+        result = _truncated(b, value, max(bits, 32))
+    elif source in _HALVES and bits == 32:
+        return b.cast("trunc", _truncated(b, value, 64), register(target, lanes))
+    else:  # the upper half of the range as the lower one, with another first bit
+        half = const(value.type, 2.0 ** (bits - 1))
+        beyond = b.fcmp("oge", value, half)
+        below = b.select(beyond, b.op("fsub", value, half), value)
+        result = _truncated(b, below, bits)
+        upper = b.op("xor", result, const(result.type, -(1 << bits - 1)))
+        result = b.select(beyond, upper, result)
     return b.cast("trunc", result, register(target, lanes)) if bits < 32 else result
+
+
+def _truncated(b: Builder, value: Value, bits: int) -> Value:
+    """As a signed integer; the least one in the place of what is out of range, and of NaN."""
+    wide = vector(f"i{bits}", width(value.type))
+    fits = (Lane(b, value).abs() < 2.0 ** (bits - 1)).v
+    return b.select(fits, b.cast("fptosi", value, wide), const(wide, -(1 << bits - 1)))
 
 
 def _int_to_int(b: Builder, value: Value, source: str, target: str) -> Value:

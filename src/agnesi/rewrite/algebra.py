@@ -10,13 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.core.dims import product
+from agnesi.core.dispatch import graph_node
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import POWER, reciprocal, sqrt, square
 from agnesi.ops.convert import number
 from agnesi.ops.explog import exp, log
-from agnesi.rewrite.intervals import at_least
+from agnesi.ops.select import where
+from agnesi.rewrite.intervals import at_least, keeps_sign_of_zero
 from agnesi.rewrite.pattern import is_count, scalar, variables
 from agnesi.rewrite.rules import Book
 
@@ -31,11 +33,11 @@ def not_negative(x: Node) -> bool:
 
 
 # -- inverse functions ------------------------------------------------------------------------
-rule(exp(log(x)), x, name="exp_of_log", stage="canonicalize", tags=("cancel",),
+rule(exp(log(x)), x + 0, name="exp_of_log", stage="canonicalize", tags=("cancel",),
      proof=not_negative)
-rule(log(exp(x)), x, name="log_of_exp", stage="canonicalize", tags=("cancel",),
+rule(log(exp(x)), x + 0, name="log_of_exp", stage="canonicalize", tags=("cancel",),
      when=lambda x: x.dtype.kind == "f")
-rule(square(sqrt(x)), x, name="square_of_sqrt", stage="canonicalize", tags=("cancel",),
+rule(square(sqrt(x)), x + 0, name="square_of_sqrt", stage="canonicalize", tags=("cancel",),
      proof=not_negative)
 rule(reciprocal(reciprocal(x)), x, name="reciprocal_twice", stage="canonicalize",
      tags=("cancel",))
@@ -57,10 +59,17 @@ def _number(c: Node, **_: Node) -> bool:
     return scalar(c) is not None
 
 
+def _large(c: Node, **_: Node) -> bool:
+    """Whether nothing overflows that would not times ``c``, and zero keeps its sign."""
+    value = scalar(c)
+    return value.dtype.kind in "biu" or (value.dtype.kind in "fV" and bool(1 <= value < np.inf))
+
+
 # -- common numbers ---------------------------------------------------------------------------
-rule(a * c + b * c, (a + b) * c, name="common_number", stage="canonicalize", when=_number)
+rule(a * c + b * c, (a + b) * c, name="common_number", stage="canonicalize", when=_number,
+     proof=_large)
 rule(a * c - b * c, (a - b) * c, name="common_number_of_difference", stage="canonicalize",
-     when=_number)
+     when=_number, proof=_large)
 
 
 @rewriter("canonicalize", ops=["multiply"], operands=["add"])
@@ -81,22 +90,32 @@ def double_number(node: Node) -> Tensor | None:
 rule(x * x, square(x), name="square", stage="canonicalize")
 
 
-@rewriter("canonicalize", ops=[POWER], tags=("power",))
+@rewriter("canonicalize", ops=[POWER], tags=("power",), exact=lambda node: _power(node, False))
 def power_by_number(node: Node) -> Tensor | None:
     """Small constant powers are products; 1/2 is a square root."""
+    return _power(node, True)
+
+
+def _power(node: Node, real: bool) -> Tensor | None:
     base, exponent = symbol(node.inputs[0]), scalar(node.inputs[1])
     if exponent is None or base.dtype.kind == "b" or exponent.imag:
         return None
     exponent = exponent.real
-    if exponent == 0.5 and base.dtype.kind in "fcV":
-        return sqrt(base)
-    if exponent == -0.5 and base.dtype.kind in "fcV":
-        return reciprocal(sqrt(base))
+    if abs(exponent) == 0.5 and base.dtype.kind in "fcV":
+        root = sqrt(base if real or base.dtype.kind == "c" else _no_minus(base))
+        return root if exponent > 0 else reciprocal(root)
     if exponent != exponent // 1 or abs(exponent) > _LARGEST_POWER:
         return None
     if exponent < 0:
         return None if base.dtype.kind in "iu" else reciprocal(_product(base, -int(exponent)))
     return _product(base, int(exponent))
+
+
+def _no_minus(base: Tensor) -> Tensor:
+    """The base of a power 1/2: that of -0 is 0 and that of -inf infinite, unlike square roots."""
+    node = graph_node(base)
+    base = base if keeps_sign_of_zero(node) else base + 0
+    return base if at_least(node, -1.0) else where(base == -np.inf, np.inf, base)
 
 
 def _product(base: Tensor, n: int) -> Tensor:

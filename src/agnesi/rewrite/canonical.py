@@ -23,7 +23,7 @@ from agnesi.ops.convert import Cast, Size
 from agnesi.ops.elementwise import Elementwise
 from agnesi.ops.expand import BroadcastTo, SumTo
 from agnesi.ops.select import maximum, minimum, where
-from agnesi.rewrite.intervals import keeps_sign_of_zero, never_zero
+from agnesi.rewrite.intervals import far_from_zero, keeps_sign_of_zero
 from agnesi.rewrite.pattern import CONSTANT, scalar, variables
 from agnesi.rewrite.reductions import REDUCTIONS
 from agnesi.rewrite.rules import Book
@@ -157,7 +157,7 @@ def cast_nothing(node: Node) -> Node | None:
 
 
 def _no_zero(x: Node) -> bool:
-    return x.dtype.kind not in "fcV" or never_zero(x)
+    return x.dtype.kind not in "fcV" or far_from_zero(x)
 
 
 # -- nothing added, times one -----------------------------------------------------------------
@@ -214,7 +214,7 @@ rule(a - (-b), a + b, name="subtract_negative", stage="canonicalize")
 rule(-(a - b), b - a, name="negative_difference", stage="canonicalize",
      proof=lambda a, b: a.dtype.kind not in "fcV")
 rule((-a) - b, -(a + b), name="negative_minus", stage="canonicalize",
-     proof=lambda a, b: a.dtype.kind not in "fcV" or never_zero(a) or never_zero(b))
+     proof=lambda a, b: a.dtype.kind not in "fcV" or far_from_zero(a) or far_from_zero(b))
 rule(abs_(-x), abs_(x), name="abs_of_negative", stage="canonicalize",
      when=lambda x: x.dtype.kind != "u")
 rule(square(-x), square(x), name="square_of_negative", stage="canonicalize")

@@ -44,6 +44,10 @@ _MOVES = frozenset("broadcast_to reshape permute_dims slice flip expand_dims squ
 #: Those of which the result is zero where the operand is, and has no sign.
 _SIZES = frozenset(("abs", "square", "sqrt"))
 
+#: Those that are never -0.0.
+_UNSIGNED = frozenset("exp exp2 sigmoid softplus softmax erfc ndtr abs square".split())
+#: Those that are -0.0 where their operand is.
+_ODD = frozenset("log1p expm1 sinh asinh tanh atanh sin asin tan atan erf".split())
 _ARITHMETIC = frozenset(
     "add subtract negative multiply divide reciprocal maximum minimum where safe_multiply "
     "safe_divide".split()
@@ -122,18 +126,29 @@ def never_zero(node: Node) -> bool:
     return not found.zero or found.low > 0 or found.high < 0
 
 
+def far_from_zero(node: Node) -> bool:
+    """Whether a value is not zero as computed either: what is positive may vanish."""
+    found = interval(node)
+    return found.low > 0 or found.high < 0
+
+
 def keeps_sign_of_zero(node: Node) -> bool:
     """Whether a value is never -0.0, so that adding 0 to it does nothing."""
-    if node.dtype.kind not in "fcV" or never_zero(node):
+    if node.dtype.kind not in "fcV" or far_from_zero(node):
         return True
     if node.op is None:
         value = scalar(node)
         return value is not None and not str(value).startswith("-")
-    if node.op.name in ("square", "abs"):
+    name = node.op.name
+    if name in _UNSIGNED:
         return True
-    if node.op.name == "add":
+    if name == "add":
         return any(keeps_sign_of_zero(n) for n in node.inputs)
-    return node.op.name in _MOVES and keeps_sign_of_zero(node.inputs[0])
+    if name == "sqrt" or name in _ODD or name in _MOVES:
+        return keeps_sign_of_zero(node.inputs[0])
+    if name == "multiply":
+        return all(keeps_sign_of_zero(n) and at_least(n, 0.0) for n in node.inputs)
+    return False
 
 
 def sources(node: Node) -> set[Node]:

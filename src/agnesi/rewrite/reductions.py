@@ -137,11 +137,22 @@ def sum_of_product(node: Node) -> Tensor | None:
     if combine is None:
         return None
     a, b = source.inputs
+    if node.dtype.itemsize == 2 and not _grows(source):
+        return None
     if _still(b, source, node.op.axes) and a.shape == source.shape:
         return combine(_sum(symbol(a), node.op.axes, node.op.keepdims), _outside(b, node))
     if source.op.name == "multiply" and _still(a, source, node.op.axes) and b.shape == source.shape:
         return multiply(_outside(a, node), _sum(symbol(b), node.op.axes, node.op.keepdims))
     return None
+
+
+def _grows(product: Node) -> bool:
+    """Whether a product with a number is no smaller than the other factor, as its sum is then.
+
+    What people make small so that the sum fits in 16 bits stays so.
+    """
+    values = [scalar(n) for n in product.inputs]
+    return product.op.name == "multiply" and any(v is not None and abs(v) >= 1 for v in values)
 
 
 def _still(factor: Node, whole: Node, axes: Sequence[int]) -> bool:

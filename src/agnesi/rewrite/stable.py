@@ -7,8 +7,8 @@ from agnesi.ops.arith import abs as abs_
 from agnesi.ops.arith import reciprocal, safe_multiply, sqrt, square
 from agnesi.ops.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.hyperbolic import tanh
-from agnesi.rewrite.intervals import at_least
-from agnesi.rewrite.pattern import variables
+from agnesi.rewrite.intervals import at_least, keeps_sign_of_zero, needs, sources
+from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -21,15 +21,17 @@ def _real(x: Node) -> bool:
 
 
 
+# Zeros are added where the results would have another sign of zero; they go if that is proved not
+# to be.
 # -- logarithms and exponentials --------------------------------------------------------------
 rule(log(1 + exp(x)), softplus(x), name="log_one_plus_exp", stage="stabilize", tags=("softplus",))
 rule(log1p(exp(x)), softplus(x), name="log1p_of_exp", stage="stabilize", tags=("softplus",))
 rule(log(exp(a) + exp(b)), logaddexp(a, b), name="log_of_two_exps", stage="stabilize",
      tags=("softplus",))
-rule(log(1 + x), log1p(x), name="log1p", stage="stabilize")
-rule(log(1 - x), log1p(-x), name="log1p_of_negative", stage="stabilize", when=_real)
-rule(exp(x) - 1, expm1(x), name="expm1", stage="stabilize")
-rule(1 - exp(x), -expm1(x), name="one_minus_exp", stage="stabilize")
+rule(log(1 + x), log1p(x) + 0, name="log1p", stage="stabilize")
+rule(log(1 - x), log1p(-x) + 0, name="log1p_of_negative", stage="stabilize", when=_real)
+rule(exp(x) - 1, expm1(x) + 0, name="expm1", stage="stabilize")
+rule(1 - exp(x), 0 - expm1(x), name="one_minus_exp", stage="stabilize")
 rule(exp(log1p(x)), 1 + x, name="exp_of_log1p", stage="stabilize", tags=("cancel",),
      proof=lambda x: at_least(x, -1.0))
 rule(expm1(log1p(x)), x, name="expm1_of_log1p", stage="stabilize", tags=("cancel",),
@@ -37,7 +39,8 @@ rule(expm1(log1p(x)), x, name="expm1_of_log1p", stage="stabilize", tags=("cancel
 rule(log1p(expm1(x)), x, name="log1p_of_expm1", stage="stabilize", tags=("cancel",))
 rule(expm1(log(x)), x - 1, name="expm1_of_log", stage="stabilize", tags=("cancel",),
      proof=lambda x: at_least(x, 0.0))
-rule(log(reciprocal(x)), -log(x), name="log_of_reciprocal", stage="stabilize")
+rule(log(reciprocal(x)), 0 - log(x), name="log_of_reciprocal", stage="stabilize",
+     proof=lambda x: at_least(x, 0.0) and keeps_sign_of_zero(x))
 rule(log(sqrt(x)), 0.5 * log(x), name="log_of_sqrt", stage="stabilize")
 rule(log(square(x)), 2 * log(abs_(x)), name="log_of_square", stage="stabilize",
      when=_real)
@@ -47,12 +50,13 @@ rule(sqrt(square(x)), abs_(x), name="sqrt_of_square", stage="stabilize",
 # -- the logistic function --------------------------------------------------------------------
 rule(reciprocal(1 + exp(x)), sigmoid(-x), name="sigmoid", stage="stabilize", tags=("sigmoid",))
 rule(1 - sigmoid(x), sigmoid(-x), name="one_minus_sigmoid", stage="stabilize", tags=("sigmoid",))
-rule(sigmoid(x) - 1, -sigmoid(-x), name="sigmoid_minus_one", stage="stabilize", tags=("sigmoid",))
-rule(log(sigmoid(x)), -softplus(-x), name="log_of_sigmoid", stage="stabilize",
+rule(sigmoid(x) - 1, 0 - sigmoid(-x), name="sigmoid_minus_one", stage="stabilize",
+     tags=("sigmoid",))
+rule(log(sigmoid(x)), 0 - softplus(-x), name="log_of_sigmoid", stage="stabilize",
      tags=("sigmoid", "softplus"))
 rule(log1p(-sigmoid(x)), -softplus(x), name="log1p_of_minus_sigmoid", stage="stabilize",
      tags=("sigmoid", "softplus"))
 # A sigmoid is finite, so nothing is to be guarded.
 rule(safe_multiply(a, sigmoid(x)), a * sigmoid(x), name="safe_times_sigmoid", stage="stabilize",
-     tags=("sigmoid",))
-rule((exp(x) - exp(-x)) / (exp(x) + exp(-x)), tanh(x), name="tanh", stage="stabilize")
+     tags=("sigmoid",), proof=lambda a, x: scalar(x) is None and needs(x) <= sources(a))
+rule((exp(x) - exp(-x)) / (exp(x) + exp(-x)), tanh(x) + 0, name="tanh", stage="stabilize")

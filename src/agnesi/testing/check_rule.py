@@ -147,16 +147,19 @@ def _check_extremes(rule: Rule) -> None:
 
 def _exact(pattern: Pattern, at: dict[str, float]) -> float | None:
     """The pattern's value from 700 digits; None where it is not defined or not representable."""
+    value = exact_value(pattern, at)
+    return value if value is not None and np.isfinite(value) else None
+
+
+def exact_value(pattern: Pattern, at: dict[str, float]) -> float | None:
+    """The pattern's value from 700 digits, rounded; None where it is not defined."""
     mpmath: Any = importlib.import_module("mpmath")
     with mpmath.workdps(700):
         try:
             exact = _evaluate(pattern, at, mpmath)
-        except (ZeroDivisionError, ValueError):
+        except (ZeroDivisionError, ValueError, OverflowError):
             return None
-        if isinstance(exact, mpmath.mpc) or mpmath.isnan(exact):
-            return None
-        value = float(exact)
-    return value if np.isfinite(value) else None
+        return None if isinstance(exact, mpmath.mpc) or mpmath.isnan(exact) else float(exact)
 
 
 def _evaluate(pattern: Pattern, at: dict[str, float], mp: Any) -> Any:
@@ -171,7 +174,8 @@ def _evaluate(pattern: Pattern, at: dict[str, float], mp: Any) -> Any:
         "safe_multiply": lambda a, b: a * b, "safe_divide": lambda a, b: a / b,
         "reciprocal": lambda x: 1 / x, "square": lambda x: x * x, "abs": abs,
         "exp": mp.exp, "expm1": mp.expm1, "log": mp.log, "log1p": mp.log1p, "sqrt": mp.sqrt,
-        "sigmoid": lambda x: 1 / (1 + mp.exp(-x)), "tanh": mp.tanh,
+        "sigmoid": lambda x: 1 / (1 + mp.exp(-x)), "tanh": mp.tanh, "positive": lambda x: x,
+        "maximum": max, "minimum": min,
     }
     if any(isinstance(a, mp.mpc) for a in args) or (pattern.op.name == "log" and args[0] <= 0):
         raise ValueError(f"{pattern.op.name} is not real there")

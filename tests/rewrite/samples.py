@@ -1,0 +1,217 @@
+"""For every rule that is a function: expressions at which it fires."""
+
+import numpy as np
+
+import agnesi as ag
+from agnesi.core.dispatch import apply, symbolic
+from agnesi.ops.convert import Size
+from agnesi.ops.creation import spread_constant
+from agnesi.ops.overlay import Overlay
+from agnesi.ops.places import ScatterAdd, spread
+from agnesi.ops.pooled import PoolTaps, TapSpread
+from agnesi.ops.slices import Unslice
+from agnesi.ops.windows import Windows
+
+
+def _softmax(x):
+    e = ag.exp(x)
+    return e / e.sum(1, keepdims=True)
+
+
+def count(n):
+    """A size that is a run-time value, as a float."""
+    return symbolic(Size(n), ()).astype("float64")
+
+
+def spread_maxima(image, given):
+    """What windows of an image have been given, where they found their maxima."""
+    windows = Windows((1, 2), ((0, 0), (1, 0)), (1, 1))
+    image = image.reshape((1, 1, 3, 4)) if image.ndim == 2 else image
+    taps = apply(PoolTaps(windows, (2, 2)), image)
+    return apply(TapSpread(windows, (2, 2), (3, 4)), given[:2, :2].reshape((1, 1, 2, 2)), taps)
+
+
+def scattered(base, new):
+    """Rows of ``new`` added into ``base`` in another order, one of them twice."""
+    base = spread_constant((3, 4), base, new.dtype) if isinstance(base, int) else base
+    return spread(ScatterAdd, base, new, (0,), 0, [ag.tensor([2, 0, 2])], "add_at")
+
+
+def beside(x, start, stop, size):
+    """``x`` in some columns of a wider matrix."""
+    return apply(Unslice(((None, None, 1), (start, stop, 1)), (3, size)), x)
+
+
+def positive(x):
+    """A positive definite matrix."""
+    return x @ x.mT + ag.eye(3, dtype="float64")
+
+
+def batch(x):
+    return ag.stack([x, x * 2])
+
+
+def at_place(x, row, column, size):
+    """Zeros, size by size, with a value of shape (3, 4) somewhere."""
+    return apply(Unslice(((row, row + 3, 1), (column, column + 4, 1)), (size, size)), x)
+
+
+#: Expressions of x and y, of shape (3, 4), and of a constant of two numbers.
+SAMPLES = {
+    "fold": [lambda x, y, c: ag.exp(c)],
+    "fold_costly": [lambda x, y, c: ag.exp(ag.broadcast_to(c[0], (3,)) + 1)],
+    "where_known": [lambda x, y, c: ag.where(True, x, y), lambda x, y, c: ag.where(x > y, y, y)],
+    "broadcast_nothing": [
+        lambda x, y, c: ag.broadcast_to(ag.broadcast_to(x[:1], (3, 4)), (2, 3, 4)),
+    ],
+    "broadcast_later": [
+        lambda x, y, c: x + ag.broadcast_to(y[:1], (3, 4)),
+        lambda x, y, c: ag.exp(ag.broadcast_to(y[:1], (3, 4))),
+        lambda x, y, c: ag.broadcast_to(y[:1], (3, 4)).astype("float32"),
+    ],
+    "cast_nothing": [lambda x, y, c: x.astype("float32").astype("float64").astype("float32")],
+    "negative_number": [lambda x, y, c: -(x * 3), lambda x, y, c: -(3 / x)],
+    "double_number": [lambda x, y, c: (x + x) * 3, lambda x, y, c: -0.5 * (y + y)],
+    "power_by_number": [
+        lambda x, y, c: x**10, lambda x, y, c: x**-3, lambda x, y, c: x**-0.5,
+    ],
+    "cancel_factors": [
+        lambda x, y, c: x / (((x * y) / 3) / 5), lambda x, y, c: (x * y) / y,
+        lambda x, y, c: ag.square(x) / x, lambda x, y, c: 2 * (3 * x), lambda x, y, c: x / x,
+    ],
+    "reshape_nothing": [
+        lambda x, y, c: x.reshape((4, 3)).reshape((2, 6)),
+        lambda x, y, c: ag.broadcast_to(x.sum(), (3, 4)).reshape((4, 3)),
+    ],
+    "broadcast_of_reshape": [
+        lambda x, y, c: ag.broadcast_to(x.sum().reshape((1, 1)), (3, 4)),
+    ],
+    "permute_nothing": [
+        lambda x, y, c: x.reshape((2, 2, 3)).transpose((1, 2, 0)).transpose((0, 2, 1)),
+        lambda x, y, c: ag.permute_dims(x[:1], (1, 0)),
+    ],
+    "slice_everything": [lambda x, y, c: x[:, 0:4]],
+    "ensure_nothing": [lambda x, y, c: ag.ensure(x * 2, x == x)],
+    "update_of_rows": [
+        lambda x, y, c: x - scattered(0, y), lambda x, y, c: scattered(0, y) * c[0] + x,
+        lambda x, y, c: x - (y * 3 + scattered(scattered(0, y), x) / c[1]) * c[0],
+        lambda x, y, c: x + -scattered(0, y) * 2.0,
+    ],
+    "side_by_side": [
+        lambda x, y, c: beside(x, 0, 4, 8) + beside(y, 4, 8, 8),
+        lambda x, y, c: beside(y, 5, 9, 9) + beside(x, 0, 4, 9),
+        lambda x, y, c: apply(Unslice(((None, None, 1), 2, (None, None, 1)), (3, 3, 4)), x)
+        + apply(Unslice(((None, None, 1), 0, (None, None, 1)), (3, 3, 4)), y),
+    ],
+    "sum_of_regions": [
+        lambda x, y, c: at_place(x, 0, 0, 64) + at_place(y, 2, 1, 64),
+        lambda x, y, c: at_place(x, 3, 1, 66)[1:-1, 1:-1] + at_place(y, 0, 62, 66)[2:, :-2],
+        lambda x, y, c: at_place(x, 60, 3, 66)[:64, 1:-1]
+        + apply(Overlay(((0, 2), (0, 2)), (64, 64)), x, y),
+    ],
+    "part_of_regions": [
+        lambda x, y, c: apply(Overlay(((0, 0), (2, 1)), (8, 8)), x, y)[1:4, 2:],
+        lambda x, y, c: apply(Overlay(((0, 0), (5, 1)), (8, 8)), x, y)[3:, 1:5],
+    ],
+    "scaled_operand": [
+        lambda x, y, c: ag.matmul(x * 0.5, y.mT), lambda x, y, c: ag.matmul(x, (0.25 * y).mT),
+        lambda x, y, c: ag.matmul((y * -0.5).reshape(2, 6), x.reshape(6, 2)),
+        lambda x, y, c: ag.matmul(x.mT, y * ag.reciprocal(count(5))),
+    ],
+    "sum_of_products": [
+        lambda x, y, c: ag.matmul(batch(x).mT, batch(y)).sum(0),
+        lambda x, y, c: ag.matmul(batch(x), batch(y).mT).sum(0),
+        lambda x, y, c: ag.matmul(batch(x)[None], batch(y).mT[None]).sum((0, 1)),
+    ],
+    "added_to_scattered": [
+        lambda x, y, c: scattered(0, y) + x * y, lambda x, y, c: x * y + scattered(0, y),
+    ],
+    "reduce_empty": [lambda x, y, c: (x[:0] * y[:1]).sum(0), lambda x, y, c: x[:, :0].prod(1)],
+    "reduce_nothing": [lambda x, y, c: x[:1].sum(0), lambda x, y, c: x[:, :1].max(1)],
+    "reduce_twice": [
+        lambda x, y, c: x.sum(0).sum(0), lambda x, y, c: x.max(1).max(0),
+        lambda x, y, c: x.sum(0, keepdims=True).sum(1, keepdims=True),
+    ],
+    "reshape_of_reduction": [
+        lambda x, y, c: x.sum(1).reshape((3, 1)),
+        lambda x, y, c: x.max(0, keepdims=True).reshape((4,)),
+    ],
+    "sum_of_broadcast": [
+        lambda x, y, c: ag.broadcast_to(x[:1], (3, 4)).sum(0),
+        lambda x, y, c: ag.broadcast_to(x[:, :1], (3, 4)).sum(),
+        lambda x, y, c: ag.broadcast_to(x, (2, 3, 4)).sum((0, 2), keepdims=True),
+    ],
+    "invariants_of_while": [
+        lambda x, y, c: ag.while_loop(
+            lambda a: a.max() < 1e3, lambda a: a + (2e3 + ag.exp(ag.abs(y))), x),
+    ],
+    "sum_of_product": [
+        lambda x, y, c: (x * 3).sum(0), lambda x, y, c: (-x).sum(1),
+        lambda x, y, c: (x / ag.exp(y[:, :1])).sum(1), lambda x, y, c: (ag.exp(y[:1]) * x).sum(0),
+        lambda x, y, c: (x * ag.exp(y[:, :1])).sum(1, keepdims=True),
+    ],
+    "log_of_softmax": [lambda x, y, c: ag.log(ag.softmax(x))],
+    "log_of_sum_of_exps": [
+        lambda x, y, c: ag.log(ag.exp(x).sum(1)),
+        lambda x, y, c: ag.log(ag.exp(x).sum(0, keepdims=True)),
+    ],
+    "pair_factors": [
+        lambda x, y, c: _softmax(x), lambda x, y, c: y / (1 + ag.exp(x)),
+        lambda x, y, c: ag.exp(x) / (1 + ag.exp(x)), lambda x, y, c: ag.exp(-x) * ag.sigmoid(x),
+    ],
+    "distribute": [
+        lambda x, y, c: (y / ag.sigmoid(x) + x) * ag.sigmoid(x),
+        lambda x, y, c: (y - x / ag.softmax(x)) * ag.softmax(x),
+    ],
+    "over_count": [lambda x, y, c: x / count(7), lambda x, y, c: ag.exp(x)[0] / count(3)],
+    "over_power_of_two": [lambda x, y, c: x / 4, lambda x, y, c: x / -0.5],
+    "product_of_halves": [
+        lambda x, y, c: ag.matmul(x.half(), y.mT.half()),
+        lambda x, y, c: ag.conv1d(x[None].half(), y[:2, :3, None].half()),
+    ],
+    "product_of_parts": [lambda x, y, c: ag.matmul(x * 1j, y.mT + 2j)],
+    "product_with_inverse": [
+        lambda x, y, c: ag.linalg.inv(positive(x)) @ y,
+        lambda x, y, c: ag.matmul(y.mT, ag.linalg.inv(positive(x))),
+        lambda x, y, c: ag.linalg.inv(batch(positive(x))) @ batch(y),
+    ],
+    "solution_of_triangle": [
+        lambda x, y, c: ag.linalg.solve(ag.tril(positive(x)), y),
+        lambda x, y, c: ag.linalg.solve(ag.triu(positive(x), 0), y),
+        lambda x, y, c: ag.linalg.solve(ag.linalg.cholesky(positive(x)).mT, y),
+    ],
+    "determinant_of_triangle": [
+        lambda x, y, c: ag.linalg.det(ag.linalg.cholesky(batch(positive(x)))),
+    ],
+    "logarithm_of_determinant": [
+        lambda x, y, c: ag.log(ag.linalg.det(positive(x))),
+        lambda x, y, c: ag.log(ag.abs(ag.linalg.det(x[:, :3]))),
+    ],
+    "trace_of_product": [
+        lambda x, y, c: ag.trace(ag.matmul(x, y.mT)),
+        lambda x, y, c: ag.linalg.trace(ag.matmul(batch(x), batch(y).mT)),
+    ],
+    "factor_of_winners": [
+        lambda x, y, c: spread_maxima(image := x.reshape((1, 1, 3, 4)), y) * ag.exp(image * c[0]),
+        lambda x, y, c: (1 - (image := ag.tanh(x.reshape((1, 1, 3, 4)))))
+        * spread_maxima(image, y),
+    ],
+    "mask_of_winners": [
+        lambda x, y, c: ag.where(
+            (image := x.reshape((1, 1, 3, 4))) > 0, spread_maxima(image, y), 0
+        ),
+        lambda x, y, c: ag.where(c[0] > 3, 0, spread_maxima(x, y)),
+    ],
+    "sum_of_winners": [
+        lambda x, y, c: spread_maxima(x, y).sum((0, 2, 3)),
+        lambda x, y, c: spread_maxima(x, y).sum((2, 3), keepdims=True),
+    ],
+    "outer_product": [lambda x, y, c: ag.matmul(x[:, :1], y[:1])],
+    "thin_product": [
+        lambda x, y, c: ag.matmul(y[:1, :3], ag.exp(x[:, :1] + np.linspace(0, 1, 1 << 16))),
+        lambda x, y, c: ag.matmul(
+            ag.tanh(x[:1] + np.linspace(0, 1, 1 << 15)[:, None]).reshape(1 << 14, 8),
+            y[:2].reshape(8, 1),
+        ),
+    ],
+}

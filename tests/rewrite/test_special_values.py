@@ -1,0 +1,167 @@
+"""Every rule keeps NaN, infinities and signs of zero, but where exact arithmetic has a number."""
+
+from __future__ import annotations
+
+import itertools
+
+import mpmath
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.graph import FunctionGraph, constant
+from agnesi.core.interpret import interpret
+from agnesi.core.node import Node, leaves
+from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
+from agnesi.rewrite.engine import outside_traces
+from agnesi.rewrite.pattern import filled
+from agnesi.testing.check_rule import exact_value
+from tests.rewrite.samples import SAMPLES
+
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-300, 1.0, -1.0, 0.5, -2.0]
+HUGE = [1e308, -1e308]
+#: What stands for numbers as large where exponentials of them are looked at in 700 digits.
+LARGE = [900.0, -900.0]
+#: Numbers that variables stand for where rules ask for numbers.
+NUMBERS = (2.5, -3.0, 0.5, np.inf, np.nan, 0.0, -0.0)
+EXPONENTIAL = {"exp", "expm1", "sigmoid", "softplus", "tanh"}
+EXACT = [r.exactly() for r in rules() if "unsafe" not in r.tags]
+a, b = variables("a b")
+PATTERNS = [r for r in EXACT if isinstance(r, PatternRule)]
+
+
+def is_exponential(pattern):
+    return bool(operations(pattern) & EXPONENTIAL)
+
+
+def operations(pattern):
+    if pattern.op is None:
+        return set()
+    return {pattern.op.name}.union(*map(operations, pattern.args))
+
+
+def same(a, b):
+    """Where two arrays have the same NaN, infinities, signs of zero and, nearly, numbers."""
+    zeros = (a == b) & (np.signbit(a) == np.signbit(b))
+    with np.errstate(all="ignore"):
+        near = np.isfinite(a) & np.isfinite(b) & np.isclose(a, b, 1e-9, 1e-300)
+        near &= (a != 0) & (b != 0)
+    return (np.isnan(a) & np.isnan(b)) | zeros | near
+
+
+def limits(pattern, at):
+    """Exact values of a pattern where numbers of several sizes stand for infinities."""
+    infinite = [n for n, v in at.items() if np.isinf(v)]
+    known = ("1e3", "1e5", "1e7") if is_exponential(pattern) else ("1e400", "1e600", "1e800")
+    for given in itertools.permutations(map(mpmath.mpf, known), len(infinite)):
+        sizes = {n: size if at[n] > 0 else -size for n, size in zip(infinite, given, strict=True)}
+        yield exact_value(pattern, {**at, **sizes})
+
+
+def is_nearer(rule, at, before, after):
+    """Whether exact arithmetic has what the rule gives, as a limit where an operand is infinite."""
+    if before == 0 and after == 0:  # derivatives do not keep signs of zero
+        return bool(operations(rule.pattern) & {"safe_multiply", "safe_divide"})
+    if np.isnan(list(at.values())).any() or np.isnan(after):
+        return False
+    found = list(limits(rule.pattern, at))
+    if None in found:
+        return False
+    if np.isinf(after):
+        return all(np.sign(f) == np.sign(after) and abs(f) > 1e2 for f in found)
+    spread = 1e-9 if np.isfinite(list(at.values())).all() else 1e-2
+    return all(np.isclose(after, f, spread, 1e-290) for f in found)
+
+
+def firings(rule):
+    """The pattern and what it becomes, over variables of many values and over numbers."""
+    names = sorted(rule.pattern.names())
+    huge = LARGE if is_exponential(rule.pattern) else HUGE
+    points = np.array(list(itertools.product(SPECIAL + huge, repeat=len(names))))
+    for number in (None, *names):
+        for value in (0.0,) if number is None else NUMBERS:
+            nodes = {
+                n: constant(np.float64(value)) if n == number
+                else Node(None, (), (len(points),), np.dtype("float64"), name=n) for n in names
+            }
+            with outside_traces():
+                old = filled(rule.pattern, nodes, next(iter(nodes.values())))
+                new = None if old is None else rule(old)
+            if new is not None:
+                columns = {n: np.full(len(points), value) if n == number else points[:, i].copy()
+                           for i, n in enumerate(names)}
+                yield FunctionGraph([n for n in nodes.values() if n.value is None],
+                                    [old, new]), columns
+
+
+def wrong_cases(rule):
+    """Where the replacement is worse than the pattern: operands, value before, and after."""
+    for graph, columns in firings(rule):
+        with np.errstate(all="ignore"):
+            found = interpret(graph, [columns[n.name] for n in graph.inputs])
+        a, b = (np.broadcast_to(x, len(next(iter(columns.values())))) for x in found)
+        for i in np.flatnonzero(~same(a, b)):
+            at = {n: float(x[i]) for n, x in columns.items()}
+            if not is_nearer(rule, at, a[i], b[i]):
+                yield at, float(a[i]), float(b[i])
+
+
+@pytest.mark.parametrize("rule", PATTERNS, ids=lambda r: r.name)
+def test_pattern_rule(rule):
+    wrong = next(wrong_cases(rule), None)
+    assert wrong is None, f"{rule}: at {wrong[0]} {wrong[1]} becomes {wrong[2]}"
+
+
+def test_most_pattern_rules_fire():
+    """Others ask for a proof, or are of whole numbers."""
+    silent = {r.name for r in PATTERNS if next(firings(r), None) is None}
+    assert len(silent) < len(PATTERNS) / 4, silent
+
+
+@pytest.mark.parametrize(("pattern", "replacement"), [
+    (a * 0, 0), (a / a, 1), (ag.sqrt(a) * ag.sqrt(a), a), (a + 0, a), (a * b + a, a * (b + 1)),
+    (ag.exp(a) / ag.exp(a), 1), (a - a + b, b),
+])
+def test_what_hides_something_is_found(pattern, replacement):
+    wrong = pattern_rule(pattern, replacement, name="wrong", stage="canonicalize")
+    assert next(wrong_cases(wrong), None) is not None
+
+
+#: Function rules that stabilise, or change the order of sums: they are tried with exact values in
+#: test_stability.py, or their operands in test_rules.py.
+NEARER = {
+    "sum_of_product", "log_of_softmax", "log_of_sum_of_exps", "cancel_factors", "pair_factors",
+    "distribute", "product_with_inverse", "solution_of_triangle", "scaled_operand",
+    "factor_of_winners", "double_number",
+}
+FUNCTIONS = [r for r in EXACT if not isinstance(r, (PatternRule, GraphRule)) and r.name in SAMPLES]
+
+
+def strange_cases(rule, var, const):
+    """At how many drawings of special values a rule gives other NaN, infinities or numbers."""
+    count = 0
+    for build in SAMPLES[rule.name]:
+        t = build(var("x", (3, 4)), var("y", (3, 4)), const(np.asarray([2.0, 3.0])))
+        found = [n for n in leaves([t.node]) if n.value is None and n.handle is None]
+        node = FunctionGraph(found, [t.node]).outputs[0]
+        with outside_traces():
+            new = rule(node)
+        if new is None or node.dtype.kind != "f":
+            continue
+        graph = FunctionGraph([n for n in leaves([node, new])
+                               if n.value is None and n.handle is None], [node, new])
+        rng = np.random.default_rng(0)
+        for _ in range(30 if np.prod(node.shape) < 1000 else 3):
+            given = [
+                np.where(rng.random(n.shape) < 0.15, rng.choice(SPECIAL + HUGE, n.shape),
+                         rng.normal(size=n.shape)).astype(n.dtype) for n in graph.inputs
+            ]
+            with np.errstate(all="ignore"):
+                a, b = map(np.asarray, interpret(graph, given))
+            count += not same(a + 0.0, b + 0.0).all()  # sums do not keep signs of zero
+    return count
+
+
+@pytest.mark.parametrize("rule", FUNCTIONS, ids=lambda r: r.name)
+def test_function_rule(rule, var, const):
+    assert (strange_cases(rule, var, const) > 0) == (rule.name in NEARER)
