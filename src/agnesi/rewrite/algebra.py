@@ -102,7 +102,8 @@ def _power(node: Node, real: bool) -> Tensor | None:
         return None
     exponent = exponent.real
     if abs(exponent) == 0.5 and base.dtype.kind in "fcV":
-        root = sqrt(base if real or base.dtype.kind == "c" else _no_minus(base))
+        one = exponent > 0 and node.inputs[1].shape == ()  # for which NumPy takes roots, too
+        root = sqrt(base if real or one or base.dtype.kind == "c" else _no_minus(base))
         return root if exponent > 0 else reciprocal(root)
     if exponent != exponent // 1 or abs(exponent) > _LARGEST_POWER:
         return None
