@@ -158,8 +158,11 @@ CASES = [
      "ConvMap2d: kernel_size (3,) must be one number, or one for each of 2 axes"),
     (lambda: optim.Adam([W], amsgrad=True), TypeError, "Adam() got an unexpected keyword argument "
      "'amsgrad'; use a subclass of `optim.Optimizer`"),
-    (lambda: ag.sum(X, dim=1), TypeError,
-     "sum(float32(2, 4)): sum() got an unexpected keyword argument 'dim'; use `axis`"),
+    (lambda: ag.sum(X, dim=1, axis=1), TypeError,
+     "sum(float32(2, 4)): `dim` and `axis` are the same; give one of them"),
+    (lambda: ag.softmax(X, dims=1, unrolled=2), TypeError,
+     "softmax(float32(2, 4)): softmax() got an unexpected keyword argument 'unrolled'; use "
+     "nothing: the compiler sees to it"),
 ]
 
 

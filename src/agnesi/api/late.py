@@ -30,6 +30,7 @@ _MODULES = {
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
     """,
     "agnesi.ops.quantiles": "nanmedian nanpercentile nanquantile percentile",
+    "agnesi.ops.ranked": "kthvalue mode",
     "agnesi.ops.rearrange": """
         append array_split block column_stack delete dsplit ediff1d fliplr flipud hsplit insert
         resize rollaxis rot90 row_stack sliding_window_view sort_complex trim_zeros vsplit

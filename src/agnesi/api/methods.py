@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -54,7 +53,7 @@ SAME = """
     masked_fill matmul max maximum mean median min minimum moveaxis multiply nan_to_num narrow
     negative nonzero norm not_equal outer positive power prod put_along_axis ravel
     reciprocal relu remainder repeat roll round rsqrt scatter scatter_add select sigmoid sign
-    signbit sin sinh softmax softplus sort split sqrt square std subtract sum swapaxes take
+    signbit sin sinh softmax softplus sort split sqrt square squeeze std subtract sum swapaxes take
     take_along_axis tan tanh tensordot topk trace tril triu trunc unbind unique unsqueeze var
     vecdot
 """
@@ -91,7 +90,7 @@ EXCHANGE = "__array_namespace__ __buffer__ __dlpack__ __dlpack_device__ to_devic
 #: Methods of their own, from ``shaping``.
 SHAPING = """
     add expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
-    squeeze t tile to transpose type_as view
+    t tile to transpose type_as view
 """
 #: Types that binary operators leave to the other operand.
 FOREIGN: set[type] = {type(None), str, bytes, dict, set}
@@ -125,31 +124,16 @@ def _folds() -> dict[str, Any]:
 LENT.folds = _folds
 
 
+def _foreign_forms() -> dict[str, Any]:
+    found: dict[str, Any] = importlib.import_module("agnesi.api.pytorch").FORMS
+    return found
+
+
+LENT.foreign_forms = _foreign_forms
+
+
 def _divmod(x1: Any, x2: Any) -> Any:
     return importlib.import_module("agnesi.ops.numeric").divmod(x1, x2)
-
-
-def _parameters(function: Any) -> tuple[str, ...]:
-    code = getattr(function, "__wrapped__", function).__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-def method_of(function: Method) -> Method:
-    """The method form of a public function; ``dim``, ``keepdim`` and ``ddof`` are understood."""
-    if "axis" not in _parameters(function):
-        return function
-
-    @functools.wraps(function)
-    def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
-        if "dim" in keywords:
-            keywords["axis"] = keywords.pop("dim")
-        if "keepdim" in keywords:
-            keywords["keepdims"] = keywords.pop("keepdim")
-        if "ddof" in keywords:
-            keywords["correction"] = keywords.pop("ddof")
-        return function(self, *args, **keywords)
-
-    return method
 
 
 def _operators() -> dict[str, Method]:
@@ -172,7 +156,7 @@ def _operators() -> dict[str, Method]:
 
 def _functions() -> dict[str, Method]:
     names = {**{name: name for name in SAME.split()}, **OTHER}
-    table = {m: method_of(getattr(functions, f)) for m, f in names.items()}
+    table = {m: getattr(functions, f) for m, f in names.items()}
     changing = {**{name: name for name in IN_PLACE.split()}, **IN_PLACE_OTHER}
     for name, function in changing.items():
         table[f"{name}_"] = inplace.update(function, getattr(functions, function), f"{name}_")

@@ -17,7 +17,6 @@ from agnesi.ops.convert import Cast, cast
 from agnesi.ops.movement import flatten as flatten_axes
 from agnesi.ops.movement import matrix_transpose, permute_dims, swapaxes
 from agnesi.ops.movement import reshape as to_shape
-from agnesi.ops.movement import squeeze as drop_axes
 from agnesi.ops.replicate import broadcast_to as to_broadcast
 from agnesi.ops.replicate import tile as tiled
 from agnesi.ops.types import astype
@@ -104,12 +103,6 @@ def t(self: Tensor) -> Tensor:
 def mt(self: Tensor) -> Tensor:
     """The last two axes swapped."""
     return matrix_transpose(self)
-
-
-@public
-def squeeze(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
-    """Without axes of size 1."""
-    return drop_axes(self, axis if dim is None else dim)
 
 
 @public

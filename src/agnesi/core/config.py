@@ -247,6 +247,8 @@ class Lent:
     strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
     #: The methods of functions of two operands, such as ``reduce``, by their names.
     folds: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
+    #: Calls in PyTorch's words that give what PyTorch gives, by the names of functions.
+    foreign_forms: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
     #: Told the most threads that compiled code may use from now on, 0 for all cores.
     threads: Callable[[int], None] = staticmethod(lambda most: None)
     #: Bytes of memory that this process may use.

@@ -14,12 +14,14 @@ from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, retold, typed
+from agnesi.core.spellings import DEVICE as DEVICE
+from agnesi.core.spellings import Form
+from agnesi.core.spellings import on_host as on_host
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The only device, and names of others.
-DEVICE = "cpu"
+#: Names of devices.
 _DEVICES = (DEVICE, "cuda", "gpu", "mps", "tpu", "xpu")
 
 
@@ -29,12 +31,18 @@ def told(function: F) -> F:
     Where public functions call each other, the one that the user called is told.
     """
     name, names = _shown(function), _parameters(function)
+    form = Form(function, name)
+    known = form.known
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
+            if keywords and known is not None and not known.issuperset(keywords):
+                return form.call(args, keywords)
             return function(*args, **keywords)
         except EXPLAINED as error:
+            if (found := form.again(args, keywords)) is not NotImplemented:
+                return found
             raise retold(error, name, args, names) from None
 
     return _renamed(call, name)
@@ -56,24 +64,25 @@ def public(function: F) -> F:
     if "out" not in names:
         return told(function)
     placed = "device" in names
+    form = Form(function, name)
+    known = form.known
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **keywords: Any) -> Any:
         try:
             if placed:
                 on_host(keywords.pop("device", None))
-            result = function(*args, **keywords)
+            if keywords and known is not None and not known.issuperset(keywords):
+                result = form.call(args, keywords)
+            else:
+                result = function(*args, **keywords)
             return result if out is None else into(out, result)
         except EXPLAINED as error:
+            if (found := form.again(args, keywords)) is not NotImplemented:
+                return found if out is None else into(out, found)
             raise retold(error, name, args, names) from None
 
     return _renamed(call, name)
-
-
-def on_host(device: Any) -> None:
-    """Whether a device is where all tensors are: "cpu", or None."""
-    if device is not None and device != DEVICE:
-        raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
 
 
 def is_device(target: Any) -> bool:

@@ -342,9 +342,7 @@ def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) 
     x = as_tensor(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"complex numbers have no order: {typed(x)}; reduce ag.abs(x) instead")
-    if x.dtype.kind == "b":
-        kind = "logical_or" if kind == "maximum" else "logical_and"
-    return _reduce(kind, x, axis, keepdims, out)
+    return _reduce(extreme_over(kind, x.dtype), x, axis, keepdims, out)
 
 
 @told
@@ -383,7 +381,32 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("minimum", x, axis, keepdims, out)
 
 
-amax, amin = max, min
+@told
+def amax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+         initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+    """Like :func:`max`; with ``dim``, too, it gives the values only.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.amax(ag.tensor([[1, 5], [7, 2]]), dim=1)
+    tensor([5, 7])
+    """
+    return max(x, axis, keepdims=keepdims, initial=initial, where=where, out=out)
+
+
+@told
+def amin(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+         initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+    """Like :func:`min`; with ``dim``, too, it gives the values only.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.amin(ag.tensor([[1, 5], [7, 2]]), dim=1)
+    tensor([1, 2])
+    """
+    return min(x, axis, keepdims=keepdims, initial=initial, where=where, out=out)
 
 
 def extreme_over(kind: str, dtype: np.dtype) -> str:

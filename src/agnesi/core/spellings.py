@@ -1,0 +1,111 @@
+"""Calls in other libraries' words: what PyTorch and NumPy call a parameter means ours.
+
+Public functions come here with keywords that are not theirs (see ``core.public``); a call without
+such keywords never does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.config import LENT
+
+#: What others call a parameter of ours.
+_NAMES = {
+    "axis": "dim dims axes", "axes": "dims dim axis", "keepdims": "keepdim",
+    "x": "input a m arr tensor", "x1": "input a x", "x2": "other b mat2 vec2 tensor2 exponent y v",
+    "arrays": "tensors tup seq", "tensors": "tup arrays", "data": "object", "obj": "a data",
+    "sections": "indices_or_sections split_size_or_sections split_size",
+    "shape": "size newshape", "indices": "index", "index": "indices", "min": "a_min",
+    "max": "a_max", "shift": "shifts", "reps": "dims", "ord": "p", "k": "diagonal offset",
+    "start": "start_dim", "end": "end_dim", "n_rows": "n N", "n_cols": "m M", "labels": "target",
+    "log_probabilities": "input", "logits": "input", "w": "weight", "kernel": "kernel_size",
+    "correction": "ddof", "stop": "end", "src": "source", "offset": "k", "pad_width": "array_pad",
+    "fill_value": "value", "axis1": "dim0 dim1", "axis2": "dim1 dim2",
+}
+#: The parameters that a foreign word may mean.
+FOREIGN: dict[str, list[str]] = {}
+for _ours, _words in _NAMES.items():
+    for _word in _words.split():
+        FOREIGN.setdefault(_word, []).append(_ours)
+#: Keywords that say nothing about values, but where memory lies or how it is copied.
+_IDLE = frozenset(("non_blocking", "pin_memory", "memory_format", "layout", "_stacklevel"))
+#: Functions that make tensors out of none, which may then require a gradient.
+_MAKERS = frozenset("""
+    arange bernoulli eye geomspace linspace logspace normal rand randint randn randperm uniform
+""".split())
+#: The only device, and names of others.
+DEVICE = "cpu"
+
+
+def on_host(device: Any) -> None:
+    """Whether a device is where all tensors are: "cpu", or None."""
+    if device is not None and device != DEVICE:
+        raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
+
+
+class Form:
+    """What a function takes: its parameters by place, and those that have a name outside."""
+
+    def __init__(self, function: Any, name: str) -> None:
+        code = function.__code__
+        self.function, self.name = function, name
+        self.places: tuple[str, ...] = code.co_varnames[: code.co_argcount]
+        self.unnamed: int = code.co_posonlyargcount
+        names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self.names = names
+        #: All keywords that it takes; None where it passes unknown ones on.
+        self.known = None if code.co_flags & 8 else frozenset(names[self.unnamed:])
+
+    def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The function's result for arguments some of which have foreign names."""
+        special = LENT.foreign_forms().get(self.name)
+        if special is not None:
+            found = special(self.function, args, keywords)
+            if found is not NotImplemented:
+                return found
+        given = {word: value for word, value in keywords.items() if word not in _IDLE}
+        if "device" not in self.names and "device" in given:
+            on_host(given.pop("device"))
+        wanted = self.name in _MAKERS and given.pop("requires_grad", False)
+        given = self._translated(given)
+        args = (*args, *self._placed(len(args), given))
+        result = self.function(*args, **given)
+        return result.requires_grad_() if wanted else result
+
+    def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """What a call that was refused means in PyTorch, or NotImplemented."""
+        special = LENT.foreign_forms().get(self.name)
+        if special is None or self.known is None or not self.known.issuperset(keywords):
+            return NotImplemented
+        return special(self.function, args, keywords)
+
+    def _translated(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for word in sorted(keywords):
+            value = keywords[word]
+            if word == "unbiased" and "correction" in self.names:
+                word, value = "correction", float(value)
+            elif word not in self.names and word in FOREIGN:
+                word = self._meant(word, given, keywords)
+            given[word] = value
+        return given
+
+    def _meant(self, word: str, given: dict[str, Any], keywords: dict[str, Any]) -> str:
+        """The parameter that a foreign word means, which must not be given in our words, too."""
+        meant = [name for name in FOREIGN[word] if name in self.names]
+        for name in meant:
+            if name in keywords:
+                raise TypeError(f"`{word}` and `{name}` are the same; give one of them")
+            if name not in given:
+                return name
+        return word
+
+    def _placed(self, count: int, given: dict[str, Any]) -> list[Any]:
+        """Operands given by names that they have not here, in their places."""
+        found = []
+        for name in self.places[count: self.unnamed]:
+            if name not in given:
+                break
+            found.append(given.pop(name))
+        return found

@@ -1,0 +1,172 @@
+"""Elements of an axis by their rank or number, with their places, as PyTorch gives them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import compare, positions, reduce, select
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.extremes import CumMax, CumMin
+from agnesi.ops.index import take_along_axis
+from agnesi.ops.join import roll
+from agnesi.ops.movement import reshape, squeeze
+from agnesi.ops.ranges import arange
+from agnesi.ops.slices import FULL, Slice
+from agnesi.ops.sort import Ordered, argsort
+
+__all__ = ["kthvalue", "mode"]
+
+
+def _at(x: Tensor, indices: Tensor, axis: int, keepdims: bool) -> Ordered:
+    """The elements at one place of an axis, which goes unless it is kept."""
+    values = take_along_axis(x, indices, axis)
+    if keepdims:
+        return Ordered(values, indices)
+    return Ordered(squeeze(values, axis), squeeze(indices, axis))
+
+
+def _rows(x: Any, axis: int) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ShapeError("a number has no axis; the operand must have one")
+    return x, shapes.axis_of(axis, x.ndim)
+
+
+def max_with_place(input: Any, dim: int, keepdim: bool = False) -> Ordered:
+    """The greatest element of an axis, and where it is; it takes the whole gradient."""
+    x, axis = _rows(input, dim)
+    return _at(x, positions.argmax(x, axis, keepdims=True), axis, keepdim)
+
+
+def min_with_place(input: Any, dim: int, keepdim: bool = False) -> Ordered:
+    """The least element of an axis, and where it is; it takes the whole gradient."""
+    x, axis = _rows(input, dim)
+    return _at(x, positions.argmin(x, axis, keepdims=True), axis, keepdim)
+
+
+def sort_with_places(input: Any, dim: int = -1, descending: bool = False,
+                     stable: bool = True) -> Ordered:
+    """An axis in order, and where its elements were."""
+    x, axis = _rows(input, dim)
+    indices = argsort(x, axis, descending=descending)
+    return Ordered(take_along_axis(x, indices, axis), indices)
+
+
+def _ranked(x: Tensor, rank: Any, axis: int, keepdims: bool) -> Ordered:
+    """The element of a rank, counted from 0: a number, or one for each row."""
+    order = argsort(x, axis)
+    if isinstance(rank, Tensor):
+        return _at(x, take_along_axis(order, rank, axis), axis, keepdims)
+    one = tuple((rank, rank + 1, 1) if a == axis else FULL for a in range(x.ndim))
+    return _at(x, apply(Slice(one), order), axis, keepdims)
+
+
+def median_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
+    """The middle element of an axis, the lower of two, and where it is; NaN where one is NaN."""
+    x, axis = _rows(input, dim)
+    middle = (operator.index(x.shape[axis]) - 1) // 2
+    if x.dtype.kind not in "fV":
+        return _ranked(x, middle, axis, keepdim)
+    missing = compare.isnan(x)
+    first = positions.argmax(missing, axis, keepdims=True)
+    found = _ranked(x, middle, axis, True).indices
+    places = select.where(reduce.any(missing, axis, keepdims=True), first, found)
+    return _at(x, places, axis, keepdim)
+
+
+def nanmedian_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
+    """The middle of an axis' elements that are not NaN, the lower of two, and where it is."""
+    x, axis = _rows(input, dim)
+    count = reduce.sum(cast(compare.logical_not(compare.isnan(x)), dtypes.int64), axis,
+                       keepdims=True)
+    return _ranked(x, select.maximum(count - 1, 0) // 2, axis, keepdim)
+
+
+def _running(op: Any, input: Any, dim: int) -> Ordered:
+    x, axis = _rows(input, dim)
+    running = op(axis)
+    y = apply(running, x)
+    return Ordered(y, running.chosen(y, x))
+
+
+def cummax_with_places(input: Any, dim: int) -> Ordered:
+    """The greatest element of an axis so far, and where it is: the latest of equal ones."""
+    return _running(CumMax, input, dim)
+
+
+def cummin_with_places(input: Any, dim: int) -> Ordered:
+    """The least element of an axis so far, and where it is: the latest of equal ones."""
+    return _running(CumMin, input, dim)
+
+
+@public
+def kthvalue(x: Any, k: int, axis: int = -1, *, keepdims: bool = False) -> Ordered:
+    """The ``k``-th least element of an axis, counted from 1, and where it is.
+
+    Parameters
+    ----------
+    x : array_like
+    k : int
+    axis : int
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    values, indices : Tensor
+
+    Raises
+    ------
+    ValueError
+        If there are less than ``k`` elements.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.kthvalue(ag.tensor([5, 1, 3]), 2)
+    Ordered(values=tensor(3), indices=tensor(2))
+    """
+    x, axis = _rows(x, axis)
+    n = operator.index(x.shape[axis])
+    if not 1 <= k <= n:
+        raise ValueError(f"k must be at least 1 and at most {n}, not {k}")
+    return _ranked(x, operator.index(k) - 1, axis, keepdims)
+
+
+@public
+def mode(x: Any, axis: int = -1, *, keepdims: bool = False) -> Ordered:
+    """The most frequent element of an axis, the least of several, and where it is last.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    values, indices : Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.mode(ag.tensor([3, 1, 3, 2])).values
+    tensor(3)
+    """
+    x, axis = _rows(x, axis)
+    ordered = sort_with_places(x, axis)
+    n = operator.index(x.shape[axis])
+    line: Any = reshape(arange(n), (n, *(1,) * (x.ndim - axis - 1)))
+    # How long the run of equal elements is that ends at each place.
+    begins = compare.not_equal(ordered.values, roll(ordered.values, 1, axis))
+    begins = select.where(line == 0, True, begins)
+    first = apply(CumMax(axis), select.where(begins, line, 0))
+    longest = positions.argmax(line - first, axis, keepdims=True)
+    return _at(x, take_along_axis(ordered.indices, longest, axis), axis, keepdims)
