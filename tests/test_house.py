@@ -103,6 +103,14 @@ def test_only_config_reads_the_environment():
     assert readers == {"src/agnesi/core/config.py"}
 
 
+def test_who_asks_whether_a_trace_runs():
+    """``core`` and what is written out flat, where a call more would show; all else asks there."""
+    flat = {f"src/agnesi/{name}.py"
+            for name in ("api/inplace", "ops/elementwise", "ops/scatter", "ops/select")}
+    asking = {name_of(p) for p in SOURCES if re.search(r"\bSTATE\.trace\b", p.read_text())}
+    assert {name for name in asking if not name.startswith("src/agnesi/core/")} == flat
+
+
 def test_axes_have_no_numbers_of_their_own():
     """An axis is named by a dimension, or is fresh (``core.loops.fresh_axis``)."""
     named = []

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import host
-from agnesi.core.config import STATE
 from agnesi.core.errors import DTypeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import flatten
 from agnesi.ops.join import PAD_MODES
 
@@ -70,7 +70,7 @@ def _called(own: Callable[..., Any], args: Any, keywords: dict[str, Any]) -> Any
 def _has_values(args: Any, keywords: Any) -> bool:
     """Whether NumPy can have all values, and no gradient is asked for."""
     tensors = [x for x in flatten((tuple(args), dict(keywords)))[0] if isinstance(x, Tensor)]
-    return STATE.trace is None and all(x.data is not None and not x.requires_grad for x in tensors)
+    return not is_tracing() and all(x.data is not None and not x.requires_grad for x in tensors)
 
 
 def _for_arrays(name: str, args: Any, keywords: Any) -> bool:

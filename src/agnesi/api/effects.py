@@ -17,6 +17,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import told
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import current_trace, is_known, is_tracing
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.loop import applied
 
@@ -113,23 +114,23 @@ def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) ->
         found: list[Tensor] = STATE.examples.outside(act, xs)
         return found
     op = Callback(function, types, True)
-    if STATE.trace is None and all(x.data is not None for x in xs):
+    if is_known(*xs):
         arrays: list[Any] = [x.data for x in xs]
         done = op.perform(_ORDER.data, *arrays)
         return [wrap(v) for v in done[1:]] if types else []
-    if STATE.trace is None:
+    if not is_tracing():
         raise TypeError(
             "an effect has no place in a declared graph, whose operations run when their "
             "results are needed: give it a result and use that, or write a function for ag.jit"
         )
     token, *results = applied(op, _ORDER, *xs)
     assign(_ORDER, token)
-    _WITH_EFFECTS.add(STATE.trace)
+    _WITH_EFFECTS.add(current_trace())
     return results
 
 
 def _behind_effects(condition: Tensor) -> Tensor:
-    trace = STATE.trace
+    trace = current_trace()
     while trace is not None and trace not in _WITH_EFFECTS:
         trace = getattr(trace, "around", None)  # of a loop's body or a branch
     found: Tensor = condition if trace is None else apply(After(), condition, _ORDER)
@@ -260,7 +261,7 @@ def print(text: Any, *args: Any, **named: Any) -> Any:
         text = " ".join([text] * bool(text) + ["{}"] * len(args))
     line = _Line(text, tuple(named))
     xs = [as_tensor(x) for x in (*args, *named.values())]
-    if STATE.trace is None and STATE.examples is None and any(x.data is None for x in xs):
+    if not is_tracing() and STATE.examples is None and any(x.data is None for x in xs):
         return apply(_Printed(line), *xs)
     _effect(line, (), xs)
     return xs[0] if xs else None

@@ -10,10 +10,10 @@ import numpy as np
 from agnesi.api import bfloats
 from agnesi.api.host import value
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.errors import PACKAGE, at
 from agnesi.core.public import DEVICE, on_host, told
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.types import KINDS
 
 #: The version of the array API standard that is implemented, and those that it contains.
@@ -38,7 +38,7 @@ class Info:
 
     def capabilities(self) -> dict[str, Any]:
         """Whether shapes may depend on values (not while a graph is written), and most axes."""
-        known = STATE.trace is None
+        known = not is_tracing()
         return {
             "boolean indexing": known,
             "data-dependent shapes": known,

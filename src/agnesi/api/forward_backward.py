@@ -15,6 +15,7 @@ from agnesi.core.dispatch import record, record_many
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import Op, explain
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled
 from agnesi.ops.loop import applied
@@ -82,7 +83,7 @@ class Function:
             anchor = wrap(np.zeros((), np.float32))
             anchor.requires_grad = True
             xs.append(anchor)
-        known = STATE.trace is None and all(x.data is not None for x in xs)
+        known = is_known(*xs)
         results = op.run(xs) if known else op.symbolic(xs)
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from agnesi.api import show
 from agnesi.core import dims
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import TraceError, at, location
 from agnesi.core.layouts import is_row_major
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_known, is_tracing
 from agnesi.ops import movement
 from agnesi.ops.replicate import copy
 
@@ -30,10 +30,10 @@ _INSTEAD = (
 
 def value(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor, or an error that says why ``use`` cannot have it."""
-    if STATE.trace is None and x.data is not None:
+    if is_known(x):
         return x.data
     node = x.node
-    if STATE.trace is None and hasattr(x, "get_value"):
+    if not is_tracing() and hasattr(x, "get_value"):
         raise TraceError(at(f"{use} is for tensors with a value; {show.symbolic(x)} is a shared "
                             "variable, whose value is x.get_value()"))
     made = f" (made by {node.op.name} at {location(node.where)})" if node and node.op else ""
@@ -90,7 +90,7 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     >>> (x * x).eval({x: 3.0})
     array(9., dtype=float32)
     """
-    if self.data is not None and STATE.trace is None and not inputs:
+    if is_known(self) and not inputs:
         return self
     from agnesi.compiler.function import function  # late: it loads the compiler
 
@@ -162,7 +162,7 @@ def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807
 
 
 def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
-    if not spec or STATE.trace is not None or self.data is None:
+    if not spec or not is_known(self):
         return str(self)
     return format(_one(self, "format()"), spec)
 
@@ -238,14 +238,14 @@ def _symbol_again(node: Any, name: str | None) -> Tensor:
 
 
 def __reduce__(self: Tensor) -> Any:  # noqa: N807
-    if self.data is None and STATE.trace is None:
+    if self.data is None and not is_tracing():
         return _symbol_again, (self.node, self._name)
     data = value(self, "pickle")
     return _rebuild, (data, self.requires_grad, self._name)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
-    if self.data is None and STATE.trace is None:
+    if self.data is None and not is_tracing():
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
     copy = _rebuild(value(self, "deepcopy").copy(), self.requires_grad, self._name)
     memo[id(self)] = copy

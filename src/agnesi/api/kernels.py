@@ -17,6 +17,7 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import explain, typed
 from agnesi.core.shapes import axes_of, broadcast
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import filled
 
@@ -60,7 +61,7 @@ class _Kernel:
         if not any(isinstance(x, Tensor) for x in operands):
             operands = [as_tensor(x) for x in operands]
         known = all(not isinstance(x, Tensor) or x.data is not None for x in operands)
-        alone = known and STATE.trace is None and STATE.examples is None
+        alone = known and not is_tracing() and STATE.examples is None
         try:
             return (self.compiled if alone else self._body)(*operands, **keywords)
         except (ValueError, TypeError, IndexError) as error:
@@ -87,7 +88,7 @@ class _Elementwise(_Kernel):
         return made if isinstance(found, tuple) else made[0]
 
     def __call__(self, *xs: Any) -> Any:
-        if len(xs) == self.arity and STATE.trace is None and STATE.examples is None:
+        if len(xs) == self.arity and not is_tracing() and STATE.examples is None:
             for x in xs:
                 if type(x) is not Tensor or x.data is None:
                     break

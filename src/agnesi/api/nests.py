@@ -11,7 +11,6 @@ import numpy as np
 
 from agnesi.autodiff.recording import last_change
 from agnesi.core import tree
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import current
 from agnesi.core.dtypes import bool_, fits, promote
@@ -19,6 +18,7 @@ from agnesi.core.errors import DTypeError, ShapeError, TraceError, at
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import SCALARS, as_tensor, cast, number
 
 
@@ -95,7 +95,7 @@ def changes_fixed(owner: str) -> TraceError:
 
 def is_symbolic(*tensors: Any) -> bool:
     """Whether a graph is being written: a trace runs, or values are still to come."""
-    return STATE.trace is not None or any(
+    return is_tracing() or any(
         isinstance(x, Tensor) and x.data is None for x in tensors
     )
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE, config
+from agnesi.core.config import config
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 
 _KINDS = ("scalar", "vector", "matrix")
 
 
 def __repr__(self: Tensor) -> str:  # noqa: N807
-    if self.data is None or STATE.trace is not None:
+    if not is_known(self):
         return symbolic(self)
     data = self.data
     text = np.array2string(data, separator=", ", prefix="tensor(")

@@ -11,13 +11,13 @@ from agnesi.api.steps import Loop
 from agnesi.api.traced import Row, chosen_graphs, tracing
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.compiler.valued import ValueDim
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, combine
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import ShapeError, TraceError, at
 from agnesi.core.graph import constant_value
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.compare import not_equal
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.loop import FirstRows
@@ -231,9 +231,9 @@ def scan(
     loop.length, loop.strict = steps, strict
     loop.until = (lambda carry: carry[1]) if stops else None
     loop.cut = None if truncate_gradient < 0 else truncate_gradient
-    loop.updates = updates if STATE.trace is None else None
+    loop.updates = updates if not is_tracing() else None
     loop.symbolic = step.updates
-    loop.cropped = STATE.trace is None
+    loop.cropped = not is_tracing()
     _, ys, done = loop.run()
     if stops and loop.cropped:
         rows_done = ValueDim(done.node) if done.data is None else int(done)
@@ -257,7 +257,7 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
 
 def _is_compiling() -> bool:
     """Whether all this runs inside of ``jit``, whose arguments are not declared inputs."""
-    trace = STATE.trace
+    trace = current_trace()
     while isinstance(trace, BodyTrace):
         trace = trace.around
     return trace is not None
@@ -272,7 +272,7 @@ def _size(x: Tensor) -> Any:
     node: Any = x.node
     if node is not None and node.op is not None and node.op.name == "size":
         return node.op.size
-    inside = STATE.trace is not None and node.op is not None
+    inside = is_tracing() and node.op is not None
     if _is_compiling() or inside or constant_value(node) is not None:
         raise TypeError(
             at(

@@ -35,6 +35,7 @@ from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tracing import is_known, within
 from agnesi.ops.branch import Cond
 from agnesi.ops.convert import SCALARS, as_tensor
 from agnesi.ops.loop import Scan, While, applied
@@ -131,7 +132,7 @@ def stores(owner: str, states: Sequence[Capture], values: Sequence[Tensor]) -> N
     for state, value in zip(states, values, strict=True):
         if STATE.examples is not None:
             value = STATE.examples.common(state.outer, value)
-        if STATE.trace is None and state.outer.data is not None and value.data is None:
+        if is_known(state.outer) and value.data is None:
             raise TraceError(
                 at(
                     f"{owner}: the body changes {typed(state.outer)} in place (drawing random "
@@ -280,7 +281,7 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: N
             raise TraceError(at("cond: a branch changes gradients; call backward() outside"))
     closed = []
     for trace, inner, _, leaves in parts:
-        with _within(trace):
+        with within(trace):
             ends = [current(as_tensor(y, d)) for y, d in zip(leaves, dtypes, strict=True)]
             ends += [
                 trace.captures[k].now if k in trace.captures else trace.node_of(s.outer)
@@ -341,16 +342,6 @@ def _branch(f: Function, operands: Nest) -> Any:
                 at("cond: a branch changes an operand in place; return the new value instead")
             )
     return trace, inner, shape, leaves
-
-
-@contextmanager
-def _within(trace: BodyTrace) -> Iterator[None]:
-    """Go on with the trace of a body."""
-    around, STATE.trace = STATE.trace, trace
-    try:
-        yield
-    finally:
-        STATE.trace = around
 
 
 def _agreed(owner: str, paths: Sequence[str], first: Sequence[Any],

@@ -19,6 +19,7 @@ from agnesi.core.graph import constant_value
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_tracing, within
 from agnesi.ops.batching import pointwise
 from agnesi.ops.body import Body
 from agnesi.ops.branch import Cond
@@ -93,7 +94,7 @@ class Batch:
         return value is not None
 
     def _leaf(self, node: Node) -> Value:
-        value = None if STATE.trace is not None else constant_value(node)
+        value = None if is_tracing() else constant_value(node)
         return (symbol(node) if value is None else wrap(value)), False
 
     def _value(self, node: Node) -> Any:
@@ -350,11 +351,8 @@ def _cond(batch: Batch, op: Cond, xs: list[Tensor], rows: list[bool]) -> list[Va
     its = [a or b for (_, a), (_, b) in zip(*found, strict=True)]
     closed = []
     for (trace, variables), values in zip(parts, found, strict=True):
-        around, STATE.trace = STATE.trace, trace
-        try:
+        with within(trace):
             closed.append((trace, variables, _nodes_of(batch, values, its)))
-        finally:
-            STATE.trace = around
     bodies, captured = close_all(closed)
     made = applied(Cond(*bodies), xs[0], *xs[1:], *captured)
     return list(zip(made, its, strict=True))

@@ -14,6 +14,7 @@ from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tracing import current_trace, within
 from agnesi.ops.body import Body
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.
@@ -303,13 +304,13 @@ class BodyTrace:
 @contextmanager
 def body_trace(record: bool = True) -> Iterator[BodyTrace]:
     """Operations of this thread are those of a body within this block."""
-    around, recording = STATE.trace, STATE.recording
-    STATE.trace, STATE.recording = BodyTrace(around), record
-    trace = STATE.trace
+    trace = BodyTrace(current_trace())
+    recording, STATE.recording = STATE.recording, record
     try:
-        yield trace
+        with within(trace):
+            yield trace
     finally:
-        STATE.trace, STATE.recording = around, recording
+        STATE.recording = recording
         trace.restore()
 
 

@@ -22,6 +22,7 @@ from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
 from agnesi.ops.creation import zeros_like
 
@@ -100,7 +101,7 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
     leaves, tree = flatten((args, keywords))
     if not STATE.recording:
         return function(*args, **keywords)
-    if STATE.trace is not None or any(isinstance(v, Tensor) and v.data is None for v in leaves):
+    if is_tracing() or any(isinstance(v, Tensor) and v.data is None for v in leaves):
         since = next_serial()
         outputs, shape = flatten(function(*args, **keywords))
         tensors = [v for v in outputs if isinstance(v, Tensor)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agnesi.autodiff.forward import push
-from agnesi.core.config import STATE
 from agnesi.core.dispatch import current
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import number
 from agnesi.ops.elementwise import Elementwise
 
@@ -33,8 +33,8 @@ def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
     found = push([root], {x: number(1, x.dtype)})
     if root not in found:
         return None
-    if STATE.trace is not None:
-        STATE.trace.derived([found[root]])
+    if is_tracing():
+        current_trace().derived([found[root]])
     return {x: found[root]}
 
 

@@ -16,6 +16,7 @@ from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_known
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -202,7 +203,7 @@ def detach(x: Tensor) -> Tensor:
     >>> (w * 2).detach()
     tensor([2., 2.])
     """
-    if STATE.trace is not None or x.data is None:
+    if not is_known(x):
         t = apply(STOP, x)
         share(t, STOP, x)
         return t
@@ -230,7 +231,7 @@ def stop_gradient(x: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def alias(x: Tensor) -> Tensor:
     """A fresh tensor of the same value to which gradients can be asked for, on top of x's own."""
-    if STATE.trace is not None or x.data is None:
+    if not is_known(x):
         inputs = (current(x),)
         return symbol(Node(ALIAS, inputs, x.shape, x.dtype, x.weak, requires_grad=True))
     t = detach(x)

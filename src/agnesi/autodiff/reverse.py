@@ -17,6 +17,7 @@ from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import as_tensor, number
 from agnesi.ops.creation import filled
 from agnesi.ops.expand import broadcast_to
@@ -125,8 +126,8 @@ def backprop(
             if part is not None and source in allowed:
                 before = grads.get(source)
                 grads[source] = part if before is None else before + part
-    if STATE.trace is not None:
-        STATE.trace.derived(results.values())
+    if is_tracing():
+        current_trace().derived(results.values())
     return results
 
 
@@ -185,8 +186,8 @@ def transposed(push: Callable[[list[Any]], Sequence[Any]], xs: Sequence[Tensor],
 def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
     """Operands and result of an operation; values that no rule reads may have been changed."""
     op, since = node.op, abs(node.serial)
-    if STATE.trace is not None:
-        for n in STATE.trace.reads.lost(node):
+    if is_tracing():
+        for n in current_trace().reads.lost(node):
             raise overwritten(n)
     xs = [
         symbol(n) if n.value is None or (_stale(n, since) and not op.needs(i, node.inputs))
@@ -298,7 +299,7 @@ def _owner(node: Node) -> Tensor | None:
     if node.handle is not None:
         owner: Tensor | None = node.handle()
         return owner
-    return None if STATE.trace is None else STATE.trace.target_of(node)
+    return current_trace().target_of(node) if is_tracing() else None
 
 
 def _memory(t: Tensor) -> int:

@@ -20,6 +20,7 @@ from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros_like
 
@@ -86,7 +87,7 @@ def grad(
     root = current(cost)
     nodes = [beginnings(x, [root]) for x in targets]
     constants = {current(x) for x in consider_constant}
-    symbolic = cost.data is None and not (STATE.trace is not None and STATE.trace.of_values)
+    symbolic = cost.data is None and not (is_tracing() and current_trace().of_values)
     record = STATE.recording and (create_graph or symbolic)
     with recording(record):
         g = seed(cost, grad_outputs)
@@ -115,7 +116,7 @@ def recording(on: bool) -> Iterator[None]:
 
 def _goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[Node]) -> bool:
     """Whether gradients arrive at targets through what was computed before the trace under way."""
-    if STATE.trace is None or not STATE.trace.of_values:
+    if not is_tracing() or not current_trace().of_values:
         return False
     order = toposort([root], lambda n: not n.requires_grad or n in constants)
     handles = [n.handle() for n in order if n.op is None and n.requires_grad and n.handle]

@@ -17,6 +17,7 @@ from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.movement import moveaxis, reshape
@@ -126,7 +127,7 @@ class _Call:
     def __init__(self, leaves: Sequence[Any], axes: Sequence[int | None], paths: Sequence[str],
                  size: int | None, randomness: str) -> None:
         self.around = STATE.examples
-        self.trace = STATE.trace
+        self.trace = current_trace()
         self.different = randomness == "different"
         whole: list[Any] = []
         self.length = size
@@ -186,7 +187,7 @@ class _Call:
     # -- what is the same for all ---------------------------------------------------------
     def meet(self, node: Node, x: Tensor) -> None:
         """Note the tensor behind a node from outside that the function uses."""
-        if STATE.trace is None and node not in self.met:
+        if not is_tracing() and node not in self.met:
             self.met[node] = x, last_change(x)
         if self.around is not None:
             self.around.meet(node, x)
@@ -203,7 +204,7 @@ class _Call:
                 )
             return x if not x.requires_grad or self._flows(node) else detach(x)
         if node.serial < self.since or self._is_told(node):
-            return tensor_of(node, self.since) if STATE.trace is None else symbol(node)
+            return tensor_of(node, self.since) if not is_tracing() else symbol(node)
         return None
 
     def _is_told(self, node: Node) -> bool:
@@ -230,7 +231,7 @@ class _Call:
         """A value, the same for all examples, that is written into a tensor from outside."""
         node = target.node
         own = target.data is None and node is not None and node.serial > self.since
-        if own or STATE.trace is not self.trace:
+        if own or current_trace() is not self.trace:
             return value
         with self._paused():
             ((found, differs),) = self.batch([graph_node(value)])

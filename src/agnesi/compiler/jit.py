@@ -23,6 +23,7 @@ from agnesi.core.config import STATE, config
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
@@ -249,7 +250,7 @@ def _compiled_again(function: Any, keep_grads: bool, mode: str,
 
 def _stays_eager(leaves: Sequence[Any]) -> bool:
     """Whether the call belongs to a graph or trace around it."""
-    return STATE.trace is not None or any(
+    return is_tracing() or any(
         isinstance(v, Tensor) and v.data is None for v in leaves
     )
 

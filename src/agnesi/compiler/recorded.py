@@ -15,12 +15,12 @@ from agnesi.autodiff.checkpoint import as_before
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
 from agnesi.autodiff.transforms import recording
-from agnesi.core.config import STATE
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.core.tree import flatten
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros
@@ -133,17 +133,17 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
 @contextmanager
 def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[None]:
     """Let tensors hold other values within this block, whatever is assigned to them in it."""
-    if STATE.trace is None:
+    if not is_tracing():
         with as_before([(weakref.ref(x), v.data) for x, v in zip(tensors, values, strict=True)]):
             yield
         return
     for x, v in zip(tensors, values, strict=True):
-        STATE.trace.lend(x, v)
+        current_trace().lend(x, v)
     try:
         yield
     finally:
         for x in tensors:
-            STATE.trace.take_back(x)
+            current_trace().take_back(x)
 
 
 def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Tensor]]:

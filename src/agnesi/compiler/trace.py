@@ -17,6 +17,7 @@ from agnesi.core.errors import GradientError, TraceError, at, user_where
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import CONSUMED, Tensor, symbol
+from agnesi.core.tracing import within
 
 
 class GradRecord:
@@ -222,14 +223,14 @@ def _lies_anyhow(node: Node) -> bool:
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
     """Operations of this thread go into ``trace`` within this block."""
-    before = STATE.trace, STATE.examples
-    STATE.trace, STATE.examples = trace, None
+    examples, STATE.examples = STATE.examples, None
     WITNESSES.running += 1
     try:
-        yield trace
+        with within(trace):
+            yield trace
     finally:
         WITNESSES.running -= 1
-        STATE.trace, STATE.examples = before
+        STATE.examples = examples
 
 
 def stand_in(shape: Any, dtype: Any, *, weak: bool = False, name: str | None = None,

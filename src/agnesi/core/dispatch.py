@@ -1,4 +1,4 @@
-"""Run or record: the only place that asks which of the two an operation is to do."""
+"""Run or record: which of the two an operation is to do (others ask ``core.tracing``)."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, Type
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import TraceError, at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call, is_device
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.nn.tree import entries, replaced, table
 from agnesi.ops.convert import cast
 
@@ -71,8 +71,8 @@ class Module:
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
         """Run ``forward``; the types are those of ``forward``."""
-        if STATE.trace is not None:
-            STATE.trace.watch(self, "_binding")
+        if is_tracing():
+            current_trace().watch(self, "_binding")
         return self.forward(*args, **keywords)
 
     # -- attributes -----------------------------------------------------------------------
@@ -84,20 +84,20 @@ class Module:
     @property
     def training(self) -> bool:
         """Whether the module is in training mode; compiled functions follow a change."""
-        if STATE.trace is not None:
-            STATE.trace.watch(self, "_training")
+        if is_tracing():
+            current_trace().watch(self, "_training")
         return self._training
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("_training", "_binding"):
             object.__setattr__(self, name, value)
             return
-        if STATE.trace is not None and isinstance(value, Tensor) and value.data is None:
+        if is_tracing() and isinstance(value, Tensor) and value.data is None:
             self._assign_traced(name, value)
             return
         before = self.__dict__.get(name, self)
         object.__setattr__(self, name, value)
-        if STATE.trace is None and before is not self and not _same(before, value):
+        if not is_tracing() and before is not self and not _same(before, value):
             object.__setattr__(self, "_binding", object())
 
     def _assign_traced(self, name: str, value: Tensor) -> None:
@@ -190,10 +190,10 @@ class Module:
             raise KeyError(
                 at(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
             )
-        if STATE.trace is not None:  # the copy is what runs, this is what may change
+        if is_tracing():  # the copy is what runs, this is what may change
             for module in self.modules():
-                STATE.trace.watch(module, "_training")
-                STATE.trace.watch(module, "_binding")
+                current_trace().watch(module, "_training")
+                current_trace().watch(module, "_binding")
         tensors = {id(mine[name]): value for name, value in values.items()}
         found: Self = replaced(self, tensors, {}, Module)
         return found

@@ -17,6 +17,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import (
     SCALARS,
     as_array,
@@ -57,7 +58,7 @@ def constant(value: Any, dtype: np.dtype) -> Tensor:
 
 def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     """A tensor of one number; in a graph a broadcast constant, so that nothing big is kept."""
-    if STATE.trace is None and is_static(shape):
+    if not is_tracing() and is_static(shape):
         if value == 0 and "-" not in repr(value):
             return wrap(np.zeros(shape, dtype))
         return wrap(np.full(shape, value, dtype))
@@ -80,7 +81,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
         if not dtypes.is_inexact(t.dtype):
             raise DTypeError(f"only float and complex tensors can require grad, not {t.dtype}")
         t.requires_grad = True
-        if t.node is not None and STATE.trace is None:  # a trace lets its gradient begin there
+        if t.node is not None and not is_tracing():  # a trace lets its gradient begin there
             t.node.requires_grad = True
     if name is not None:
         t._name = name
@@ -89,7 +90,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
 
 def _is_followed(t: Tensor) -> bool:
     """Whether what is computed from it belongs to a record or a trace."""
-    return STATE.trace is not None or (STATE.recording and t.requires_grad)
+    return is_tracing() or (STATE.recording and t.requires_grad)
 
 
 def _read(t: Tensor) -> Node:
@@ -137,7 +138,7 @@ def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
     if isinstance(data, Tensor) and data.data is None:
         t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
-    if isinstance(data, Tensor) and requires_grad and STATE.trace is not None:
+    if isinstance(data, Tensor) and requires_grad and is_tracing():
         return _finished(symbol(_read(cast(data, kind or data.dtype))), requires_grad, name)
     if isinstance(data, Tensor) and not requires_grad and _is_followed(data):
         return _finished(cast(apply(COPY, data), kind or data.dtype), False, name)
@@ -277,7 +278,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
     (2, 3)
     """
     sizes, kind = checked_sizes(shape), float_dtype(dtype)
-    if STATE.trace is None and is_static(sizes):
+    if not is_tracing() and is_static(sizes):
         return _finished(wrap(np.empty(sizes, kind)), requires_grad)
     return filled(sizes, 0, kind)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT, STATE
+from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.ensure import Ensure
 
@@ -23,7 +24,7 @@ def demanded(name: str, text: str, holds: Callable[..., Any], **params: Any) -> 
     """
     xs: list[Any] = [p if isinstance(p, (int, float)) else as_tensor(p) for p in params.values()]
     tensors = [i for i, x in enumerate(xs) if isinstance(x, Tensor)]
-    if tensors and (STATE.trace is not None or any(xs[i].data is None for i in tensors)):
+    if tensors and (is_tracing() or any(xs[i].data is None for i in tensors)):
         i = tensors[0]
         xs[i] = apply(Ensure(text, name), xs[i], LENT.behind_effects(holds(*xs)))
         return xs

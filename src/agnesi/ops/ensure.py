@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT, STATE
+from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.places import Ensured
 from agnesi.ops.reduce import reducer
@@ -72,7 +73,7 @@ def ensure(x: Any, condition: Any, message: str = "the condition does not hold",
     """
     x, condition = as_tensor(x), as_tensor(condition)
     op = Ensure(message)
-    if STATE.trace is None and x.data is not None and condition.data is not None:
+    if is_known(x, condition):
         op.infer(x, condition)
         if not condition.data.all():
             raise ValueError(message)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
 from agnesi.ops.arith import power
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import float_dtype
@@ -167,7 +167,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
 
 def _inside(x: Tensor, size: int, what: str, name: str) -> Tensor:
     """Positions, checked."""
-    if STATE.trace is None and x.data is not None:
+    if is_known(x):
         data = x.data
         if data.size and not (data.min() >= 0 and data.max() < size):
             raise IndexError(f"{what} is out of range: it must be at least 0 and less than {size}")
@@ -243,8 +243,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     tensor([  1.,  10., 100.])
     """
     first, last = as_tensor(start), as_tensor(stop)
-    if first.data is not None and last.data is not None and STATE.trace is None \
-            and not (first.requires_grad or last.requires_grad):
+    if is_known(first, last) and not (first.requires_grad or last.requires_grad):
         values = np.geomspace(first.data, last.data, num, endpoint)
         dtype = of_ends(first, last) if dtype is None else dtype
         kind = float_dtype(dtype) if dtype is not None or values.dtype.kind == "f" \

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import TraceError
@@ -15,6 +14,7 @@ from agnesi.core.extents import Extent
 from agnesi.core.op import typed
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.movement import Reshape
 from agnesi.ops.slices import FULL, Key, Slice
@@ -64,7 +64,7 @@ def _entry(e: Any) -> Any:
             return t.data
         if t.dtype.kind not in "biu":
             raise IndexError(f"indices must be integers or bools, not {typed(t)}")
-        if t.shape == () and t.dtype.kind != "b" and is_fixed(t):
+        if t.shape == () and t.dtype.kind != "b" and is_known(t):
             return int(t.data)
         return t
     try:
@@ -75,11 +75,6 @@ def _entry(e: Any) -> Any:
         ) from None
 
 
-def is_fixed(t: Tensor) -> bool:
-    """Whether Python may read the value: there is one, and no trace that must not freeze it."""
-    return t.data is not None and STATE.trace is None
-
-
 def is_mask(e: Any) -> bool:
     """Whether an entry of a key is a mask."""
     return isinstance(e, (Tensor, np.ndarray)) and e.dtype.kind == "b"
@@ -88,7 +83,7 @@ def is_mask(e: Any) -> bool:
 def _chosen(mask: Any) -> list[Tensor]:
     """Tensors of indices in the place of a mask."""
     if isinstance(mask, Tensor):
-        mask = mask.data if is_fixed(mask) else None
+        mask = mask.data if is_known(mask) else None
     if mask is None:
         raise TraceError(UNKNOWN)
     return [as_tensor(i) for i in np.atleast_1d(mask).nonzero()]
@@ -143,7 +138,7 @@ def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
 def _bound(v: Any) -> Any:
     if v is None or isinstance(v, (int, Dim)):
         return v
-    if isinstance(v, Tensor) and not is_fixed(v):
+    if isinstance(v, Tensor) and not is_known(v):
         if v.node is not None and v.node.op is not None and v.node.op.name == "size":
             return v.node.op.size
         raise TraceError(

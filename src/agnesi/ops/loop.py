@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply, apply_many, graph_node
 from agnesi.core.errors import ShapeError
@@ -25,6 +24,7 @@ from agnesi.core.op import Op
 from agnesi.core.record import record, replace
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.body import Body, check_types
 
 _INT64 = dtypes.int64
@@ -32,7 +32,7 @@ _INT64 = dtypes.int64
 
 def applied(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """All results of an operation, however many there are."""
-    if isinstance(getattr(op, "length", 0), Dim) and xs and STATE.trace is None:
+    if isinstance(getattr(op, "length", 0), Dim) and xs and not is_tracing():
         xs = (symbol(graph_node(xs[0])), *xs[1:])  # it cannot run yet, whatever values there are
     return apply_many(op, *xs) if op.outputs > 1 else (apply(op, *xs),)
 

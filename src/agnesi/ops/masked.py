@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Never
 
 from agnesi.core import dtypes
-from agnesi.core.config import LENT, STATE
+from agnesi.core.config import LENT
 from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.errors import ShapeError, TraceError, Where, at, user_where
@@ -20,12 +20,13 @@ from agnesi.core.node import Node
 from agnesi.core.op import called
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tracing import is_known
 from agnesi.ops import arith
 from agnesi.ops.compare import equal
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.ensure import Ensure
 from agnesi.ops.expand import broadcast_to
-from agnesi.ops.keys import UNKNOWN, complete, entries_of, is_fixed, is_mask
+from agnesi.ops.keys import UNKNOWN, complete, entries_of, is_mask
 from agnesi.ops.movement import reshape
 from agnesi.ops.reduce import reducer
 from agnesi.ops.select import maximum, where
@@ -80,7 +81,7 @@ class Part:
 
 def part_of(x: Tensor, key: Any) -> Part | None:
     """The place of ``x[key]``, if a mask that has no value yet decides its size."""
-    if STATE.trace is None and x.data is not None and not _has_symbol(key):
+    if is_known(x) and not _has_symbol(key):
         return None
     entries = [e for e in complete(x, entries_of(key)) if e is not Ellipsis]
     masks = [i for i, e in enumerate(entries) if is_mask(e)]
@@ -89,7 +90,7 @@ def part_of(x: Tensor, key: Any) -> Part | None:
     ):
         return None
     place, mask = masks[0], entries[masks[0]]
-    if not isinstance(mask, Tensor) or is_fixed(mask) or mask.ndim == 0:
+    if not isinstance(mask, Tensor) or is_known(mask) or mask.ndim == 0:
         return None
     others = [*entries[:place], *(slice(None),) * mask.ndim, *entries[place + 1:]]
     view = x if all(e == slice(None) for e in others) else x[tuple(others)]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.convert import as_tensor, cast, common, pair
 from agnesi.ops.join import concat
 from agnesi.ops.linalg.eig import eigvals
@@ -146,7 +146,7 @@ def _floating(x: Tensor) -> Tensor:
 
 def _without_zeros(p: Tensor) -> Tensor:
     """Where the values are known, without zeros in front, as NumPy leaves them out."""
-    if p.data is None or STATE.trace is not None:
+    if not is_known(p):
         return p
     large = np.flatnonzero(~np.isclose(p.data, 0, rtol=1e-14))
     return p[int(large[0]) if len(large) else len(p.data) - 1:]
@@ -233,7 +233,7 @@ def roots(p: Any, *, out: Tensor | None = None) -> Tensor:
     """
     p = _floating(_vector(p))
     kind = dtypes.complex_of(dtypes.real_of(p.dtype))
-    if p.data is not None and STATE.trace is None:
+    if is_known(p):
         there = np.flatnonzero(p.data)
         p = p[int(there[0]):] if len(there) else p[:0]
     return eigvals(companion(p)) if p.shape[0] > 1 else broadcast_to(as_tensor(0, kind), (0,))

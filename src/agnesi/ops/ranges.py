@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import checked_sizes, constant, float_dtype, made
 
@@ -209,7 +209,7 @@ def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype
     kind = float_dtype(of_ends(start, stop, base) if dtype is None else dtype)
     start, stop, base = float(start), float(stop), float(base)
     values = np.logspace(start, stop, num, endpoint, base, kind)
-    return constant(values, values.dtype) if STATE.trace is not None else wrap(values)
+    return constant(values, values.dtype) if is_tracing() else wrap(values)
 
 
 @public

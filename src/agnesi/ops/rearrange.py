@@ -11,10 +11,10 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.index import getitem, take
 from agnesi.ops.join import concat, split, vstack
-from agnesi.ops.keys import is_fixed
 from agnesi.ops.movement import atleast_1d, moveaxis, reshape, swapaxes
 from agnesi.ops.replicate import broadcast_to, tile, unfold
 from agnesi.ops.slices import flip
@@ -238,7 +238,7 @@ def _fixed(index: Any, n: int, name: str) -> Any:
     if isinstance(index, slice):
         return np.arange(n)[index]
     if isinstance(index, Tensor):
-        if not is_fixed(index):
+        if not is_known(index):
             raise TraceError(
                 f"which places {name} takes decides the size of the result, and is not known when "
                 "the graph is written; give numbers"
@@ -354,7 +354,7 @@ def trim_zeros(x: Any, trim: str = "fb", axis: Any = None, *, out: Tensor | None
     tensor([1, 2])
     """
     x = as_tensor(x)
-    if not is_fixed(x):
+    if not is_known(x):
         raise TraceError(
             "how many zeros there are decides the size of the result, and is not known when the "
             "graph is written; multiply by a mask instead"

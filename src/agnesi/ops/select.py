@@ -15,12 +15,12 @@ from agnesi.core.loops import Expr
 from agnesi.core.op import explain, typed
 from agnesi.core.public import apply_to, into
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.choice import choose
 from agnesi.ops.compare import isnan
 from agnesi.ops.convert import as_tensor, cast, common, constant
 from agnesi.ops.elementwise import Binary, Elementwise, Rule, binary, call, flat, unary
-from agnesi.ops.keys import is_fixed
 
 # -- where --------------------------------------------------------------------------------------
 WHERE = Elementwise(
@@ -31,7 +31,7 @@ WHERE = Elementwise(
 def nonzero(x: Any) -> tuple[Tensor, ...]:
     """Indices of the elements that are not zero, a tensor for each axis; of known values only."""
     x = as_tensor(x)
-    if not is_fixed(x):
+    if not is_known(x):
         raise TraceError(
             "how many elements are not zero is unknown when the graph is written; keep the mask "
             "(x != 0) and use where, sum it, or say how many places to give: ag.nonzero(x, size=n)"

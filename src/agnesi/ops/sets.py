@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
 from agnesi.ops.compare import equal, greater, logical_and, logical_not
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.creation import filled
@@ -53,7 +53,7 @@ class UniqueInverse(NamedTuple):
 
 def _known(x: Any) -> tuple[Tensor, np.ndarray]:
     x = as_tensor(x)
-    if x.data is None or STATE.trace is not None:
+    if not is_known(x):
         raise TraceError(
             "how many different elements there are is unknown when the graph is written; "
             "sort the elements instead, or say how many to give: ag.unique(x, size=n)"

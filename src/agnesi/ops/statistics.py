@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
-from agnesi.core.config import STATE
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.arith import conj, imag, real, sqrt
 from agnesi.ops.compare import isnan, logical_and, logical_not
 from agnesi.ops.convert import as_tensor, cast, pair
@@ -234,7 +234,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int 
 
 
 def _length(x: Tensor, minlength: int) -> int:
-    if x.data is None or STATE.trace is not None:
+    if not is_known(x):
         raise TraceError(
             "the greatest number decides how long the result is, and is not known when the graph "
             "is written; give the length: ag.bincount(x, length=n)"
@@ -292,7 +292,7 @@ def _finite(low: Tensor, high: Tensor) -> None:
 
     While a function is traced, nothing is known of the values: their edges are NaN then.
     """
-    if low.data is None or high.data is None or STATE.trace is not None:
+    if not is_known(low, high):
         return
     if not (np.isfinite(low.data) and np.isfinite(high.data)):
         raise ValueError(
@@ -304,7 +304,7 @@ def _finite(low: Tensor, high: Tensor) -> None:
 def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
     """Edges of bins: those given, or so many between the limits."""
     if isinstance(bins, str):
-        if x.data is None or STATE.trace is not None:
+        if not is_known(x):
             raise TraceError(
                 f"the rule {bins!r} decides from the values how many bins there are, and they are "
                 "not known when the graph is written; give a number of bins"

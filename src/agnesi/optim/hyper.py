@@ -7,11 +7,11 @@ from typing import Any, Self, overload
 import numpy as np
 
 from agnesi.autodiff.recording import ALIAS
-from agnesi.core.config import STATE
 from agnesi.core.dispatch import touch
 from agnesi.core.errors import TraceError, at
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import current_trace, is_tracing
 
 
 class Hyper:
@@ -37,9 +37,9 @@ class Hyper:
         if instance is None:
             return self
         cell: Tensor = getattr(instance, self.slot)
-        if STATE.trace is None:
+        if not is_tracing():
             return cell.data.item()
-        source = STATE.trace.node_of(cell)
+        source = current_trace().node_of(cell)
         return symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
 
     def __set__(self, instance: Any, value: float) -> None:
@@ -52,7 +52,7 @@ class Hyper:
         if cell is None:
             setattr(instance, self.slot, wrap(np.array(number)))
             return
-        if STATE.trace is not None:
+        if is_tracing():
             raise TraceError(at(f"set {self.name} outside of the compiled function"))
         if self.optional and (number == 0) != (cell.data == 0):
             raise ValueError(

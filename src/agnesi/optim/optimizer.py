@@ -10,12 +10,12 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import Jit, jit
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.dispatch import touch
 from agnesi.core.errors import at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.complexes import view_as_real
 from agnesi.ops.convert import cast
 from agnesi.ops.select import where
@@ -140,7 +140,7 @@ class Optimizer:
             g = p.grad
             if g is None:
                 continue
-            if STATE.trace is None and p.data.size >= COMPILED_FROM:
+            if not is_tracing() and p.data.size >= COMPILED_FROM:
                 self._compiled_update(i)(g, *shared)
             else:
                 self._update_one(i, g, shared)

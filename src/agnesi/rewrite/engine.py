@@ -17,6 +17,7 @@ from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
 from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied
 from agnesi.core.node import Node
 from agnesi.core.record import field, replace, struct
+from agnesi.core.tracing import within
 from agnesi.ops.body import Body
 from agnesi.rewrite.pattern import CONSTANT, LEAF
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
@@ -239,11 +240,12 @@ class Settler:
 @contextmanager
 def outside_traces() -> Iterator[None]:
     """Operations build plain graph nodes within this block, whatever the thread is tracing."""
-    before, STATE.trace, STATE.placing = (STATE.trace, STATE.placing), None, False
+    placing, STATE.placing = STATE.placing, False
     try:
-        yield
+        with within(None):
+            yield
     finally:
-        STATE.trace, STATE.placing = before
+        STATE.placing = placing
 
 
 def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],

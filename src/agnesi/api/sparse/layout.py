@@ -12,12 +12,12 @@ import numpy as np
 
 from agnesi.compiler.valued import ValueDim
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.op import called
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import cast, pair
 from agnesi.ops.creation import made
 from agnesi.ops.join import concat
@@ -196,7 +196,7 @@ def _product_pattern(patterns: Sequence[Tensor], columns: Any) -> Sequence[Tenso
     """The pattern of a product: in a declared graph, of a size that is computed first."""
     if is_known(*patterns):
         return [compact(x) for x in product_pattern([_array(p) for p in patterns], columns)]
-    if STATE.trace is not None:
+    if is_tracing():
         raise unknown("the product of sparse matrices")
     count: Any = apply(ProductCount(columns), *patterns)
     return apply_many(ProductPattern(columns, ValueDim(count.node)), *patterns)

@@ -17,6 +17,7 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import retold, typed
 from agnesi.core.public import F, told
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.index import IndexSum
 from agnesi.ops.movement import reshape
@@ -36,7 +37,7 @@ def _told_as(name: str) -> Callable[[F], F]:
 
 def _only_values(*xs: Tensor) -> bool:
     """Whether values are all that counts: nothing is traced or recorded."""
-    if STATE.trace is not None:
+    if is_tracing():
         return False
     return all(x.data is not None and not (x.requires_grad and STATE.recording) for x in xs)
 

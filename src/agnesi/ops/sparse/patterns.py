@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -16,6 +15,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_tracing
 from agnesi.ops.arith import negative
 from agnesi.ops.convert import cast
 from agnesi.ops.creation import made
@@ -34,7 +34,7 @@ from agnesi.ops.sparse.products import (
 def is_known(*patterns: Tensor) -> bool:
     """Whether Python may read indices: there are some, and nobody can change them."""
     return all(
-        p.data is not None and (STATE.trace is None or not p.data.flags.writeable)
+        p.data is not None and (not is_tracing() or not p.data.flags.writeable)
         for p in patterns
     )
 
