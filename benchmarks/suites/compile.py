@@ -14,7 +14,7 @@ from benchmarks.harness import OURS, Context, Result
 from benchmarks.suites import _cold, _mlp, _training
 from benchmarks.suites._training import Task
 
-TITLE = "compile of training steps, cold, from the disk cache, and in haste"
+TITLE = "compile of training steps, cold, from the disk cache, and with fast_compile"
 THREADS = (1,)
 #: Seconds that the first step takes over a later one: cold, and in a second process.
 LIMITS = {
@@ -28,7 +28,7 @@ LIMITS = {
 _QUICK = ("MLP", "LeNet", "LSTM", "transformer, 12 layers")
 _PEERS = ("jax", "torch.compile")
 #: What `fast_run` takes over what `fast_compile` takes: to compile, and to run a step.
-_HASTE, _SPEED = 2.5, 0.8
+_COMPILING, _RUNNING = 2.5, 0.8
 
 
 def run(context: Context) -> list[Result]:
@@ -43,8 +43,8 @@ def _compared(context: Context, model: str, cold: float, warm: float) -> list[Re
     loss = _loss(_cold.problem_of(model))
     first = Result.empty(context, f"{model}, cold", goal=1.0, limit=cold, rivals=_PEERS)
     second = Result.empty(context, f"{model}, second process", limit=warm)
-    haste = Result.empty(context, f"{model}, fast_compile", goal=_HASTE)
-    speed = Result.empty(context, f"{model}, fast_compile, a step", goal=_SPEED)
+    compiling = Result.empty(context, f"{model}, fast_compile", goal=_COMPILING)
+    speed = Result.empty(context, f"{model}, fast_compile, a step", goal=_RUNNING)
     for library in _libraries(context, model):
         context.note(library)
         times = 1 if library not in (OURS, "jax", "fast_compile") and context.quick else 3
@@ -55,12 +55,12 @@ def _compared(context: Context, model: str, cold: float, warm: float) -> list[Re
             continue
         ours = {OURS: "fast_run", "fast_compile": OURS}.get(library)
         if ours is not None:
-            haste.add(ours, [a["seconds"] for a, _ in pairs])
+            compiling.add(ours, [a["seconds"] for a, _ in pairs])
             speed.add(ours, [min(a["step"], b["step"]) for a, b in pairs])
         if library != "fast_compile":
             for result, samples in zip((first, second), zip(*pairs, strict=True), strict=True):
                 result.add(library, [s["seconds"] for s in samples])
-    return [first, second, haste, speed]
+    return [first, second, compiling, speed]
 
 
 def _libraries(context: Context, model: str) -> list[str]:

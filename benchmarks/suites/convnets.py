@@ -20,7 +20,7 @@ def run(context: Context) -> list[Result]:
 
 
 def _case(net: convnets.Net, part: str, quick: bool) -> Case:
-    """In haste, gradients alone without `torch.compile`, whose figures are those of the step."""
+    """Quickly, gradients alone without `torch.compile`, whose figures are those of the step."""
     task = task_of(net, part)
     compiled = not quick or part != "backward"
     return Case(

@@ -94,7 +94,7 @@ class Runnable:
             self.arrays.append(np.full(buffer.shape, np.nan, buffer.dtype))
         where = where or host()
         self.text, self.steps = emit_program(self.kernels, where)
-        self.code = machine.load(self.text, optimize=0 if where.hasty else 1)
+        self.code = machine.load(self.text, optimize=where.policy.opt_level)
         kind_ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self._body = kind_(self.code.address("body"))
         self._rt = (ctypes.c_void_p * 4)(support.native().address("parallel_for"))

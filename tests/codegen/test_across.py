@@ -1,4 +1,4 @@
-"""One number from the lanes of a vector: what is computed, and with how little code in haste."""
+"""One number from the lanes of a vector: what is computed, and with how little code."""
 
 import re
 
@@ -35,7 +35,7 @@ def test_rows_of_one_value(value):
         np.testing.assert_array_equal(np.signbit(found.numpy()), np.signbit(x[:, 0]))
 
 
-def test_in_haste_lanes_of_a_small_register_are_numbers():
+def test_without_lane_sums_lanes_of_a_small_register_are_numbers():
     f = ag.jit(lambda x: (x.sum(1), x.max(1)), optimizer="fast_compile")
     f(ag.ones((50, 100), "float32"))
     assert "vector.reduce.fadd" not in text(f) and "<2 x float>" not in text(f)

@@ -17,6 +17,7 @@ from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.program import Machine
 from agnesi.core.convsizes import ConvSizes
 from agnesi.core.loops import call, const
+from agnesi.core.policy import FAST_COMPILE
 from agnesi.core.record import replace
 from agnesi.runtime import threads
 from tests.codegen.conv_kernels import (
@@ -361,7 +362,7 @@ def test_preferred_orders(kind: str) -> None:
             assert option.cycles > 0
 
 
-_IN_HASTE = {
+_SHARED = {
     "rows": (conv_sizes(3, 1, 1, 6, (17, 19), (5, 5), (1, 1), (1, 1), ((0, 0),) * 2), True),
     "wide": (conv_sizes(2, 1, 6, 16, (14, 14), (5, 5), (1, 1), (1, 1), ((0, 0),) * 2), True),
     "borders": (conv_sizes(2, 2, 12, 33, (8, 9), (3, 3), (2, 1), (1, 1), ((1, 2), (1, 1))), True),
@@ -370,7 +371,7 @@ _IN_HASTE = {
     "volume": (conv_sizes(2, 1, 3, 5, (4, 6, 7), (2, 3, 2), (1, 2, 1), (1, 1, 2),
                           ((0, 1), (1, 1), (0, 0))), True),
 }
-_SQUARES_IN_HASTE = {
+_SQUARES_SHARED = {
     "odd": conv_sizes(3, 1, 21, 40, (13, 10), (3, 3), (1, 1), (1, 1), ((0, 2), (1, 0))),
     "grouped": conv_sizes(2, 2, 16, 24, (28, 9), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
     "many taps": conv_sizes(2, 1, 17, 70, (9, 12), (5, 4), (1, 1), (1, 1), ((2, 2), (1, 1))),
@@ -382,10 +383,10 @@ _SQUARES_IN_HASTE = {
 
 @pytest.mark.parametrize("layout", ["first", "last", "turned"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", _IN_HASTE)
-def test_in_haste_tiles_are_functions_of_their_own(name, kind, layout):
-    sizes, tiled = _IN_HASTE[name]
-    run = _check(kind, sizes, layout, where=replace(host(), hasty=True))
+@pytest.mark.parametrize("name", _SHARED)
+def test_shared_tiles_are_functions_of_their_own(name, kind, layout):
+    sizes, tiled = _SHARED[name]
+    run = _check(kind, sizes, layout, where=replace(host(), policy=FAST_COMPILE))
     assert not tiled or "@tile" in run.text
     assert run.text.count('"hot"') > 0
 
@@ -393,10 +394,10 @@ def test_in_haste_tiles_are_functions_of_their_own(name, kind, layout):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("layout", ["first", "last", "turned"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", _SQUARES_IN_HASTE)
-def test_in_haste_squares_find_their_numbers_in_a_table(name, kind, layout, dtype, monkeypatch):
+@pytest.mark.parametrize("name", _SQUARES_SHARED)
+def test_shared_squares_find_their_numbers_in_a_table(name, kind, layout, dtype, monkeypatch):
     for plan in (WinogradPlan, WinogradWeightPlan):  # whatever else might be faster
         cycles = plan.cycles
         monkeypatch.setattr(plan, "cycles", lambda self, l2, cycles=cycles: cycles(self, l2) / 1e6)
-    run = _check(kind, _SQUARES_IN_HASTE[name], layout, dtype, replace(host(), hasty=True))
+    run = _check(kind, _SQUARES_SHARED[name], layout, dtype, replace(host(), policy=FAST_COMPILE))
     assert "@winograd" in run.text

@@ -109,8 +109,8 @@ def _squares(**settings):
 
 
 def test_where_a_library_is_called():
-    hasty = _squares(optimizer="fast_compile")
-    assert ("sgemm(" in hasty.ir()) == ("generated" not in ag.linalg.backend())
+    small = _squares(optimizer="fast_compile")
+    assert ("sgemm(" in small.ir()) == ("generated" not in ag.linalg.backend())
     assert "sgemm(" not in _squares().ir()
 
 
@@ -172,10 +172,10 @@ def test_convolutions_of_one_tap_in_any_order_of_memory(rng):
 @pytest.mark.usefixtures("threads")
 def test_convolutions_of_one_tap_with_batches_of_any_size(rng):
     f, (x, w, b) = _taps(rng, TAPS[1], "float64")
-    hasty = ag.jit(f, optimizer="fast_compile")
+    small = ag.jit(f, optimizer="fast_compile")
     for n in (2, 3, 7, 1, 40):
         image = ag.tensor(rng.normal(size=(n, *x.shape[1:])), requires_grad=True)
-        agree(hasty(image, w, b), f(image, w, b), atol=1e-10)
+        agree(small(image, w, b), f(image, w, b), atol=1e-10)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])

@@ -55,7 +55,7 @@ def three():
     set_number(before)
 
 
-def hasty(f, *args, threads=2):
+def compiled(f, *args, threads=2):
     """Results of the compiled function, and its code."""
     with ag.config(threads=threads):
         compiled = ag.jit(f, optimizer="fast_compile")
@@ -84,7 +84,7 @@ def test_results_at_any_number_of_threads(sizes, turned, rng):
     y = a @ b
     expected = y, np.tanh(y + c[..., :1, :]), c - 0.5 * y, 2 * y.swapaxes(-1, -2)
     for threads in (1, 2, 3):
-        found, ir = hasty(f, a, b, c, threads=threads)
+        found, ir = compiled(f, a, b, c, threads=threads)
         agree(found, expected)
         assert ("blas.hold" in ir) == (threads > 1 and library.counts() is not None)
 
@@ -127,9 +127,9 @@ def test_the_same_again(rng):
 @pytest.mark.usefixtures("three")
 def test_numpy_has_its_threads_back(rng):
     a = rng.normal(size=(300, 300))
-    _, ir = hasty(lambda a: (a @ a,), a)
+    _, ir = compiled(lambda a: (a @ a,), a)
     assert "blas.hold" in ir and number() == 3
-    assert "blas.hold" not in hasty(lambda a: (a @ a,), a, threads=1)[1]
+    assert "blas.hold" not in compiled(lambda a: (a @ a,), a, threads=1)[1]
 
 
 @counted
@@ -141,7 +141,7 @@ def test_python_in_a_compiled_function_has_them(rng):
         ag.callback(lambda x: seen.append(number()), None, a @ a)
         return (a @ (a @ a),)
 
-    agree(hasty(f, a)[0], [a @ (a @ a)])
+    agree(compiled(f, a)[0], [a @ (a @ a)])
     assert set(seen) == {3}
 
 
@@ -237,8 +237,8 @@ def test_a_library_whose_threads_are_not_told(monkeypatch, rng):
     """Its products are called as one, and convolutions are code of ours."""
     monkeypatch.setattr(products, "counts", lambda: None)
     a = rng.normal(size=(300, 300))
-    found, ir = hasty(lambda a: (a @ a,), a)
+    found, ir = compiled(lambda a: (a @ a,), a)
     agree(found, [a @ a])
     assert "blas.hold" not in ir and ("dgemm(" in ir) == library.has("gemm", a.dtype)
     x, w = rng.normal(size=(2, 16, 8, 8)), rng.normal(size=(32, 16, 1, 1))
-    assert "dgemm(" not in hasty(lambda x, w: (ag.nn.functional.conv2d(x, w),), x, w)[1]
+    assert "dgemm(" not in compiled(lambda x, w: (ag.nn.functional.conv2d(x, w),), x, w)[1]

@@ -141,14 +141,14 @@ def test_units_are_known_while_a_module_is_written(monkeypatch):
     assert len(whole) == 5
 
 
-def test_in_haste_units_are_groups_with_hot_functions_apart(monkeypatch):
+def test_at_level_0_units_are_groups_with_hot_functions_apart(monkeypatch):
     monkeypatch.setattr(units, "GROUP", 1400)
     hot = kernel("tile0", ".t0", 7).replace("nounwind", 'nounwind noinline "hot"')
     calls = kernel("k1", ".t0").replace("@llvm.smax.i64(i64 %w, i64 5)", "@tile0(ptr %p, i64 0)")
     text = module(kernel("k0", ".t0"), hot, calls, kernel("k2", ".t0", 9))
     text = text.replace("  %r3 = call i64 @k3(ptr %p, i64 1)\n", "")
     text = text.replace("@k3", "@k2").replace("%r3", "%r2")
-    tiles, others, rest = units.split(text, hasty=True)
+    tiles, others, rest = units.split(text, opt_level=0)
     assert tiles.text.count("define") == 1 and '"hot"' in tiles.text
     assert others.text.count("define") == 3 and f"declare i64 @{tiles.name}(" in others.text
     assert "define i64 @body" in rest.text and rest.text.count("define") == 1

@@ -12,7 +12,7 @@ def apart(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
     """Call a function of what is given; ``body`` writes it unless one of its key is there.
 
     ``body`` takes the function's builder and parameters; the key tells all else that it reads.
-    Such functions are worth better code in haste, if not ``hot`` says otherwise.
+    Such functions are worth better code at LLVM's quickest level, if not ``hot`` says otherwise.
     """
     types = tuple([v.type for v in given])
     b.call("void", function(b.module, prefix, key, body, types, hot=hot), *given)

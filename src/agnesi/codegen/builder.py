@@ -28,10 +28,11 @@ from agnesi.codegen.values import i64 as i64
 from agnesi.codegen.values import lanes as lanes
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
+from agnesi.core.policy import FAST_RUN, CompilePolicy
 
-#: Asks for better code in haste too.
+#: Asks for better code at LLVM's quickest level too.
 HOT = 'nounwind noinline "hot"'
-#: Asks for code in haste where all functions of a unit do.
+#: Asks for that level where all functions of a unit do.
 LIGHT = 'nounwind "light"'
 
 
@@ -43,13 +44,12 @@ def _plain(type_: str) -> str:
 class Module:
     """The text of one LLVM module: functions, declarations, read-only tables.
 
-    ``features`` are the target features (LLVM's names) that emitters may rely on.  Where it is
-    ``hasty``, less code counts for more than fast code.
+    Emitters may rely on ``features`` of the target (LLVM's names), and ask ``policy``.
     """
 
-    def __init__(self, features: Iterable[str] = (), hasty: bool = False) -> None:
+    def __init__(self, features: Iterable[str] = (), policy: CompilePolicy = FAST_RUN) -> None:
         self.features = frozenset(features)
-        self.hasty = hasty
+        self.policy = policy
         self._functions: dict[str, str] = {}
         self._declarations: dict[str, str] = {}
         self._globals: dict[str, str] = {}

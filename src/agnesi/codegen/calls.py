@@ -1,4 +1,4 @@
-"""Matrix products by calls of a library: where code is made in haste, no tiles are generated."""
+"""Matrix products by calls of a library: where the policy says so, no tiles are generated."""
 
 from __future__ import annotations
 

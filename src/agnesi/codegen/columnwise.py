@@ -25,7 +25,7 @@ _FAR, _ROW, _CLOSE = 1 << 19, 2 << 10, 16 << 10
 def store_along(nest: Any, scope: Scope, along: Axis, stores: list[Store]) -> None:
     """Make stores along the lanes, behind the sums for each lane that are taken row by row."""
     values = [v for s in stores for v in (s.value, *s.offset.atoms)]
-    sums = [] if nest.b.module.hasty else _sums(scope, values, along)
+    sums = _sums(scope, values, along) if nest.b.module.policy.row_sums else []
     if sums:
         _sweep(nest, scope, along, sums)
     _rows(nest, scope, (), along, stores)

@@ -1,6 +1,7 @@
 """What a function has computed where, so that nothing is written twice.
 
-LLVM would find out within a block, but has to read it first, and looks no further in haste.
+LLVM would find out within a block, but has to read it first, and at its quickest level looks no
+further.
 """
 
 from __future__ import annotations

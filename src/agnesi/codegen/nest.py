@@ -121,7 +121,7 @@ class _Nest:
         outer = self.shape.outer
         if any(a.extent == 0 for a in self.shape.axes):
             return
-        if self.shape.across is not None and not self.b.module.hasty:
+        if self.shape.across is not None and self.b.module.policy.turned_blocks:
             emit_turned(self, root, begin, end)
             return
         if outer and outer[0] not in self.shape.ordered:
@@ -194,15 +194,15 @@ class _Nest:
     def lanes_for(self, values: Sequence[Expr], axis: Axis, carries: bool = False) -> int:
         """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
 
-        Wider still where each lane is a sum: its turns may lie far apart in memory.  In haste, one
-        register, or two.  Over a run-time length, few enough for several turns: what is left goes
-        through as many.
+        Wider still where each lane is a sum: its turns may lie far apart in memory.  One register,
+        or two, where the policy has no wide turns.  Over a run-time length, few enough for several
+        turns: what is left goes through as many.
         """
         native = self._native(values)
         price = cost(values)
         sums = any(v.op == "reduce" and axis in v.free for v in walk(list(values)))
         wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
-        if self.b.module.hasty:
+        if not self.b.module.policy.wide_turns:
             wide = min(wide, 2 * native if sums else native)
         length = guess(axis.extent)
         enough = 2 * length
@@ -269,7 +269,7 @@ class _Nest:
         return carried
 
     def _is_written_once(self, values: Sequence[Expr], axis: Axis) -> bool:
-        """Whether a masked loop does for all turns: where the body is long, or haste is asked for.
+        """Whether a masked loop does for all turns: where the body is long, or the policy says so.
 
         A body that is written once compiles in half the time; masks cost next to nothing where
         registers for them exist.
@@ -279,7 +279,7 @@ class _Nest:
             return False
         if cost(values) >= _LONG:
             return True
-        return module.hasty and all(
+        return module.policy.masked_turns and all(
             v.param[1].terms.get(axis, 0) in (0, 1) and not v.args
             for v in walk(list(values)) if v.op == "load"
         )

@@ -15,13 +15,14 @@ from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Matrix, Product, walk
 from agnesi.core.loops import Affine, Axis, load
+from agnesi.core.policy import FAST_RUN, CompilePolicy
 
 _LONG = 40
 _LINE = 64
 
 
 def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int,
-                 hasty: bool = False) -> GemmPlan:
+                 policy: CompilePolicy = FAST_RUN) -> GemmPlan:
     """How the product is cut into tiles and work units."""
     batch, m, n, k = map(guess, product.sizes)
     i, j = product.axes[-2:]
@@ -38,7 +39,7 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
     )
     long = cost([s.value for s in product.body]) > _LONG
     return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long,
-                hasty=hasty)
+                policy=policy)
 
 
 def _steps(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:

@@ -31,6 +31,7 @@ from agnesi.core.kernels import (
     Sparse,
     nested,
 )
+from agnesi.core.policy import FAST_RUN, CompilePolicy
 from agnesi.core.record import record, replace
 
 Written = Callable[[str, Callable[[], list[str]]], None]
@@ -42,7 +43,7 @@ _PARALLEL_WORK = 600_000
 
 @record
 class Machine:
-    """What code generation asks of the processor, and whether it should take less time.
+    """What code generation asks of the processor, and what a compilation takes its time for.
 
     So many ``threads`` of ours share products that a library evaluates (``core.gemm.Library``).
     """
@@ -52,7 +53,7 @@ class Machine:
     l2: int
     l3: int
     features: frozenset[str] = frozenset()
-    hasty: bool = False
+    policy: CompilePolicy = FAST_RUN
     threads: int = 1
 
 
@@ -100,7 +101,7 @@ class _Program:
                  sizes: Sequence[Extent], written: Written) -> None:
         self._written = written
         self._effort = Effort(kernels)
-        self.module = Module(machine.features, machine.hasty)
+        self.module = Module(machine.features, machine.policy)
         self.machine = machine
         self.sizes = sizes
         self._known: dict[Hashable, Step] = {}
@@ -157,7 +158,7 @@ class _Program:
 
     def _task(self, kernel: Kernel) -> Step:
         conv = self._cut(kernel) if isinstance(kernel, Convolution) else None
-        hot = self.machine.hasty and conv is not None and not conv.tiled
+        hot = self.machine.policy.opt_level == 0 and conv is not None and not conv.tiled
         b = Builder(self.module, self.module.fresh("k"), _TASK,
                     attributes=HOT if hot else "nounwind")
         _, begin, end, _ = b.parameters
@@ -203,7 +204,7 @@ class _Program:
         from agnesi.codegen.product import emit_product, plan_product
 
         cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1, l2=machine.l2,
-                           l3=machine.l3, hasty=machine.hasty)
+                           l3=machine.l3, policy=machine.policy)
         emit_product(b, kernel, cut, pointer, begin, end)
         return cut.units
 
@@ -218,7 +219,7 @@ class _Program:
 
         machine = self.machine
         return plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
-                                l2=machine.l2, l3=machine.l3, hasty=machine.hasty,
+                                l2=machine.l2, l3=machine.l3, policy=machine.policy,
                                 threads=machine.threads)
 
     def _control(self, kernel: Loop | Branch) -> Step:

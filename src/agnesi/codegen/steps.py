@@ -15,8 +15,6 @@ from agnesi.core.record import record
 Base = Callable[[int], Value]
 #: The entry of the runtime's table that holds the address of the table of functions.
 FUNCTIONS = 5
-#: Steps in a row that are called one by one, usually and in haste; more are run from tables.
-_STRAIGHT, _STRAIGHT_IN_HASTE = 24, 12
 #: How a table says that a step is run: here, on all threads, by code that may fail; or that there
 #: is nothing to run but a flag to look at.
 _ALONE, _SHARED, _CONTROL, _CHECK = range(4)
@@ -141,7 +139,7 @@ class Runner:
         def base(slot: int) -> Value:
             return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
 
-        straight = _STRAIGHT_IN_HASTE if b.module.hasty else _STRAIGHT
+        straight = b.module.policy.straight_steps
         for simple, group in groupby(steps, lambda step: step.simple):
             found = list(group)
             if simple and len(found) > straight and not self.sizes:

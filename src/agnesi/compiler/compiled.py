@@ -23,6 +23,7 @@ from agnesi.core.errors import at, in_file, warn
 from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
+from agnesi.core.policy import POLICIES, CompilePolicy
 from agnesi.core.record import field, replace, struct
 from agnesi.core.tensor import Tensor, wrap
 
@@ -176,9 +177,9 @@ class Compiled:
         return self.rewritten[0]
 
     @property
-    def hasty(self) -> bool:
-        """Whether to compile fast rather than to fast code."""
-        return self.preset == "fast_compile"
+    def policy(self) -> CompilePolicy:
+        """What the compilation takes its time for."""
+        return POLICIES[self.preset]
 
     @cached_property
     def scheduled(self) -> Scheduled:
@@ -187,7 +188,7 @@ class Compiled:
         try:
             made = Scheduled(
                 self.optimised, self.live, self.returned, self.updates, self.donated, self.clock,
-                limit, self.settings.saved, self.hasty, self._excluded()[1],
+                limit, self.settings.saved, self.policy, self._excluded()[1],
             )
         except MemoryError as error:
             raise MemoryError(
@@ -215,7 +216,7 @@ class Compiled:
             self.clock.mark("recall")
             if recipe.works():
                 return recipe
-        support.ahead(0 if self.hasty else 1)
+        support.ahead(self.policy.opt_level)
         recipe = self.scheduled.recipe
         if name and not recipe.callbacks:
             diskcache.put(name, recipe.packed())
@@ -232,7 +233,7 @@ class Compiled:
         updates = [
             (t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates
         ]
-        threads = library().threads if self.hasty else 1
+        threads = library().threads if self.policy.library_products else 1
         rest = (self.returned, updates, list(self.donated), self.preset, threads,
                 list(self.settings.include), list(self.settings.exclude),
                 self.settings.memory_limit, self.settings.saved, self.settings.numbers)

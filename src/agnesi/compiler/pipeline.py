@@ -25,6 +25,7 @@ from agnesi.core.interning import interning
 from agnesi.core.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
 from agnesi.core.node import Node
 from agnesi.core.op import explain, typed
+from agnesi.core.policy import FAST_RUN, CompilePolicy
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor
 
@@ -53,7 +54,7 @@ class Scheduled:
     def __init__(self, graph: FunctionGraph, live: Sequence[Tensor], returned: int,
                  updates: Sequence[tuple[Tensor | int, int]], donated: Sequence[int],
                  clock: Clock, limit: int | None = None, saved: str = "",
-                 hasty: bool = False, exclude: Sequence[str] = ()) -> None:
+                 policy: CompilePolicy = FAST_RUN, exclude: Sequence[str] = ()) -> None:
         if limit is not None and graph.extents:
             raise UnknownSizeError("a memory limit needs sizes that are known")
         from agnesi.codegen.program import Machine, Varying, emit_program
@@ -70,7 +71,7 @@ class Scheduled:
             for t, i in updates
         ]
         found = machine.target()
-        products = library() if hasty else Library()
+        products = library() if policy.library_products else Library()
         program = schedule(Request(
             graph.outputs, buffers, partial(_preferred, vector_bits=found.vector_bits), products,
             {i: t for t, i in targets if not t.contiguous and _dense(t.shape, t.strides)},
@@ -87,10 +88,10 @@ class Scheduled:
         if graph.extents:
             results = tuple(n for i in made for n in graph.outputs[i].shape)
             varying = Varying(graph.extents, self.layout.arena_slot + 1, results, arena)
-        self.ahead = machine.Ahead(0 if hasty else 1)
+        self.ahead = machine.Ahead(policy.opt_level)
         text, self.steps = emit_program(
             self.layout.kernels,
-            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names, hasty,
+            Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names, policy,
                     products.threads), varying,
             self.ahead.add,
         )
@@ -108,7 +109,7 @@ class Scheduled:
             [places[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
             [np.ascontiguousarray(constant_value(b.node))  # type: ignore[arg-type]
              for b in table if b.role == "constant"],
-            made, reused, guess(arena), self._is_long(), optimize=0 if hasty else 1,
+            made, reused, guess(arena), self._is_long(), optimize=policy.opt_level,
             callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
             foreign=_foreign(kernels, products.threads),
         )

@@ -74,6 +74,8 @@ class MemoryPlan:
 
     Attributes
     ----------
+    policy : CompilePolicy
+        What the compilation took its time for: the optimizer with all that follows from it.
     passes : dict
         What each pass of the scheduler did, by its name: so many kernels, values or bytes.
     sizes : dict
@@ -99,6 +101,7 @@ class MemoryPlan:
             raise RuntimeError("functions on the interpreter have no memory plan")
         self.layout = compiled.scheduled.layout
         self.steps = compiled.scheduled.steps
+        self.policy = compiled.policy
         self.passes = dict(compiled.scheduled.counts)
         self.sizes = _sizes(compiled.graph)
         self.arena_bytes = guess(self.layout.arena_bytes)
@@ -173,7 +176,7 @@ class MemoryPlan:
     def _passes(self) -> list[str]:
         from agnesi.schedule.passes import told
 
-        return [f"passes: {'; '.join(told(self.passes))}"]
+        return [f"policy: {self.policy}", f"passes: {'; '.join(told(self.passes))}"]
 
     def _kernels(self) -> Iterable[str]:
         for k, (kernel, step) in enumerate(zip(self.layout.kernels, self.steps, strict=True)):

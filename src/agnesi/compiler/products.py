@@ -1,4 +1,4 @@
-"""The library for matrix products in haste: what it has, and how threads of ours share it."""
+"""The library for products under ``fast_compile``: what it has, how threads of ours share it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agnesi.runtime import machine, support
 
 
 def library() -> Library:
-    """What evaluates matrix products where code is made in haste."""
+    """What evaluates matrix products where the policy says so."""
     kinds = [d for d in map(np.dtype, ("float32", "float64")) if has("gemm", d)]
     threads = machine.cores(config.threads)
     told = threads == 1 or (not config.lapack and counts() is not None)

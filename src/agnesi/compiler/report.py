@@ -35,6 +35,7 @@ class Specialisation:
         """What the passes over the graph did, and those that made kernels of it."""
         if self.compiled.bound is None:
             return
+        yield f"\n    compiled for {self.compiled.policy}"
         stages = self.compiled.rewritten[1].stages
         if stages:
             n = len(stages)

@@ -1,4 +1,4 @@
-"""The library that evaluates matrix products in haste.
+"""The library that evaluates matrix products under ``fast_compile``.
 
 Of what follows a product it does ``alpha * sums + beta * what is there``.
 """

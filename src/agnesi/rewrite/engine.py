@@ -16,18 +16,15 @@ from agnesi.core.errors import warn
 from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
 from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied
 from agnesi.core.node import Node
+from agnesi.core.policy import POLICIES
 from agnesi.core.record import field, replace, struct
 from agnesi.core.tracing import within
 from agnesi.ops.body import Body
 from agnesi.rewrite.pattern import CONSTANT, LEAF
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
 
-#: Stages and tags of rules.  Those tagged "memory" save whole values, and little time to find.
-PRESETS: dict[str, tuple[str, ...]] = {
-    "None": (),
-    "fast_compile": ("canonicalize", "memory"),
-    "fast_run": STAGES,
-}
+#: Stages and tags of rules.
+PRESETS = {name: policy.stages for name, policy in POLICIES.items()}
 #: Rules with this tag may change values beyond rounding and run only when included by name or tag.
 UNSAFE = "unsafe"
 _FIRINGS_PER_NODE = 30

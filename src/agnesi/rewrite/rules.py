@@ -13,12 +13,13 @@ from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
+from agnesi.core.policy import FAST_RUN
 from agnesi.core.record import field, handle
 from agnesi.core.tensor import Tensor
 from agnesi.ops.expand import BroadcastTo
 from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match
 
-STAGES = ("canonicalize", "stabilize", "specialize")
+STAGES = FAST_RUN.stages
 
 
 @handle

@@ -120,7 +120,7 @@ class Ahead:
     def __init__(self, optimize: int) -> None:
         at = target()
         self._optimize = optimize
-        self._stream = units.Stream(not optimize)
+        self._stream = units.Stream(optimize)
         self._units: list[units.Unit] = []
         self.team = llvm.Team(at.cpu, at.features, optimize, cores())
 
@@ -181,7 +181,7 @@ def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
     name = _key("program", text, optimize)
     packed = diskcache.get(name)
     if packed is None:
-        parts = ahead.units(text) if ahead else units.split(text, not optimize)
+        parts = ahead.units(text) if ahead else units.split(text, optimize)
         objects = _objects(parts, optimize, ahead)
         diskcache.put(name, units.pack(objects))
     else:

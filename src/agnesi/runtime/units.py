@@ -33,9 +33,9 @@ class Unit(NamedTuple):
     text: str
 
 
-def split(text: str, hasty: bool = False) -> list[Unit]:
+def split(text: str, opt_level: int = 1) -> list[Unit]:
     """The units of a module in the order in which they can be loaded (see :class:`Stream`)."""
-    return Stream(hasty).end(text)
+    return Stream(opt_level).end(text)
 
 
 class _Function:
@@ -62,17 +62,17 @@ class _Function:
 
 
 class Stream:
-    """Cuts a module that is still being written; in haste, into groups only, as few as pay.
+    """Cuts a module that is still being written; at level 0 into groups only, as few as pay.
 
-    Functions that want another level than the rest are in units of their own: in haste those that
+    Functions that want another level than the rest are in units of their own: at level 0 those that
     are marked as ``"hot"``, which others call, and else those marked as ``"light"``, which do.
     """
 
-    def __init__(self, hasty: bool = False) -> None:
-        self._hasty = hasty
+    def __init__(self, opt_level: int = 1) -> None:
+        self._quickest = opt_level == 0
         self._cutter = _Cutter()
         self._fed = 0
-        self._mark = ' "hot" {' if hasty else ' "light" {'
+        self._mark = ' "hot" {' if self._quickest else ' "light" {'
         self._marked: list[_Function] = []
         self._small: list[_Function] = []
         self._left: list[_Function] = []
@@ -84,13 +84,13 @@ class Stream:
         # What others call out of line is worth a unit at any size.
         marked = function.header.endswith(self._mark)
         large = function.size >= LARGE or " noinline " in function.header
-        if large and not marked and not self._hasty:
+        if large and not marked and not self._quickest:
             calls = not function.names.isdisjoint(f.label for f in self._small)
             waiting = self._flushed(outside) if calls else []
             return [*waiting, *self._made([function], outside)]
         (self._marked if marked else self._small).append(function)
         # Groups at level 0 are smaller, so that threads are done together.
-        if _size(self._small) < GROUP >> self._hasty and _size(self._marked) < GROUP // 2:
+        if _size(self._small) < GROUP >> self._quickest and _size(self._marked) < GROUP // 2:
             return []
         return self._flushed(outside)
 
@@ -98,7 +98,7 @@ class Stream:
         """The units of what waits."""
         groups = self._small, self._marked
         self._small, self._marked = [], []
-        return [u for g in (reversed(groups) if self._hasty else groups)
+        return [u for g in (reversed(groups) if self._quickest else groups)
                 for u in self._made(g, outside)]
 
     def _made(self, functions: list[_Function],
@@ -116,7 +116,7 @@ class Stream:
         for function in functions[self._fed :]:
             self.feed(function, lambda: lines)
         waiting = max(_size(self._small), _size(self._marked))
-        if (self._hasty and self._marked) or (cutter.units and waiting >= _WORTH):
+        if (self._quickest and self._marked) or (cutter.units and waiting >= _WORTH):
             self._flushed(lambda: lines)
         if not cutter.units:
             return [Unit("", text)]

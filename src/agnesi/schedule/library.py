@@ -1,4 +1,4 @@
-"""Which matrix products a library evaluates, where code is to be made in haste."""
+"""Which matrix products a library evaluates, where the policy says so."""
 
 from __future__ import annotations
 

@@ -21,11 +21,12 @@ from agnesi.codegen.conv.told import call_told, constants
 from agnesi.codegen.conv.weightplan import WeightPlan, plan_weight
 from agnesi.codegen.evaluate import Addresses, memory_type
 from agnesi.codegen.gemm import GemmPlan
-from agnesi.codegen.gemm.costs import CODE, HASTE, Machine
+from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.product import emit_product, plan_product
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent, guess
 from agnesi.core.kernels import Convolution, Product
+from agnesi.core.policy import FAST_RUN, CompilePolicy
 from agnesi.core.record import record
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class ConvPlan:
 
     @property
     def tiled(self) -> bool:
-        """Whether nothing takes time but what are functions of their own in haste."""
+        """Whether nothing takes time but what are functions of their own where code is shared."""
         return not any(
             isinstance(p, tuple) or (not isinstance(p, Call) and p.emitter.startswith("depthwise"))
             for p in self.parts
@@ -80,8 +81,8 @@ def _units(part: Part) -> Size:
 
 
 def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
-                     l3: int, hasty: bool = False, threads: int = 1) -> ConvPlan:
-    """How a convolution is cut into tiles and work units; ``hasty`` asks for little code.
+                     l3: int, policy: CompilePolicy = FAST_RUN, threads: int = 1) -> ConvPlan:
+    """How a convolution is cut into tiles and work units; ``policy`` may ask for little code.
 
     So many ``threads`` of ours share what a library does.
     """
@@ -89,8 +90,8 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
     itemsize = _BYTES[dtype]
     registers = 32 if vector_bits == 512 else 16
     machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2, l3,
-                      HASTE if hasty else CODE)
-    long = hasty or cost([s.value for s in kernel.body]) > _LONG
+                      policy.code_weight, policy.shared_kernels)
+    long = policy.short_epilogues or cost([s.value for s in kernel.body]) > _LONG
     type_ = memory_type(dtype)
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
     parts: list[Part] = []
@@ -206,9 +207,9 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Callable[[Builder], Ad
 
 def _emit_squares(b: Builder, part: Any, emitter: Any,
                   pointer: Callable[[Builder], Addresses], *given: Value) -> None:
-    """Code for convolutions by squares: in haste, what all of one shape share."""
+    """Code for convolutions by squares, which all of one shape may share."""
     shape, dense, along = part.shape, part.dense, part.along
-    if not shape.hasty:
+    if not shape.shared:
         *operands, scratch, low, high = given
         each = vectors(b, pointer(b), dense)
         finish, finish_line = rows(b, part.type, each, along), None

@@ -17,8 +17,8 @@ Number = int | Value
 
 def _shared(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
             *given: Value) -> None:
-    """What ``body`` writes, in haste as a function that kernels share."""
-    if b.module.hasty and not b.hot:
+    """What ``body`` writes, as a function that kernels share where the policy says so."""
+    if b.module.policy.shared_kernels and not b.hot:
         apart(b, prefix, key, body, *given, hot=False)
     else:
         body(b, *given)
@@ -117,12 +117,12 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
     """``count`` places of ``width`` elements each; ``steps`` between places and elements.
 
     Behind each place up to a vector of anything is written, before the next one is.
-    Numbers may be values where ``copy`` tells how they are copied and code is made in haste.
+    Numbers may be values where ``copy`` tells how they are copied and kernels share code.
     """
     place_step, step = steps
     copy = copy or copying(width, steps, pitch, lanes_)
-    hasty = b.module.hasty and not b.hot
-    if copy.how == "whole" and not hasty:
+    shared = b.module.policy.shared_kernels and not b.hot
+    if copy.how == "whole" and not shared:
         copy_run(b, type_, source, target, b.mul(count, b.size(width)), lanes_)
     elif copy.how == "turned":
         # What the last piece writes too much, the others write over.
@@ -134,9 +134,9 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
                 here = b.gep(type_, source, b.mul(loop.index, b.size(step)))
                 there = b.gep(type_, target, loop.index)
                 _turned(b, type_, here, step, count, piece, there, pitch)
-    elif hasty and copy.how == "spread":
+    elif shared and copy.how == "spread":
         _copy_plainly(b, type_, source, target, count, width, steps, pitch, lanes_)
-    elif hasty:
+    elif shared:
         _copy_runs(b, type_, source, target, count, width, (place_step, pitch), lanes_)
     else:
         with b.loop(i64(0), count) as at:
@@ -231,7 +231,7 @@ def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Valu
     with b.loop(i64(0), whole, depth) as loop:
         for row, place in block(loop.index, None):
             b.store(row, place, align)
-    if b.module.hasty:
+    if b.module.policy.shared_kernels:
         with b.loop(whole, count) as loop:
             there = b.gep(type_, target, b.mul(loop.index, pitch))
             with b.loop(i64(0), i64(piece.active), nonempty=True) as lane:
@@ -253,13 +253,13 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: Sequence[Any],
 
     ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w), ``steps`` between rows of
     neighbouring taps and of channels.  What lies behind a row, up to the next, may be anything.
-    Where code is made in haste, numbers may be values.
+    Where kernels share code, numbers may be values.
     """
-    copy = _copy_plainly if b.module.hasty else copy_places
+    copy = _copy_plainly if b.module.policy.shared_kernels else copy_places
     o, c, *space = strides
     channels, *taps = counts
     tap_step, channel_step = steps
-    if not b.module.hasty and o != 1 and c != 1 and _contiguous(space, taps):
+    if not b.module.policy.shared_kernels and o != 1 and c != 1 and _contiguous(space, taps):
         together = taps[0] * taps[1] * taps[2]
         sign = next((s for s, n in zip(space, taps, strict=True) if n > 1), 1)
         first = 0 if sign > 0 else together - 1

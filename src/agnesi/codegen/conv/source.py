@@ -135,13 +135,13 @@ class Way:
     borders: bool
 
 
-def packing(dense: Dense, layout: Layout, lanes: int, hasty: bool = False) -> Way:
-    """The way for a source; in haste, one that suits many."""
+def packing(dense: Dense, layout: Layout, lanes: int, shared: bool = False) -> Way:
+    """The way for a source; where kernels share code, one that suits many."""
     copy = copying(dense.channels, (dense.source.strides[4], dense.source.strides[1]),
                    layout.pixel, lanes)
-    if hasty and copy.how == "whole":
+    if shared and copy.how == "whole":
         copy = Copy("each")
-    return Way(copy, hasty or not all(s.inside for s in dense.spans))
+    return Way(copy, shared or not all(s.inside for s in dense.spans))
 
 
 def pack_source(b: Builder, dense: Any, layout: Any, type_: str, source: Value, target: Value,

@@ -88,10 +88,10 @@ class Tile:
             sums: list[Value], inner: Inner | None = None) -> list[Value]:
         """Add the products of the whole nest; ``inner`` does something else in its every turn.
 
-        Where haste is asked, a function of its own does it, for which alone better code is made;
-        the sums come and go through memory.
+        Where kernels share code, a function of its own does it, for which alone better code is
+        made; the sums come and go through memory.
         """
-        if not b.module.hasty or b.hot:
+        if not b.module.policy.shared_kernels or b.hot:
             return self.nested(b, row, column, nest, sums, inner)
         align = element_bytes(self.type)
         given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]

@@ -198,11 +198,11 @@ class Both:
                   bands, *vectors)
 
     def _pieces(self, kind: int) -> tuple[Piece, ...]:
-        return () if self.shape.hasty else self.shape.pieces[kind]
+        return () if self.shape.shared else self.shape.pieces[kind]
 
     def _vectors(self, kind: int) -> tuple[int, Value, int]:
         """Lanes of whole vectors, elements in them, and lanes of what is left."""
-        if self.shape.hasty:
+        if self.shape.shared:
             return self.lanes, self.plan.width, 0
         pieces = self.shape.pieces[kind]
         lanes = pieces[0].lanes
@@ -282,7 +282,7 @@ class Winograd(Both):
         b, dense, panel = self.b, self.known.dense, self.known.panels[kind]
         columns: int | Value = panel.columns
         apart: int | Value = step
-        if self.shape.hasty:  # the last panel may have fewer
+        if self.shape.shared:  # the last panel may have fewer
             columns = b.sub(self.dense.outputs, b.mul(index, self.plan.panel_columns))
             columns = b.intrinsic("smin", columns, b.size(panel.width))
         else:
@@ -319,7 +319,7 @@ class Winograd(Both):
                     first = i64(0)
                     if joined:
                         first = block.result_first(image.index, plane.index)
-                    elif self.shape.hasty:
+                    elif self.shape.shared:
                         first = self._multiply_once(kind, loop.index, block, image.index,
                                                     plane.index)
                     else:
@@ -363,7 +363,7 @@ class Winograd(Both):
                 self._run(kind, nest, u, v, m, count)
                 return
             lines, each = block.lines, plan.wide.squares
-            if self.shape.hasty:  # where squares of all lines lie side by side, they are one run
+            if self.shape.shared:  # where squares of all lines lie side by side, they are one run
                 alone = b.icmp("eq", plan.wide.parts, i64(1))
                 lines, each = b.select(alone, i64(1), lines), b.select(alone, count, each)
             with b.loop(i64(0), lines) as line:
@@ -375,7 +375,7 @@ class Winograd(Both):
              count: Value) -> None:
         """Neighbouring tiles, by a function that kernels share."""
         b, plan = self.b, self.plan
-        if self.shape.hasty:
+        if self.shape.shared:
             clear(b, self.type, m, b.mul(count, plan.width), self.lanes)
             self._add_products(nest, v, u, m, count, plan.channel_pitch, plan.width)
             return

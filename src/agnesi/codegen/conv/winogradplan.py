@@ -10,7 +10,7 @@ from agnesi.codegen.conv.layouts import TURNED
 from agnesi.codegen.conv.plan import ROOM, panels_of, sizes_of, unevenness, whole_lines
 from agnesi.codegen.conv.source import Layout, Way, image_blocks, packed_layout, packing
 from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid, Squared
-from agnesi.codegen.gemm.costs import HASTE, Machine
+from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Paneled, Piece, Rows, pieces_of
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
@@ -30,13 +30,13 @@ class Shape:
 
     type: str
     lanes: int
-    pieces: tuple[tuple[Piece, ...], ...]  # of each kind of panels; none in haste
-    heights: tuple[int, ...]  # of register tiles; none in haste
-    joined: bool  # in haste the numbers tell
+    pieces: tuple[tuple[Piece, ...], ...]  # of each kind of panels; none where code is shared
+    heights: tuple[int, ...]  # of register tiles; none where code is shared
+    joined: bool  # where code is shared, the numbers tell
     source: Way
     cotangent: Way | None
     varying: bool  # whether the batch is a run-time value
-    hasty: bool
+    shared: bool
 
 
 @record
@@ -61,24 +61,24 @@ class WinogradPlan(Paneled):
     line_blocks: int
     panel_groups: int
     chunks: int
-    hasty: bool  # whether the code is shared, with numbers from a table
+    shared: bool  # whether the code is shared, with numbers from a table
 
     @property
     def shape(self) -> Shape:
         """What the code depends on, but for numbers."""
         dense = self.dense
         return Shape(
-            self.type, self.lanes, () if self.hasty else tuple(p.pieces for p in self.panels),
-            () if self.hasty else self.heights, self.joined and not self.hasty,
-            packing(self.squared.plane, self.layout, self.lanes, self.hasty), None,
-            isinstance(dense.images, Extent), self.hasty)
+            self.type, self.lanes, () if self.shared else tuple(p.pieces for p in self.panels),
+            () if self.shared else self.heights, self.joined and not self.shared,
+            packing(self.squared.plane, self.layout, self.lanes, self.shared), None,
+            isinstance(dense.images, Extent), self.shared)
 
     @property
     def turned(self) -> bool:
         """Whether the result's neighbours in memory are places of a line, and not columns."""
         terms, axes = self.dense.body[0].offset.terms, self.dense.axes
         beside = terms.get(axes[2]) != 1 and terms.get(axes[5]) == 1
-        return beside and self.wide.step == 1 and not self.hasty
+        return beside and self.wide.step == 1 and not self.shared
 
     @property
     def dense(self) -> Dense:
@@ -202,7 +202,7 @@ class WinogradPlan(Paneled):
         squares = ALPHA * ALPHA * self.source_tiles
         # The taps of a panel, before there is a source.
         taps = self.dense.spans[0].taps * self.high.padded.taps * self.wide.padded.taps
-        beyond = self.rows * self.hasty  # squares of whole tiles, with nothing lower for the rest
+        beyond = self.rows * self.shared  # squares of whole tiles, with nothing lower for the rest
         sizes = (panels * self.panel_elements,
                  max(taps * self.part_elements, (squares + beyond) * self.channel_pitch),
                  (ALPHA * ALPHA * self.tiles + beyond) * self.width,
@@ -244,7 +244,7 @@ class WinogradPlan(Paneled):
 
     def _run_cycles(self) -> float:
         """Cycles of one turn of the register tiles for a square."""
-        if not self.hasty:
+        if not self.shared:
             return _run_cycles(self.run, self.rows, self.vectors) / self.run
         sizes = [(self.wide.squares, 1)]
         if self.wide.parts == 1:  # whole tiles count, of small blocks too
@@ -266,7 +266,7 @@ class WinogradPlan(Paneled):
     @property
     def heights(self) -> tuple[int, ...]:
         """Heights of register tiles, the tallest first."""
-        return (self.rows,) if self.hasty else _heights(self.rows)
+        return (self.rows,) if self.shared else _heights(self.rows)
 
 
 def _shared(total: int, parts: int) -> list[tuple[int, int]]:
@@ -313,19 +313,19 @@ class WinogradWeightPlan(WinogradPlan):
 
     @property
     def heights(self) -> tuple[int, ...]:
-        return (self.rows,) if self.hasty else self.channels.sizes
+        return (self.rows,) if self.shared else self.channels.sizes
 
     @property
     def shape(self) -> Shape:
         way = packing(self.squared.cotangent, self.cotangent_layout, self.lanes,
-                      self.hasty)
+                      self.shared)
         return replace(super().shape, cotangent=way)
 
     @property
     def sum_elements(self) -> int:
-        """Elements of one part of the sums: in haste, tiles of channels are whole."""
+        """Elements of one part of the sums: where code is shared, tiles of channels are whole."""
         channels = self.dense.channels
-        return (channels + -channels % self.rows * self.hasty) * self.pitch
+        return (channels + -channels % self.rows * self.shared) * self.pitch
 
     @property
     def pitch(self) -> int:
@@ -389,9 +389,9 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     d, h, w = dense.spans
     if not dense.squared(machine.lanes) or min(h.count, w.count) < SIDE:
         return None
-    vectors, hasty = min(_VECTORS, -(-dense.outputs // machine.lanes)), machine.code == HASTE
+    vectors = min(_VECTORS, -(-dense.outputs // machine.lanes))
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
-    if hasty:  # one kind, the last one of which may be partly empty
+    if machine.shared:  # one kind, the last one of which may be partly empty
         pieces = pieces_of(vectors * machine.lanes, machine.lanes)
         panels = (Panel(0, sum(p.count for p in panels), pieces, Rows(1, 1)),)
     most = min(14, (machine.registers - 1 - vectors) // vectors)
@@ -399,7 +399,7 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     if squared.pairs >= d.taps * h.taps * w.taps * SIDE * SIDE:
         return None
     plan = kind(squared, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1, 1,
-                hasty)
+                machine.shared)
     cuts = list(_cuts(plan, most))
     rooms = [-(-cut.scratch // ROOM) for cut in cuts]
     small = [cut for cut, room in zip(cuts, rooms, strict=True) if room == min(rooms)]
@@ -414,20 +414,20 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
 
 def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
     """Shares of panels and blocks to choose from."""
-    blocks = [(n, 1, 1) for n in _shares(plan.dense.batch, plan.hasty)]
-    lines = _shares(plan.high.bands, plan.hasty)
+    blocks = [(n, 1, 1) for n in _shares(plan.dense.batch, plan.shared)]
+    lines = _shares(plan.high.bands, plan.shared)
     blocks += [(plan.dense.batch, d, h) for h in lines
-               for d in _shares(plan.dense.spans[0].count, plan.hasty)]
+               for d in _shares(plan.dense.spans[0].count, plan.shared)]
     cuts = [_best_rows(replace(plan, image_blocks=images, plane_blocks=planes, line_blocks=down),
                        most) for images, planes, down in dict.fromkeys(blocks)]
-    for groups in _shares(plan.panel_count, plan.hasty):
+    for groups in _shares(plan.panel_count, plan.shared):
         for cut in cuts:
             yield replace(cut, panel_groups=groups)
 
 
 def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
     """The height of tiles that leaves the least over, where a run has few of them."""
-    if plan.hasty:  # of few heights, so that code is shared
+    if plan.shared:  # of few heights, so that code is shared
         run = plan.dense.channels if isinstance(plan, WinogradWeightPlan) else plan.run
         few = most, most // 2, max(1, most // 4)
         best = min(few, key=lambda n: -(-run // n) * (_row_cycles(n, plan.vectors) + _TURN))
@@ -439,9 +439,9 @@ def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
     return plan if best == plan.rows else replace(plan, rows=best)
 
 
-def _shares(most: int, hasty: bool) -> list[int]:
-    """1, 2, 3, 4, 6, 9 ... and ``most``; in haste, 1, 2, 4, 8 ... and that."""
+def _shares(most: int, shared: bool) -> list[int]:
+    """1, 2, 3, 4, 6, 9 ... and ``most``; where code is shared, 1, 2, 4, 8 ... and that."""
     found = [1]
     while found[-1] < most:
-        found.append(min(most, found[-1] + max(1, found[-1] // (1 if hasty else 2))))
+        found.append(min(most, found[-1] + max(1, found[-1] // (1 if shared else 2))))
     return found

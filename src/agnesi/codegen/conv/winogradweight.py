@@ -116,7 +116,7 @@ class WinogradWeight(Both):
         read, made = (b.mul(sheet, pitch) for sheet, pitch in (
             (block.read_sheet, plan.channel_pitch), (block.sheet, plan.pitch)))
         deep_count, lines, each = b.sub(z_end, z), block.lines, plan.wide.squares
-        if self.shape.hasty:  # where squares of all lines lie side by side, they are one run
+        if self.shape.shared:  # where squares of all lines lie side by side, they are one run
             alone = b.icmp("eq", plan.wide.parts, i64(1))
             single = b.icmp("ne", plan.single, i64(0))
             images, deep_count, lines = (
@@ -137,7 +137,7 @@ class WinogradWeight(Both):
     def _add(self, kind: int, nest: list[Turn], v: Value, m: Value, u: Value) -> None:
         """All channels, by a function that kernels share."""
         b, plan = self.b, self.plan
-        if self.shape.hasty:
+        if self.shape.shared:
             self._add_products(nest, v, m, u, self.dense.channels, i64(1), plan.pitch)
             return
         columns = tuple(Column(*p) for p in self.shape.pieces[kind])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from agnesi.codegen.gemm.spec import GemmSpec
 from agnesi.codegen.gemm.tiling import Panel, Piece, Rows, pieces_of
+from agnesi.core.policy import FAST_RUN
 from agnesi.core.record import record
 
 _TURNED = 0.45  # cycles to pack one element that lies the other way
@@ -18,13 +19,15 @@ _WAYS = 6  # lines in one set that may be counted on
 _MANY = 1 << 20
 _FAR = 1 / 16  # cycles to read a byte from beyond the first cache
 TALL = 16  # rows of a tile that is one vector wide: a line of a turned A
-CODE = 0.001  # each accumulator in the code counts as this share of the run time
-HASTE = 0.006  # the same where compiling should take less time
 
 
 @record
 class Machine:
-    """What the planner knows of the processor."""
+    """What the planner knows of the processor, and what code may cost.
+
+    ``code`` is the share of the run time as which each accumulator counts, ``shared`` says that
+    convolutions share functions.
+    """
 
     lanes: int
     itemsize: int
@@ -32,7 +35,8 @@ class Machine:
     l1: int
     l2: int
     l3: int
-    code: float = CODE
+    code: float = FAST_RUN.code_weight
+    shared: bool = False
 
     @property
     def unit(self) -> float:

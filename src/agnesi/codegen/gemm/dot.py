@@ -48,7 +48,7 @@ class DotUnit(Unit):
         piece = panel.pieces[0]
         self.beside = self._beside(panel, i, j)
         sums = self._sum(size, piece.active, self._a_lines(i, size), self._b_lines(j))
-        if b.module.hasty and size > 1:
+        if b.module.policy.short_epilogues and size > 1:
             self._row_by_row(panel, sums, i, j)
             return
         empty = const(sums[0].type, 0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.codegen.gemm.costs import (
-    CODE,
-    HASTE,
     TALL,
     Cut,
     Machine,
@@ -32,6 +30,7 @@ from agnesi.codegen.gemm.tiling import (
 )
 from agnesi.core.dims import is_static
 from agnesi.core.extents import Extent, least, most
+from agnesi.core.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
 from agnesi.core.record import replace
 
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
@@ -66,13 +65,13 @@ def plan(
     l3: int = 8 << 20,
     registers: int | None = None,
     long_epilogue: bool = False,
-    hasty: bool = False,
+    policy: CompilePolicy = FAST_RUN,
 ) -> GemmPlan:
     """Plan a product for a machine with these vectors, cache sizes and vector registers.
 
     ``long_epilogue`` says that the epilogue is much code (an ``exp``, say), so that it should be
-    written out once for each panel and not once for each accumulator.  ``hasty`` asks for little
-    code in any case.
+    written out once for each panel and not once for each accumulator; a ``policy`` may ask for
+    that in any case.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def plan(
     if registers is None:
         registers = 32 if vector_bits == 512 else 16
     lanes = max(1, vector_bits // (8 * spec.itemsize))
-    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, HASTE if hasty else CODE)
+    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, policy.code_weight)
     if max(spec.zeros) >= ZEROS and (found := skipping(spec, machine)) is not None:
         return found
     swapped = _better_transposed(spec)
@@ -94,10 +93,10 @@ def plan(
         return _stream_plan(spec, swapped, machine)
     if _turns_rows(spec, machine):
         spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
-    cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or hasty)
+    cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or policy.short_epilogues)
     dots = _dot_plan(spec, swapped, machine)
     chosen = dots[1] if dots is not None and dots[0] < cost else tiles
-    few = None if hasty else _few_plan(chosen, machine)
+    few = _few_plan(chosen, machine) if policy.few_rows else None
     return replace(chosen, few=few) if few else chosen
 
 
@@ -124,7 +123,7 @@ def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
     most = min(_FEW, unit)
     if 4 * (least(spec.sizes[1]) or 0) > most:
         return None  # there are hardly ever so few
-    small = replace(machine, code=HASTE)
+    small = replace(machine, code=FAST_COMPILE.code_weight)
     found = _dot_plan(replace(spec, m=most), swapped, small, few=True)
     return found and replace(found[1], row_chunks=1, column_groups=others)
 

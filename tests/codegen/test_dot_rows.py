@@ -1,4 +1,4 @@
-"""In haste, tiles of products along k are summed up in a loop over their rows: less code."""
+"""With `short_epilogues`, tiles along k are summed up in a loop over their rows: less code."""
 
 import re
 
@@ -41,15 +41,15 @@ def test_rows_whose_number_comes_with_the_call():
 
 def test_there_is_less_code():
     args = operands(40, 500, 784)
-    hasty, fast = ag.jit(layer, optimizer="fast_compile"), ag.jit(layer)
-    np.testing.assert_allclose(hasty(*args).numpy(), fast(*args).numpy(), atol=1e-5)
-    shuffles, others = (len(re.findall("shufflevector", text(f))) for f in (hasty, fast))
+    small, fast = ag.jit(layer, optimizer="fast_compile"), ag.jit(layer)
+    np.testing.assert_allclose(small(*args).numpy(), fast(*args).numpy(), atol=1e-5)
+    shuffles, others = (len(re.findall("shufflevector", text(f))) for f in (small, fast))
     assert shuffles < others / 2
 
 
 @pytest.mark.parametrize(("rows", "called"), [(40, False), (60, True)])
 def test_the_library_does_what_has_many_rows(rows, called):
     args = operands(rows, 500, 784)
-    hasty = ag.jit(layer, optimizer="fast_compile")
-    np.testing.assert_allclose(hasty(*args), layer(*args), atol=1e-4)
-    assert ("gemm" in text(hasty)) is called
+    small = ag.jit(layer, optimizer="fast_compile")
+    np.testing.assert_allclose(small(*args), layer(*args), atol=1e-4)
+    assert ("gemm" in text(small)) is called

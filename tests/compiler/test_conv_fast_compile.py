@@ -46,7 +46,7 @@ def test_layers_of_other_sizes_share_their_code(dtype):
     assert len(names) <= 3 < 4 < step.ir().count("call void @winograd")
 
 
-def test_any_batch_in_haste():
+def test_any_batch():
     step = ag.jit(_loss, optimizer="fast_compile")
     for batch in (2, 3, 5, 8, 1, 0, 4):
         values = _values(batch)
@@ -54,7 +54,7 @@ def test_any_batch_in_haste():
     assert len(step.specialisations) <= 4
 
 
-def test_threads_in_haste_agree():
+def test_threads_agree():
     values = _values(4)
     step = ag.jit(_loss, optimizer="fast_compile")
     before = ag.get_num_threads()

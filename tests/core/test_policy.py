@@ -1,0 +1,45 @@
+"""One object says what a compilation takes its time for; users choose it by name and see it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import agnesi as ag
+from agnesi.core.config import CHOICES
+from agnesi.core.policy import FAST_COMPILE, FAST_RUN, POLICIES
+from agnesi.rewrite import STAGES
+
+SOURCES = sorted((Path(__file__).parents[2] / "src/agnesi").rglob("*.py"))
+
+
+def test_each_optimizer_has_a_policy():
+    assert set(POLICIES) == set(CHOICES["optimizer"])
+    assert all(name == policy.optimizer for name, policy in POLICIES.items())
+    assert FAST_RUN.stages == STAGES and POLICIES["None"].stages == ()
+
+
+def test_a_policy_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        FAST_RUN.opt_level = 3
+
+
+@pytest.mark.parametrize("name", [n for n in vars(FAST_RUN) if n != "optimizer"])
+def test_every_decision_is_asked_for_and_differs(name):
+    """A field that nothing reads, or that is the same in all policies, decides nothing."""
+    assert getattr(FAST_COMPILE, name) != getattr(FAST_RUN, name)
+    asked = [p for p in SOURCES if p.name != "policy.py"
+             and re.search(rf"\.{name}\b", p.read_text(encoding="utf-8"))]
+    assert asked
+
+
+@pytest.mark.parametrize("optimizer", POLICIES)
+def test_functions_tell_their_policy(optimizer):
+    f = ag.jit(lambda x: x * 2 + 1, optimizer=optimizer)
+    f(ag.ones(3))
+    policy = POLICIES[optimizer]
+    assert f.plan().policy is policy
+    assert f"policy: {policy}" in str(f.plan())
+    assert f"compiled for {policy}" in f.explain()
+    assert str(policy).startswith(f"{optimizer}: stages ")
+    assert ("opt_level 0" in str(policy)) == (optimizer == "fast_compile")
