@@ -212,11 +212,6 @@ class BodyTrace:
         """Note that a derivative was taken."""
         notice("derived")
 
-    def watch(self, owner: Any, slot: str) -> None:
-        """Note that the trace depends on what a slot of an object holds now."""
-        if self.around is not None:
-            self.around.watch(owner, slot)
-
     def read_grad(self, t: Tensor) -> Any:
         """``t.grad`` inside the body."""
         if self._is_born(t):

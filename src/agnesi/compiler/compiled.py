@@ -125,6 +125,7 @@ class Compiled:
     slow: Callable[..., Any] | None
     name: str = "compiled"
     guards: Sequence[Any] = ()
+    watched: Any = None
     donated: Sequence[int] = ()
     known: Known | None = None
     anew: bool = False
@@ -265,7 +266,7 @@ class Compiled:
         self.bound = Bound(
             self.recipe, self.graph, self.live, self.arguments, outputs, result=self.result,
             slow=self.slow,
-            guards=self.guards, written=[t for t, _ in self.updates], name=self.name,
+            guards=self.guards, watched=self.watched, written=[t for t, _ in self.updates], name=self.name,
             clock=self.clock, own_scratch=self.settings.own_scratch,
             ahead=None if made is None else made.ahead,
         )

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any
 
 from agnesi.core.config import STATE
-from agnesi.core.tree import Tree
+from agnesi.core.tree import Tree, exact
 
 #: What the native function answers to leaves that it was not made for; also what is not given.
 MISSED = object()
@@ -55,14 +55,17 @@ class _Text:
         if tree.kind in (list, tuple):
             self.require(f"len({value}) == {len(tree.children)}")
         elif tree.kind is dict:
-            self.require(f"(*{value},) == {self.name(tree.extra)}")
+            plain = all(type(key) is str for key in tree.extra)
+            keys = tree.extra if plain else exact(tree.extra)
+            taken = f"(*{value},)" if plain else f"{self.name(exact)}((*{value},))"
+            self.require(f"{taken} == {self.name(keys)}")
             value += ".values()"
         elif hasattr(tree.kind, "__dataclass_fields__"):
             value = ", ".join(f"{value}.{field}" for field in tree.extra) + ","
         else:
             parts, extra = self.name(), self.name()
             self.lines.append(f"{parts}, {extra} = {self.name(tree.take)}({value})")
-            self.require(f"{extra} == {self.name(tree.extra)}")
+            self.require(f"{self.name(exact)}({extra}) == {self.name(exact(tree.extra))}")
             value = parts
         children = [self.name() for _ in tree.children]
         if children:
@@ -98,7 +101,7 @@ class _Text:
 
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
-           recording: bool) -> Any:
+           recording: bool, unseen: Sequence[Any] = ()) -> Any:
     """A function of arguments with this shape.
 
     Parameters
@@ -115,6 +118,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         ``finish(text, name)`` is an expression for the result, of the name of what was found.
     recording : bool
         Whether it is for calls that are recorded.
+    unseen : sequence of Place
+        What Python has to look at before.
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)
@@ -134,6 +139,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         text.require("not named")
     for leaf, value in zip(leaves, statics, strict=True):
         text.known(leaf, value)
+    for place in unseen:
+        text.require(f"{text.name(place.holds)}()")
     text.lines.append(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
     text.lines.append(f"return {finish(text, 'found')}")

@@ -24,11 +24,13 @@ from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
-from agnesi.core.tree import Tree, flatten
+from agnesi.core.tree import Tree, exact, flatten
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
 _KEPT = 4
+#: Of what changed, so much is named.
+_NAMED = 3
 #: Signatures whose version is found at once.
 _SERVED = 1000
 
@@ -223,9 +225,12 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if any(v.outdated() for v in known):
             return ("the gradients that it adds to are other tensors; zero_grad(set_to_none=False) "
                     "keeps them and their version")
+        changes = known[-1].changes() if known else []
+        if changes:
+            more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+            return "; ".join(changes[:_NAMED]) + more
         if known:
-            return ("tensors that it uses changed shape, dtype, requires_grad or gradient, "
-                    "or modules a setting")
+            return ("tensors that it uses changed shape, dtype, requires_grad or gradient")
         tree, kinds, recording, default = key
         alike = [k for k in reversed(self._seen) if k[0] == tree]
         if not alike:
@@ -269,7 +274,7 @@ def kind_of(value: Any) -> Any:
         hash(value)
     except TypeError:
         return ("object", id(value))
-    return ("static", type(value), value)
+    return ("static", exact(value))
 
 
 def _kind_but_sizes(kind: Any) -> Any:
@@ -285,7 +290,12 @@ def _kind_with(kind: Any, shape: Any) -> Any:
 def _told(kind: Any) -> str:
     if kind[0] == "array":
         return f"{kind[1]}{list(kind[2])}" + (" requiring grad" if kind[3] else "")
-    return "float" if kind[0] == "float" else f"{kind[-1]!r}"
+    if kind[0] != "static":
+        return kind[0]
+    of, *parts = kind[1]
+    if of is complex:
+        return f"{complex(*(1.0 if p[1] == 'nan' else p[1][0] for p in parts))!r}"
+    return f"{parts[0]!r}"
 
 
 @overload

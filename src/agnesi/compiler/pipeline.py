@@ -232,7 +232,7 @@ class Bound:
     def __init__(self, recipe: Recipe, graph: FunctionGraph, live: Sequence[Tensor],
                  arguments: Sequence[Any], outputs: Sequence[tuple[str, tuple[int, ...], bool]], *,
                  result: str, slow: Callable[..., Any] | None, guards: Sequence[Any],
-                 written: Sequence[Tensor | int], name: str, clock: Clock,
+                 watched: Any, written: Sequence[Tensor | int], name: str, clock: Clock,
                  own_scratch: bool = False, ahead: Any = None) -> None:
         from agnesi.runtime import entry, machine
 
@@ -247,6 +247,7 @@ class Bound:
         self.states = [entry.State(live[i].data, live[i], "data", id(live[i]) in changed)
                        for i in recipe.states]
         arrays = [s.array for s in self.states]
+        self._laid = [_lies(s) for s in self.states]
         check_writeable(written)
         spec = entry.EntrySpec(
             arguments=_marked(arguments, written),
@@ -272,7 +273,8 @@ class Bound:
         if slow is not None and not recipe.reused and whole:
             guards = [*guards, entry.Guard(config, "compiles", True)]
             self._bind = partial(
-                entry.bind, self.code, spec, guards=guards, apart=apart, **common
+                entry.bind, self.code, spec, guards=guards, watched=watched, apart=apart,
+                **common
             )
             self.direct = self._bind(slow=slow)
         clock.mark("entry")
@@ -291,7 +293,15 @@ class Bound:
 
     def present(self) -> bool:
         """Whether all live tensors have the memory that the code knows."""
-        return all(s.owner.data is s.array for s in self.states)
+        return all(s.owner.data is s.array and _lies(s) == known
+                   for s, known in zip(self.states, self._laid, strict=True))
+
+
+def _lies(state: Any) -> Any:
+    """What the code knows of the memory of a state."""
+    array = state.array
+    written = state.written and array.flags.writeable
+    return array.ctypes.data, array.dtype, array.shape, array.strides, written
 
 
 def _bytes_of(argument: Any, place: int) -> int:

@@ -58,7 +58,6 @@ class Trace:
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
-        self.watched: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         #: Where layouts decided whose memory a result is (``core.layouts.note``).
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Symbols that were changed in place, and what they were before.
@@ -161,10 +160,6 @@ class Trace:
     def derived(self, gradients: Iterable[Tensor]) -> None:
         """Note that a derivative was taken."""
         self.gradients.update(self.node_of(g) for g in gradients)
-
-    def watch(self, owner: Any, slot: str) -> None:
-        """Note that the trace depends on what a slot of an object holds now."""
-        self.watched.setdefault((id(owner), slot), (owner, slot, getattr(owner, slot)))
 
     # -- gradients ------------------------------------------------------------------------
     def _record(self, t: Tensor) -> GradRecord:

@@ -14,6 +14,7 @@ from agnesi.autodiff.recording import ALIAS, STOP, is_leaf
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import caller, missed
 from agnesi.compiler.overlap import Footprint
+from agnesi.compiler.reads import Reads
 from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.trace import Trace, stand_in, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
@@ -28,6 +29,7 @@ from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import next_serial, toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
+from agnesi.runtime.watched import Watched
 
 
 class Version:
@@ -57,7 +59,8 @@ class Version:
                         for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace(s for s in symbols if isinstance(s, Tensor))
-        with tracing(trace):
+        reads = self._reads(symbols)
+        with tracing(trace), reads:
             args, keywords = tree.build(symbols)
             self.outputs, self.tree = flatten(owner.function(*args, **keywords))
             self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
@@ -75,16 +78,20 @@ class Version:
                 nodes.append(symbols[i].node)
                 self.mutated.append(i)
         self._take_flows(nodes, updates, trace)
+        self.places = list(reads.places.values())
+        #: Those that native code cannot compare.
+        self.unseen = [p for p in self.places if not list(p.records())]
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         self.plain = not self.kept and not self.cleared and self._plain_result()
-        self.flat = self.plain and _is_flat(tree) and not self.records
+        self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen)
         # A number in the code stays what it is.
         self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, leaf in trace.leaves.values()
                       if x.shape or live_tensor(leaf) is not None]
-        self.watched = list(trace.watched.values())
         self.footprint = self._footprint(trace, updates)
+        self.watched = Watched()
+        self.watch()
         graph = _closed(inputs, nodes, since)
         if pattern is not None:
             self._settle(graph)
@@ -93,7 +100,7 @@ class Version:
             [_argument(v, s) for v, s in zip(leaves, shapes, strict=True)],
             graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
-            settings=owner.settings, name=owner.name, guards=self._guards(trace),
+            settings=owner.settings, name=owner.name, guards=self._guards(), watched=self.watched,
             slow=None if self.records else owner.ask_others if self.flat else missed,
         )
         self._callers: dict[Any, tuple[Any, Any]] = {}
@@ -106,6 +113,14 @@ class Version:
         for value in self.outputs:
             if isinstance(value, Extent):
                 raise UnknownSizeError(f"the size {value} is returned as a number")
+
+    def _reads(self, arguments: Sequence[Any]) -> Reads:
+        """What takes down all that the function reads besides its arguments."""
+        reads = Reads()
+        reads.meet(self.owner.function, self.owner.name)
+        for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=True):
+            reads.meet(value, path)
+        return reads
 
     # -- gradients ------------------------------------------------------------------------
     def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
@@ -168,13 +183,12 @@ class Version:
             else:
                 self.kept.append((record.owner, record.now))
 
-    def _guards(self, trace: Trace) -> list[Any]:
+    def _guards(self) -> list[Any]:
         from agnesi.runtime.entry import Guard
 
         guards = [Guard(owner, "_grad", CONSUMED) for owner in self.consumed]
         guards += [Guard(owner, "_grad", before) for owner, before in self.expected]
         guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
-        guards += [Guard(owner, slot, value) for owner, slot, value in self.watched]
         guards.append(Guard(config, "float_dtype", config.float_dtype))
         guards.append(Guard(WITNESSES, "running", 0))
         return guards
@@ -215,7 +229,7 @@ class Version:
         known, call = self._callers.get(otherwise, (None, None))
         if known is not native:
             call = caller(self.argument_tree, self.statics, native, otherwise, self._told,
-                          self.recording)
+                          self.recording, self.unseen)
             self._callers[otherwise] = native, call
         return call
 
@@ -264,6 +278,10 @@ class Version:
         """Whether what tracing found still holds."""
         return self._holds() and all(owner._grad is before for owner, before in self.expected)
 
+    def changes(self) -> list[str]:
+        """What the places that tracing read hold now, where that is something else."""
+        return [p.change() for p in self.places if not p.holds()]
+
     def outdated(self) -> bool:
         """Whether it would hold if gradients that it adds to were the tensors that they were."""
         return self._holds() and all(
@@ -303,7 +321,14 @@ class Version:
         """Whether state has the types that it had, and settings their values."""
         if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
             return False
-        return all(getattr(owner, slot) is value for owner, slot, value in self.watched)
+        if not all(p.holds() for p in self.places):
+            return False
+        self.watch()
+        return True
+
+    def watch(self) -> None:
+        """Let native code compare what the places hold now."""
+        self.watched.fill(r for p in self.places for r in p.records())
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run on the leaves of the arguments, whatever their memory looks like."""

@@ -200,6 +200,8 @@ class State(threading.local):
 
     recording: bool = True
     trace: Any = None
+    #: What takes down which attributes the traced function reads, if it is traced for ``ag.jit``.
+    reads: Any = None
     #: The innermost function that is evaluated on one example for many (``autodiff/vmap.py``).
     examples: Any = None
     #: Whether nodes take down the user's line; rewriting tells new ones that of what they replace.

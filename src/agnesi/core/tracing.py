@@ -22,6 +22,11 @@ def current_trace() -> Any:
     return STATE.trace
 
 
+def current_reads() -> Any:
+    """What takes down what the traced function reads besides its arguments, or None."""
+    return STATE.reads
+
+
 def is_known(*xs: Any) -> bool:
     """Whether Python may read the values of tensors: all have one, and no trace must freeze it."""
     return STATE.trace is None and all([x.data is not None for x in xs])

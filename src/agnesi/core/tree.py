@@ -6,12 +6,36 @@ Lists, tuples, named tuples, dicts, dataclasses and None are containers; other c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
 Take = Callable[[Any], tuple[Iterable[Any], Any]]
 Build = Callable[[Any, Iterable[Any]], Any]
+
+
+def exact(value: Any) -> Any:
+    """A key that is equal for the same value only: 1, 1.0 and True differ, 0.0 and -0.0, too.
+
+    Examples
+    --------
+    >>> from agnesi.core.tree import exact
+    >>> exact((1, -0.0)) == exact((1, 0.0)), exact(frozenset({1})) == exact(frozenset({True}))
+    (False, False)
+    """
+    kind = type(value)
+    if kind is float:
+        return kind, "nan" if value != value else (value, math.copysign(1.0, value))
+    if kind is complex:
+        return kind, exact(value.real), exact(value.imag)
+    if kind is tuple:
+        return kind, tuple(map(exact, value))
+    if kind is frozenset:
+        return kind, frozenset(map(exact, value))
+    if hasattr(value, "tobytes") and hasattr(value, "dtype"):  # a scalar of NumPy's
+        return kind, value.dtype, value.tobytes()
+    return kind, value
 
 
 class Tree:
@@ -39,7 +63,7 @@ class Tree:
         return self is other or (
             isinstance(other, Tree)
             and self.kind is other.kind
-            and self.extra == other.extra
+            and (self.extra is other.extra or exact(self.extra) == exact(other.extra))
             and self.children == other.children
         )
 

@@ -14,7 +14,7 @@ from agnesi.core.errors import TraceError, at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call, is_device
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import current_trace, is_tracing
+from agnesi.core.tracing import current_reads, is_tracing
 from agnesi.nn.tree import entries, replaced, table
 from agnesi.ops.convert import cast
 
@@ -54,11 +54,9 @@ class Module:
     ['factor']
     """
 
-    # Slots are what compiled code can watch: see `training` and `__setattr__`.
-    __slots__ = ("__dict__", "__weakref__", "_binding", "_training")
+    __slots__ = ("__dict__", "__weakref__", "_training")
 
     _training: bool
-    _binding: object
 
     forward: Callable[..., Any]
 
@@ -66,13 +64,10 @@ class Module:
         check_call(cls, args, keywords)
         self = super().__new__(cls)
         self._training = True
-        self._binding = object()
         return self
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
         """Run ``forward``; the types are those of ``forward``."""
-        if is_tracing():
-            current_trace().watch(self, "_binding")
         return self.forward(*args, **keywords)
 
     # -- attributes -----------------------------------------------------------------------
@@ -84,21 +79,13 @@ class Module:
     @property
     def training(self) -> bool:
         """Whether the module is in training mode; compiled functions follow a change."""
-        if is_tracing():
-            current_trace().watch(self, "_training")
         return self._training
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("_training", "_binding"):
-            object.__setattr__(self, name, value)
-            return
         if is_tracing() and isinstance(value, Tensor) and value.data is None:
             self._assign_traced(name, value)
             return
-        before = self.__dict__.get(name, self)
         object.__setattr__(self, name, value)
-        if not is_tracing() and before is not self and not _same(before, value):
-            object.__setattr__(self, "_binding", object())
 
     def _assign_traced(self, name: str, value: Tensor) -> None:
         """What is assigned inside a compiled function becomes the new value of the buffer."""
@@ -139,8 +126,11 @@ class Module:
 
     def _entries(self) -> Iterator[tuple[str, Any]]:
         """Tensors and modules that the attributes hold, with their names."""
-        for name, value in vars(self).items():
-            yield from entries(name, value, Module)
+        held = object.__getattribute__(self, "__dict__")
+        reads = current_reads()
+        if reads is not None:
+            reads.answer(self, lambda: _found(held), lambda: [held, *_containers(held)])
+        return _found(held)
 
     def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Every tensor by each of its names; those of a module before those of its children."""
@@ -190,10 +180,6 @@ class Module:
             raise KeyError(
                 at(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
             )
-        if is_tracing():  # the copy is what runs, this is what may change
-            for module in self.modules():
-                current_trace().watch(module, "_training")
-                current_trace().watch(module, "_binding")
         tensors = {id(mine[name]): value for name, value in values.items()}
         found: Self = replaced(self, tensors, {}, Module)
         return found
@@ -330,11 +316,18 @@ def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:
     return number
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Whether code that was compiled for one value serves for the other."""
-    if a is b:
-        return True
-    return type(a) is type(b) and type(a) in (bool, int, float, str) and a == b
+def _found(held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in held.items():
+        yield from entries(name, value, Module)
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    """Lists and dicts in which ``entries`` looks."""
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, (list, tuple, dict)):
+            if not isinstance(inner, tuple):
+                yield inner
+            yield from _containers(inner)
 
 
 def _dotted(prefix: str, name: str) -> str:

@@ -31,7 +31,7 @@ def replaced(value: Any, tensors: dict[int, Tensor], done: dict[int, Any], modul
             kind: Any = type(inside)
             copy = kind.__new__(kind)
             done[id(value)] = copy
-            copy._training, copy._binding = inside._training, inside._binding
+            copy._training = inside._training
             copy.__dict__.update(
                 {n: replaced(v, tensors, done, module) for n, v in vars(value).items()}
             )

@@ -21,6 +21,7 @@ from agnesi.core.foreign import address
 from agnesi.core.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
+from agnesi.runtime.watched import Watched, Word, pointer, words_of
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
@@ -28,6 +29,7 @@ _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
+_DATA_AT, _RANK_AT, _SIZES_AT, _DTYPE_AT, _FLAGS_AT = 16, 24, 32, 56, 64  # in an ndarray
 _LARGEST = (1 << 63) - 1
 _TIMES = 16  # from this bit on, how many times a run-time size is wanted, less one
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
@@ -149,10 +151,6 @@ class _Argument(ctypes.Structure):
     )
 
 
-class _Guard(ctypes.Structure):
-    _fields_ = (("object", ctypes.c_void_p), ("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
-
-
 class _Field(ctypes.Structure):
     _fields_ = (("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
 
@@ -214,6 +212,7 @@ class Context(ctypes.Structure):
         ("written", ctypes.c_void_p),
         ("counter_offset", ctypes.c_int64),
         ("change", ctypes.c_int64),
+        ("watched", ctypes.c_void_p),
     )
 
 
@@ -236,6 +235,7 @@ def bind(
     states: Sequence[State] = (),
     constants: Sequence[np.ndarray] = (),
     guards: Sequence[Guard] = (),
+    watched: Watched | None = None,
     apart: Sequence[tuple[int, int, int, int]] = (),
     wrapper: Wrapper | None = None,
     callback: Any = None,
@@ -249,6 +249,8 @@ def bind(
     ----------
     slow : callable
         Called with the same arguments when they, a state, a guard or a pair do not match.
+    watched : Watched, optional
+        What else is compared before each call.
     failed : callable
         Called with the body's code when that is not 0, or with -1 - i where there is no memory for
         output i, or, behind the last, for scratch; its result or exception is the call's.
@@ -281,8 +283,10 @@ def bind(
         bounds = [b for n in spec.sizes for b in (n.least or 0, n.most or _LARGEST)]
         table.bounds = _array(ctypes.c_int64, bounds, keep)
     _fill_buffers(table, spec, states, constants, keep)
-    bound = [Guard(s.owner, s.slot, s.array) for s in states if s.slot]
-    _fill_guards(table, [*bound, *guards], keep)
+    _fill_guards(table, states, guards, keep)
+    if watched is not None:
+        table.watched = ctypes.addressof(watched)
+        keep.append(watched)
     table.pair_count = len(apart)
     table.pairs = _array(_Pair, [_Pair(*pair) for pair in apart], keep)
     if wrapper is not None:
@@ -425,14 +429,31 @@ def _fill_buffers(
     table.buffers = _array(ctypes.c_void_p, places, keep)
 
 
-def _fill_guards(table: Context, guards: Sequence[Guard], keep: list[Any]) -> None:
-    records = []
-    for guard in guards:
-        offset = slot_offset(type(guard.owner), guard.slot)  # type: ignore[arg-type]
-        records.append(_Guard(id(guard.owner), offset, id(guard.value)))
-        keep.append(guard)
-    table.guard_count = len(records)
-    table.guards = _array(_Guard, records, keep)
+def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard],
+                 keep: list[Any]) -> None:
+    words: list[Word] = []
+    for s in states:
+        if s.slot:
+            words.append(pointer(s.owner, slot_offset(type(s.owner), s.slot), s.array))
+            words += _memory_of(s.array, s.written)
+    words += [pointer(g.owner, slot_offset(type(g.owner), g.slot), g.value)  # type: ignore[arg-type]
+              for g in guards]
+    keep.append(words)
+    table.guard_count, table.guards = len(words), words_of(words, keep)
+
+
+def _memory_of(array: np.ndarray, written: bool) -> list[Word]:
+    """Where an array lies and what it is: ``resize`` and assigned attributes change that."""
+    sizes = ctypes.c_size_t.from_address(id(array) + _SIZES_AT).value
+    flags = _WRITEABLE if written else 0
+    return [
+        Word(id(array), _DATA_AT, array.ctypes.data),
+        Word(id(array), _DTYPE_AT, id(array.dtype), keep=array.dtype),
+        Word(id(array), _RANK_AT, array.ndim, mask=(1 << 32) - 1),
+        Word(id(array), _FLAGS_AT, flags, mask=flags),
+        *([Word(id(array), _SIZES_AT, sizes)] if array.ndim else []),
+        *(Word(sizes, 8 * i, n) for i, n in enumerate(array.shape)),
+    ]
 
 
 def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:

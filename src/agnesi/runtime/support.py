@@ -171,7 +171,7 @@ def _layouts_agree() -> bool:
     def word(thing: object, offset: int, kind: Any = ctypes.c_int64) -> Any:
         return kind.from_address(id(thing) + offset).value
 
-    array, pair = np.zeros((3, 5), ">i2")[:, ::2], (None, 2)
+    array, pair, pairs = np.zeros((3, 5), ">i2")[:, ::2], (None, 2), [(), ("a",)]
     return (
         word(1.5, 16, ctypes.c_double) == 1.5
         and word(1.5, 8) == id(float)
@@ -188,6 +188,9 @@ def _layouts_agree() -> bool:
         and word(array.dtype, 28, ctypes.c_int) == array.dtype.num
         and word(array.dtype, 40) == 2
         and word(count(3), 16) == 3
+        and word({1: 2, 3: 4}, 16) == 2
+        and word([7, 8, 9], 16) == 3
+        and ctypes.c_size_t.from_address(word(pairs, 24) + 8).value == id(pairs[1])
     )
 
 
@@ -293,6 +296,7 @@ def _api(code: machine.Code) -> list[int]:
         c("PyIter_Next"),
         id(next_serial.__self__),  # type: ignore[attr-defined]
         c("PyList_SetItem"),
+        c("PyDict_GetItemWithError"),
     ]
 
 

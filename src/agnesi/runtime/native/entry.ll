@@ -6,6 +6,7 @@
 ;   object: refcount 0, type 8       float: value 16            tuple: items at its basic size
 ;   ndarray: data 16, nd 24, dims 32, descr 56, flags 64, mem_handler 88
 ;   descr: kind 24, byteorder 26, type_num 28, elsize 40
+;   dict: size 16, tag 24                                    list: size 16, items 24
 
 %Context = type {
   [8 x ptr],            ; 0  the run-time table that the body gets
@@ -28,10 +29,15 @@
   ptr, i64,             ; 27 from sizes to scratch bytes and the outputs' sizes; how many of those
   ptr,                  ; 29 where scratch memory is kept between calls (null: in the pool)
   i64, ptr, i64,        ; 30 tensors that the body writes, offset of their counters of changes
-  i64                   ; 33 the number that they got last
+  i64,                  ; 33 the number that they got last
+  ptr                   ; 34 what else must be as it was, a %Watched (or null)
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
-%Guard = type {ptr, i64, ptr}                     ; object, offset, what must be there
+%Guard = type {ptr, i64, i64, i64}                ; object, offset, what must be there, the bits that count
+%Watched = type {i64, ptr, i64, ptr, i64, ptr}    ; guards, dicts, lists, each with their number
+%Entries = type {ptr, i64, i64, i64, ptr}         ; dict, its tag (-1: none), size (-1: any), entries
+%Entry = type {ptr, ptr}                          ; key, value (null: there is none)
+%Items = type {ptr, i64, ptr}                     ; list, its items
 %Field = type {i64, ptr}                          ; offset, object
 %Written = type {ptr, i64}                        ; tensor, or null for that of the argument here
 %Output = type {ptr, i64, ptr, i64, i64, i64}     ; descr, nd, dims, bytes, wrap, first of its sizes
@@ -41,7 +47,7 @@
 ; those of argument i, and outputs have the sizes that the function at 27 writes.
 
 ; Filled when the module is loaded; see `API` in support.py for the order.
-@api = global [27 x ptr] zeroinitializer, align 64
+@api = global [28 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr @api, i64 %i
@@ -427,13 +433,9 @@ no:
   ret i1 false
 }
 
-; Whether everything that the code was specialised on is as it was.
-define internal i1 @guarded(ptr %context) nounwind alwaysinline {
+; Whether words of memory are as they were.
+define internal i1 @unchanged(i64 %count, ptr %guards) nounwind alwaysinline {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 4
-  %count = load i64, ptr %count.at
-  %guards.at = getelementptr %Context, ptr %context, i64 0, i32 5
-  %guards = load ptr, ptr %guards.at
   br label %test
 test:
   %i = phi i64 [0, %entry], [%i1, %look]
@@ -445,11 +447,176 @@ look:
   %offset.at = getelementptr %Guard, ptr %guards, i64 %i, i32 1
   %offset = load i64, ptr %offset.at
   %wanted.at = getelementptr %Guard, ptr %guards, i64 %i, i32 2
+  %wanted = load i64, ptr %wanted.at
+  %mask.at = getelementptr %Guard, ptr %guards, i64 %i, i32 3
+  %mask = load i64, ptr %mask.at
+  %there = call ptr @field(ptr %object, i64 %offset)
+  %all = ptrtoint ptr %there to i64
+  %have = and i64 %all, %mask
+  %equal = icmp eq i64 %have, %wanted
+  %i1 = add i64 %i, 1
+  br i1 %equal, label %test, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether a dict has the values that it had: nothing was changed in it, or nothing that counts.
+define internal i1 @same_entries(ptr %dict) nounwind {
+entry:
+  %object = load ptr, ptr %dict
+  %tag.at = getelementptr %Entries, ptr %dict, i64 0, i32 1
+  %tag = load i64, ptr %tag.at
+  %now.at = getelementptr i8, ptr %object, i64 24
+  %now = load i64, ptr %now.at
+  %size.at = getelementptr %Entries, ptr %dict, i64 0, i32 2
+  %size = load i64, ptr %size.at
+  %partly = icmp slt i64 %size, 0
+  %tagged = icmp ne i64 %tag, -1
+  br i1 %tagged, label %compare, label %measure
+compare:
+  %untouched = icmp eq i64 %tag, %now
+  br i1 %untouched, label %yes, label %whole
+whole:
+  br i1 %partly, label %search, label %no
+measure:
+  %used = call ptr @field(ptr %object, i64 16)
+  %entries.now = ptrtoint ptr %used to i64
+  %same.size = icmp eq i64 %entries.now, %size
+  %fine = or i1 %same.size, %partly
+  br i1 %fine, label %search, label %no
+search:
+  %count.at = getelementptr %Entries, ptr %dict, i64 0, i32 3
+  %count = load i64, ptr %count.at
+  %list.at = getelementptr %Entries, ptr %dict, i64 0, i32 4
+  %list = load ptr, ptr %list.at
+  br label %test
+test:
+  %i = phi i64 [0, %search], [%i1, %next]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %take
+look:
+  %key.at = getelementptr %Entry, ptr %list, i64 %i, i32 0
+  %key = load ptr, ptr %key.at
+  %value.at = getelementptr %Entry, ptr %list, i64 %i, i32 1
+  %value = load ptr, ptr %value.at
+  %get = call ptr @api_get(i64 27)
+  %have = call ptr %get(ptr %object, ptr %key)
+  %equal = icmp eq ptr %have, %value
+  %i1 = add i64 %i, 1
+  br i1 %equal, label %next, label %differs
+next:
+  br label %test
+differs:
+  %clear = call ptr @api_get(i64 12)
+  call void %clear()
+  br label %no
+take:
+  br i1 %tagged, label %keep, label %yes
+keep:
+  store i64 %now, ptr %tag.at
+  br label %yes
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether a list has the items that it had.
+define internal i1 @same_items(ptr %list) nounwind alwaysinline {
+entry:
+  %object = load ptr, ptr %list
+  %count.at = getelementptr %Items, ptr %list, i64 0, i32 1
+  %count = load i64, ptr %count.at
+  %size.now = call ptr @field(ptr %object, i64 16)
+  %size = ptrtoint ptr %size.now to i64
+  %as.long = icmp eq i64 %size, %count
+  br i1 %as.long, label %begin, label %no
+begin:
+  %items.at = getelementptr %Items, ptr %list, i64 0, i32 2
+  %items = load ptr, ptr %items.at
+  %now = call ptr @field(ptr %object, i64 24)
+  br label %test
+test:
+  %i = phi i64 [0, %begin], [%i1, %look]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %yes
+look:
+  %wanted.at = getelementptr ptr, ptr %items, i64 %i
   %wanted = load ptr, ptr %wanted.at
-  %have = call ptr @field(ptr %object, i64 %offset)
+  %have.at = getelementptr ptr, ptr %now, i64 %i
+  %have = load ptr, ptr %have.at
   %equal = icmp eq ptr %have, %wanted
   %i1 = add i64 %i, 1
   br i1 %equal, label %test, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether what Python would read is what it was when the function was traced.
+define internal i1 @seen(ptr %watched) nounwind {
+entry:
+  %words = load i64, ptr %watched
+  %words.at = getelementptr %Watched, ptr %watched, i64 0, i32 1
+  %word = load ptr, ptr %words.at
+  %still = call i1 @unchanged(i64 %words, ptr %word)
+  br i1 %still, label %dicts, label %no
+dicts:
+  %dicts.at = getelementptr %Watched, ptr %watched, i64 0, i32 2
+  %dict.count = load i64, ptr %dicts.at
+  %dict.at = getelementptr %Watched, ptr %watched, i64 0, i32 3
+  %dict.first = load ptr, ptr %dict.at
+  br label %dict.test
+dict.test:
+  %d = phi i64 [0, %dicts], [%d1, %dict.look]
+  %dict.more = icmp ult i64 %d, %dict.count
+  br i1 %dict.more, label %dict.look, label %lists
+dict.look:
+  %dict = getelementptr %Entries, ptr %dict.first, i64 %d
+  %dict.same = call i1 @same_entries(ptr %dict)
+  %d1 = add i64 %d, 1
+  br i1 %dict.same, label %dict.test, label %no
+lists:
+  %lists.at = getelementptr %Watched, ptr %watched, i64 0, i32 4
+  %list.count = load i64, ptr %lists.at
+  %list.at = getelementptr %Watched, ptr %watched, i64 0, i32 5
+  %list.first = load ptr, ptr %list.at
+  br label %list.test
+list.test:
+  %l = phi i64 [0, %lists], [%l1, %list.look]
+  %list.more = icmp ult i64 %l, %list.count
+  br i1 %list.more, label %list.look, label %yes
+list.look:
+  %list = getelementptr %Items, ptr %list.first, i64 %l
+  %list.same = call i1 @same_items(ptr %list)
+  %l1 = add i64 %l, 1
+  br i1 %list.same, label %list.test, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether everything that the code was specialised on is as it was.
+define internal i1 @guarded(ptr %context) nounwind alwaysinline {
+entry:
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 4
+  %count = load i64, ptr %count.at
+  %guards.at = getelementptr %Context, ptr %context, i64 0, i32 5
+  %guards = load ptr, ptr %guards.at
+  %still = call i1 @unchanged(i64 %count, ptr %guards)
+  br i1 %still, label %more, label %no
+more:
+  %watched.at = getelementptr %Context, ptr %context, i64 0, i32 34
+  %watched = load ptr, ptr %watched.at
+  %none = icmp eq ptr %watched, null
+  br i1 %none, label %yes, label %ask
+ask:
+  %seen = call i1 @seen(ptr %watched)
+  ret i1 %seen
 yes:
   ret i1 true
 no:

@@ -1,0 +1,76 @@
+"""Classes that tell which attributes are read and written while a function is traced.
+
+Python looks ``__getattribute__`` and its kin up on the class, so a class that a trace meets gets its
+own for as long as the trace runs; in other threads they do what they replace.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.compiler.places import HOOKED
+from agnesi.core.config import STATE
+
+_LOCK = threading.Lock()
+_ABSENT: Any = object()
+_IMMUTABLE, _HEAP = 1 << 8, 1 << 9
+
+#: Classes with hooks: how many traces want them, and what they had of their own.
+_HOOKED: dict[type, tuple[int, dict[str, Any]]] = {}
+
+
+def hook(kind: type) -> type | None:
+    """Let a class tell, until ``unhook`` of what is returned; None where it cannot."""
+    if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE:
+        return None
+    with _LOCK:
+        kind = next((k for k in kind.__mro__ if k in _HOOKED), kind)
+        count, before = _HOOKED.get(kind, (0, {}))
+        if not count:
+            before = {name: vars(kind).get(name, _ABSENT) for name in HOOKED}
+            for name, made in zip(HOOKED, (_reading, _setting, _deleting), strict=True):
+                type.__setattr__(kind, name, made(getattr(kind, name)))
+        _HOOKED[kind] = count + 1, before
+    return kind
+
+
+def unhook(kind: type) -> None:
+    """One trace less wants to be told."""
+    with _LOCK:
+        count, before = _HOOKED.pop(kind)
+        if count > 1:
+            _HOOKED[kind] = count - 1, before
+            return
+        for name, value in before.items():
+            if value is _ABSENT:
+                type.__delattr__(kind, name)
+            else:
+                type.__setattr__(kind, name, value)
+
+
+def _reading(plainly: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    def __getattribute__(self: Any, name: str) -> Any:
+        reads = STATE.reads
+        return plainly(self, name) if reads is None else reads.attribute(self, name, plainly)
+
+    return __getattribute__
+
+
+def _setting(plainly: Callable[[Any, str, Any], None]) -> Callable[[Any, str, Any], None]:
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        if STATE.reads is not None:
+            STATE.reads.written(self, name)
+        plainly(self, name, value)
+
+    return __setattr__
+
+
+def _deleting(plainly: Callable[[Any, str], None]) -> Callable[[Any, str], None]:
+    def __delattr__(self: Any, name: str) -> None:
+        if STATE.reads is not None:
+            STATE.reads.written(self, name)
+        plainly(self, name)
+
+    return __delattr__

@@ -1,0 +1,349 @@
+"""Places that a traced function read: what they held, and what tells natively that they still do.
+
+A place answers ``now()`` with what it holds, ``holds()`` with whether that is what it was (the same
+object, or an equal number or text of the same type), and lists the ``records`` by which native code
+sees that nothing was changed.  Where it has none, ``holds`` is asked before each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.tree import exact
+from agnesi.runtime.watched import (
+    CELL_AT, CODE_AT, DEFAULTS_AT, KEYWORDS_AT, TYPE_AT, Entries, Entry, Items, Word, class_tag,
+    dict_pointer, pointer,
+)
+
+
+class _Missing:
+    """Stands for what is not there."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING: Any = _Missing()
+_PLAIN = (int, str, bytes, bool, type(None))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether code that was made for one value serves for the other: never by ``==`` alone.
+
+    Examples
+    --------
+    >>> from agnesi.compiler.places import same
+    >>> same((1, "a"), (1, "a")), same(0.0, -0.0), same(1, True), same(float("nan"), float("nan"))
+    (True, False, False, True)
+    """
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind in _PLAIN:
+        return bool(a == b)
+    if kind is float:
+        return exact(a) == exact(b)
+    if kind is complex:
+        return exact(a) == exact(b)
+    if kind is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    return isinstance(a, np.generic) and bool(a.dtype == b.dtype) and a.tobytes() == b.tobytes()
+
+
+class Place:
+    """Where a value was found, by its name for the user."""
+
+    __slots__ = ("path", "value")
+
+    def __init__(self, path: str, value: Any) -> None:
+        self.path = path
+        self.value = value
+
+    def now(self) -> Any:
+        """What it holds."""
+        raise NotImplementedError
+
+    def holds(self) -> bool:
+        """Whether it holds what it did; an equal value is the expected one from now on."""
+        value = self.now()
+        if value is self.value:
+            return True
+        if not same(value, self.value):
+            return False
+        self.value = value
+        return True
+
+    def records(self) -> Iterable[Any]:
+        """What native code compares; empty where only ``holds`` can tell."""
+        return ()
+
+    def change(self) -> str:
+        """What happened to it, for the user."""
+        return f"{self.path} was {told(self.value)}, now {told(self.now())}"
+
+
+class Attribute(Place):
+    """An entry of an object's own attributes, which may be missing."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, path: str, owner: Any, name: str, value: Any) -> None:
+        super().__init__(path, value)
+        self.owner = owner
+        self.name = name
+
+    def now(self) -> Any:
+        return attributes(self.owner).get(self.name, MISSING)
+
+    def records(self) -> Iterable[Any]:
+        held = attributes(self.owner)
+        there = dict_pointer(self.owner, held)
+        return [] if there is None else [there, entry(held, self.name, self.value)]
+
+
+class Name(Place):
+    """A name of a module, or an entry of another dict."""
+
+    __slots__ = ("mapping", "name")
+
+    def __init__(self, path: str, mapping: dict[Any, Any], name: Any, value: Any) -> None:
+        super().__init__(path, value)
+        self.mapping = mapping
+        self.name = name
+
+    def now(self) -> Any:
+        return self.mapping.get(self.name, MISSING)
+
+    def records(self) -> Iterable[Any]:
+        return [entry(self.mapping, self.name, self.value)]
+
+
+class Cell(Place):
+    """A variable of a function around."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, path: str, cell: Any) -> None:
+        self.cell = cell
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def records(self) -> Iterable[Any]:
+        empty = self.value is MISSING
+        return [Word(id(self.cell), CELL_AT, 0 if empty else id(self.value),
+                     keep=(self.cell, self.value))]
+
+
+class Slot(Place):
+    """A slot of an object."""
+
+    __slots__ = ("member", "owner")
+
+    def __init__(self, path: str, owner: Any, member: Any, value: Any) -> None:
+        super().__init__(path, value)
+        self.owner = owner
+        self.member = member
+
+    def now(self) -> Any:
+        try:
+            return self.member.__get__(self.owner)
+        except AttributeError:
+            return MISSING
+
+    def records(self) -> Iterable[Any]:
+        from agnesi.runtime.entry import slot_offset
+
+        if self.value is MISSING:
+            return []
+        try:
+            offset = slot_offset(self.member.__objclass__, self.member.__name__)
+        except TypeError:
+            return []
+        return [pointer(self.owner, offset, self.value)]
+
+
+class Kind(Place):
+    """The class of an object."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, path: str, owner: Any) -> None:
+        super().__init__(f"the class of {path}", type(owner))
+        self.owner = owner
+
+    def now(self) -> Any:
+        return type(self.owner)
+
+    def records(self) -> Iterable[Any]:
+        return [pointer(self.owner, TYPE_AT, self.value)]
+
+
+class Definition(Place):
+    """A class: its methods, and what was read of it."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, path: str, kind: type) -> None:
+        super().__init__(path, kind)
+        self.names: dict[tuple[type, str], Any] = {}
+        for part in kind.__mro__:
+            if not _is_builtin(part):
+                self.names.update({
+                    (part, name): value for name, value in vars(part).items()
+                    if _is_method(value) and name not in HOOKED
+                })
+
+    def add(self, name: str) -> None:
+        """Note that an attribute of the class was read."""
+        for part in self.value.__mro__:
+            value = vars(part).get(name, MISSING)
+            self.names.setdefault((part, name), value)
+            if value is not MISSING:
+                return
+
+    def now(self) -> Any:
+        return self.value
+
+    def holds(self) -> bool:
+        return self._changed() is None
+
+    def _changed(self) -> tuple[type, str] | None:
+        for (part, name), value in self.names.items():
+            now = vars(part).get(name, MISSING)
+            if now is not value:
+                if not same(now, value):
+                    return part, name
+                self.names[part, name] = now
+        return None
+
+    def records(self) -> Iterable[Any]:
+        tag = class_tag(self.value)
+        return [] if tag is None else [tag]
+
+    def change(self) -> str:
+        part, name = self._changed() or (self.value, "")
+        before, now = self.names.get((part, name)), vars(part).get(name, MISSING)
+        return f"{part.__name__}.{name} was {told(before)}, now {told(now)}"
+
+
+class Function(Place):
+    """A function's code and defaults."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, path: str, function: FunctionType) -> None:
+        self.function = function
+        super().__init__(f"the code or the defaults of {path}", self.now())
+
+    def now(self) -> Any:
+        f = self.function
+        return f.__code__, f.__defaults__, f.__kwdefaults__
+
+    def holds(self) -> bool:
+        return all(a is b for a, b in zip(self.value, self.now(), strict=True))
+
+    def records(self) -> Iterable[Any]:
+        code, defaults, keywords = self.value
+        for offset, value in ((CODE_AT, code), (DEFAULTS_AT, defaults), (KEYWORDS_AT, keywords)):
+            yield Word(id(self.function), offset, 0 if value is None else id(value),
+                       keep=(self.function, value))
+
+
+class Contents(Place):
+    """What a container holds: all of it, in order."""
+
+    __slots__ = ("container", "take")
+
+    def __init__(self, path: str, container: Any, take: Callable[[Any], Any]) -> None:
+        self.container = container
+        self.take = take
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return tuple(self.take(self.container))
+
+    def records(self) -> Iterable[Any]:
+        if isinstance(self.container, list):
+            return [Items(self.container, self.value)]
+        if isinstance(self.container, dict):
+            return [Entries(self.container, self.value)]
+        return []
+
+    def change(self) -> str:
+        now = self.now()
+        if len(now) != len(self.value):
+            return f"{self.path} had {len(self.value)} elements, now {len(now)}"
+        pairs = zip(self.value, now, strict=True)
+        i, a, b = next((i, a, b) for i, (a, b) in enumerate(pairs) if not same(a, b))
+        if isinstance(self.container, dict) and a[0] == b[0]:
+            return f"{self.path}[{a[0]!r}] was {told(a[1])}, now {told(b[1])}"
+        return f"{self.path}[{i}] was {told(a)}, now {told(b)}"
+
+
+class Answer(Place):
+    """What the library found out about an object, and the dicts and lists where it looked."""
+
+    __slots__ = ("ask", "sources")
+
+    def __init__(self, path: str, ask: Callable[[], Iterable[Any]],
+                 sources: Callable[[], Iterable[Any]]) -> None:
+        self.ask = ask
+        self.sources = sources
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return tuple(self.ask())
+
+    def records(self) -> Iterable[Any]:
+        for source in self.sources():
+            if isinstance(source, dict):
+                yield Entries(source, tuple(source.items()))
+            else:
+                yield Items(source, tuple(source))
+
+    def change(self) -> str:
+        return f"the tensors and modules in {self.path} are others"
+
+
+#: What is put into classes while a function is traced.
+HOOKED = ("__getattribute__", "__setattr__", "__delattr__")
+
+
+def attributes(owner: Any) -> Any:
+    """An object's own attributes; empty where it has no dict."""
+    try:
+        return object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return {}
+
+
+def entry(mapping: dict[Any, Any], key: Any, value: Any) -> Entry:
+    """The record of an entry that is there or missing."""
+    return Entry(mapping, key, () if value is MISSING else (value,))
+
+
+def told(value: Any) -> str:
+    """A value in a sentence."""
+    if value is MISSING:
+        return "missing"
+    text = repr(value) if isinstance(value, (*_PLAIN, float, complex, tuple)) else ""
+    return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
+
+
+def _is_builtin(kind: type) -> bool:
+    return not kind.__flags__ & (1 << 9)  # Py_TPFLAGS_HEAPTYPE
+
+
+def _is_method(value: Any) -> bool:
+    return hasattr(type(value), "__get__")
