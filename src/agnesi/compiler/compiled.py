@@ -265,8 +265,8 @@ class Compiled:
         made: Scheduled | None = self.__dict__.get("scheduled")
         self.bound = Bound(
             self.recipe, self.graph, self.live, self.arguments, outputs, result=self.result,
-            slow=self.slow,
-            guards=self.guards, watched=self.watched, written=[t for t, _ in self.updates], name=self.name,
+            slow=self.slow, guards=self.guards, watched=self.watched,
+            written=[t for t, _ in self.updates], name=self.name,
             clock=self.clock, own_scratch=self.settings.own_scratch,
             ahead=None if made is None else made.ahead,
         )

@@ -1,7 +1,7 @@
 """Classes that tell which attributes are read and written while a function is traced.
 
-Python looks ``__getattribute__`` and its kin up on the class, so a class that a trace meets gets its
-own for as long as the trace runs; in other threads they do what they replace.
+Python looks ``__getattribute__`` and its kin up on the class, so a class that a trace meets gets
+its own for as long as the trace runs; in other threads they do what they replace.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ def hook(kind: type) -> type | None:
         count, before = _HOOKED.get(kind, (0, {}))
         if not count:
             before = {name: vars(kind).get(name, _ABSENT) for name in HOOKED}
-            for name, made in zip(HOOKED, (_reading, _setting, _deleting), strict=True):
-                type.__setattr__(kind, name, made(getattr(kind, name)))
+            made = (_reading(kind.__getattribute__), _setting(kind.__setattr__),
+                    _deleting(kind.__delattr__))
+            for name, function in zip(HOOKED, made, strict=True):
+                type.__setattr__(kind, name, function)
         _HOOKED[kind] = count + 1, before
     return kind
 
@@ -50,27 +52,27 @@ def unhook(kind: type) -> None:
                 type.__setattr__(kind, name, value)
 
 
-def _reading(plainly: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    def __getattribute__(self: Any, name: str) -> Any:
+def _reading(plainly: Any) -> Callable[[Any, str], Any]:
+    def read(self: Any, name: str) -> Any:
         reads = STATE.reads
         return plainly(self, name) if reads is None else reads.attribute(self, name, plainly)
 
-    return __getattribute__
+    return read
 
 
-def _setting(plainly: Callable[[Any, str, Any], None]) -> Callable[[Any, str, Any], None]:
-    def __setattr__(self: Any, name: str, value: Any) -> None:
+def _setting(plainly: Any) -> Callable[[Any, str, Any], None]:
+    def write(self: Any, name: str, value: Any) -> None:
         if STATE.reads is not None:
             STATE.reads.written(self, name)
         plainly(self, name, value)
 
-    return __setattr__
+    return write
 
 
-def _deleting(plainly: Callable[[Any, str], None]) -> Callable[[Any, str], None]:
-    def __delattr__(self: Any, name: str) -> None:
+def _deleting(plainly: Any) -> Callable[[Any, str], None]:
+    def delete(self: Any, name: str) -> None:
         if STATE.reads is not None:
             STATE.reads.written(self, name)
         plainly(self, name)
 
-    return __delattr__
+    return delete

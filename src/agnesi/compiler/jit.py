@@ -16,11 +16,12 @@ from agnesi.compiler.compiled import Settings
 from agnesi.compiler.containers import MISSED
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
+from agnesi.compiler.reads import tells
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
 from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
-from agnesi.core.errors import at
+from agnesi.core.errors import at, warn
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
@@ -29,6 +30,8 @@ from agnesi.core.tree import Tree, exact, flatten
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
 _KEPT = 4
+#: So often a signature is compiled anew for what changes besides the arguments.
+_PATIENCE = 12
 #: Of what changed, so much is named.
 _NAMED = 3
 #: Signatures whose version is found at once.
@@ -63,6 +66,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self._seen: list[Any] = []
         self._served: dict[Any, Version] = {}
         self._ready: list[Version] = []
+        self._turns: dict[Any, int] = {}
         self.call_directly(self.dispatch)
 
     def __reduce__(self) -> Any:
@@ -94,6 +98,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return self.function(*args, **keywords)
         if self.mode == "compare":
             return compared(self, args, keywords)
+        key = _key(leaves, tree)
+        if self._turns.get(key, 0) > _PATIENCE and self._known(key, leaves) is None:
+            return self.function(*args, **keywords)
         version = self.version(leaves, tree)
         tangled = version.tangled(leaves)
         self.tangled_calls += tangled
@@ -131,25 +138,33 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""
-        kinds = tuple(map(kind_of, leaves))
-        key = (tree, kinds, STATE.recording, config.default_float)
-        found = self._served.get(key)
-        if found is None or not found.valid():
-            if len(self._served) >= _SERVED:
-                self._served.clear()
-            found = self._served[key] = self._found_or_made(key, leaves)
-        return found
+        key = _key(leaves, tree)
+        return self._known(key, leaves) or self._make(key, leaves)
 
-    def _found_or_made(self, key: Any, leaves: Sequence[Any]) -> Version:
-        """The version for a key; one for all sizes comes before one for these."""
-        tree, kinds, *_ = key
-        rest = (tree, tuple(map(_kind_but_sizes, kinds)), *key[2:])
-        shapes, family = shapes_of(leaves), self._families.setdefault(rest, Family())
-        known = self._made.get(key, [])
+    def _known(self, key: Any, leaves: Sequence[Any]) -> Version | None:
+        """The version that serves a key now; one for all sizes comes before one for these."""
+        found = self._served.get(key)
+        if found is not None and found.valid():
+            return found
+        family = self._families.get(_but_sizes(key), Family())
+        shapes, known = shapes_of(leaves), self._made.get(key, [])
         for serves in (Version.valid, Version.adopts):
             found = family.find(shapes, serves) or next(filter(serves, reversed(known)), None)
             if found is not None:
+                self._serve(key, found)
                 return found
+        return None
+
+    def _serve(self, key: Any, version: Version) -> None:
+        if len(self._served) >= _SERVED:
+            self._served.clear()
+        self._served[key] = version
+
+    def _make(self, key: Any, leaves: Sequence[Any]) -> Version:
+        """A new version for a key."""
+        tree, kinds, *_ = key
+        shapes, family = shapes_of(leaves), self._families.setdefault(_but_sizes(key), Family())
+        known = self._made.get(key, [])
         cause = self._cause(key, known)
         grown = None
         if not known:
@@ -175,7 +190,16 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                       "computed from: compute that inside, or use it detached")
         self._seen = [*self._seen[1 - _KEPT :], key]
         self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
+        self._serve(key, made)
         return made
+
+    def _turn(self, key: Any, change: str) -> None:
+        """Count how often the function read something new; it runs eagerly before long."""
+        self._turns[key] = self._turns.get(key, 0) + 1
+        if self._turns[key] == _PATIENCE:
+            warn(f"{self.name} runs eagerly from now on, for it was compiled {_PATIENCE} times for "
+                 f"something that it reads and that keeps changing: {change}. Give it as an "
+                 "argument, or keep it in a tensor that is changed in place", RuntimeWarning)
 
     def c_function(self, *args: Any, form: str = "pointers") -> CFunction:
         """The compiled function for arguments like these as a plain C function.
@@ -227,6 +251,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                     "keeps them and their version")
         changes = known[-1].changes() if known else []
         if changes:
+            self._turn(key, changes[0])
             more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
             return "; ".join(changes[:_NAMED]) + more
         if known:
@@ -274,7 +299,19 @@ def kind_of(value: Any) -> Any:
         hash(value)
     except TypeError:
         return ("object", id(value))
+    if tells(type(value)):  # equal objects of the user's may hold different things
+        return ("object", id(value))
     return ("static", exact(value))
+
+
+def _key(leaves: Sequence[Any], tree: Tree) -> Any:
+    """What a version is made for, apart from what it reads besides its arguments."""
+    return tree, tuple(map(kind_of, leaves)), STATE.recording, config.default_float
+
+
+def _but_sizes(key: Any) -> Any:
+    """The same for all sizes."""
+    return key[0], tuple(map(_kind_but_sizes, key[1])), *key[2:]
 
 
 def _kind_but_sizes(kind: Any) -> Any:
@@ -334,10 +371,11 @@ def jit(
     running statistics) are found; assigning to them inside changes them as in eager code.  Python
     floats are run-time values; other Python values are static: a new value is a new version.
 
-    Names are looked up while the function runs once: a global, a closure's variable, an entry of a
-    dict that later stands for another number or tensor is not looked up again.  Changes in place
-    of tensors and arrays, attributes of ``nn.Module`` and rates of optimizers are followed.  What
-    changes otherwise is an argument.
+    What it reads besides, of its module, of functions around, of objects, lists and dicts, is
+    looked at again before each call, natively: a change makes another version, which
+    :meth:`Jit.explain` tells the cause of.  What keeps changing is given as an argument or kept in
+    a tensor that is changed in place; else the function runs eagerly before long, with a warning.
+    Modules of libraries, and what they keep, are taken for granted.
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several

@@ -7,6 +7,7 @@ sees that nothing was changed.  Where it has none, ``holds`` is asked before eac
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
@@ -15,8 +16,18 @@ import numpy as np
 
 from agnesi.core.tree import exact
 from agnesi.runtime.watched import (
-    CELL_AT, CODE_AT, DEFAULTS_AT, KEYWORDS_AT, TYPE_AT, Entries, Entry, Items, Word, class_tag,
-    dict_pointer, pointer,
+    CELL_AT,
+    CODE_AT,
+    DEFAULTS_AT,
+    KEYWORDS_AT,
+    TYPE_AT,
+    Entries,
+    Entry,
+    Items,
+    Word,
+    class_tag,
+    dict_pointer,
+    pointer,
 )
 
 
@@ -276,7 +287,7 @@ class Contents(Place):
     def records(self) -> Iterable[Any]:
         if isinstance(self.container, list):
             return [Items(self.container, self.value)]
-        if isinstance(self.container, dict):
+        if isinstance(self.container, dict) and not isinstance(self.container, OrderedDict):
             return [Entries(self.container, self.value)]
         return []
 

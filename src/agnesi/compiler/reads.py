@@ -1,9 +1,9 @@
 """What a function reads while it is traced: names, attributes, containers, classes.
 
-Code tells by its text which names of modules and of functions around it reads; objects tell of their
-attributes (``hooks``); a container that is found counts as read, with all that it holds.  Code and
-classes of libraries are taken for granted, but not the objects of ours that users build: modules,
-optimizers.
+Code tells by its text which names of modules and of functions around it reads; objects tell of
+their attributes (``hooks``); a container that is found counts as read, with all that it holds.
+Code and classes of libraries are taken for granted, but not the objects of ours that users build:
+modules, optimizers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import os
 import sys
 import sysconfig
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from opcode import opmap
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -23,7 +23,17 @@ import numpy as np
 from agnesi.compiler import hooks
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.places import (
-    MISSING, Answer, Attribute, Cell, Contents, Definition, Function, Kind, Name, Place, Slot,
+    MISSING,
+    Answer,
+    Attribute,
+    Cell,
+    Contents,
+    Definition,
+    Function,
+    Kind,
+    Name,
+    Place,
+    Slot,
     attributes,
 )
 from agnesi.core.config import STATE
@@ -104,7 +114,7 @@ class Reads:
     def _object(self, value: Any, path: str) -> None:
         """An object whose class can tell of reads."""
         kind = type(value)
-        if not _tells(kind):
+        if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
             return
         hooked = hooks.hook(kind)
@@ -126,7 +136,7 @@ class Reads:
 
     def _class(self, kind: type, path: str) -> None:
         """A class that is called or read itself."""
-        if _tells(kind):
+        if tells(kind):
             for (part, name), method in list(self._definition(kind).names.items()):
                 inner = getattr(method, "__func__", getattr(method, "fget", method))
                 self.meet(inner, f"{part.__name__}.{name}")
@@ -154,7 +164,7 @@ class Reads:
         self._add((id(names), name), lambda: Name(name, names, name, value))
         if isinstance(value, ModuleType):
             self._module(value, name, code)
-        elif isinstance(value, type) and _tells(value):
+        elif isinstance(value, type) and tells(value):
             definition = self._definition(value)
             for attribute in code.co_names:
                 definition.add(attribute)
@@ -234,7 +244,7 @@ def _held(owner: Any, member: Any) -> Any:
 def _taking(value: Any) -> Callable[[Any], Any] | None:
     """How to take the elements of a container; None for what is none."""
     if isinstance(value, dict):
-        return dict.items
+        return OrderedDict.items if isinstance(value, OrderedDict) else dict.items
     if isinstance(value, (list, tuple, set, frozenset, deque, bytearray)):
         return iter
     if isinstance(value, SimpleNamespace):
@@ -252,7 +262,7 @@ def _inside(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((None, v) for v in list(value))
 
 
-def _tells(kind: type) -> bool:
+def tells(kind: type) -> bool:
     """Whether a class is the user's, or one of ours whose objects users build."""
     module = kind.__module__ if isinstance(kind.__module__, str) else ""
     return not issubclass(kind, (BaseException, type, Tensor)) and (
@@ -276,7 +286,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 @functools.lru_cache(maxsize=4096)
 def _globals_of(code: CodeType) -> tuple[str, ...]:
     """Names of its module that code reads."""
-    found, extended, raw = {}, 0, code.co_code
+    found: dict[str, None] = {}
+    extended, raw = 0, code.co_code
     for i in range(0, len(raw), 2):
         operation, argument = raw[i], raw[i + 1] | extended
         extended = argument << 8 if operation == _EXTENDED else 0

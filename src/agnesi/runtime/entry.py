@@ -21,7 +21,7 @@ from agnesi.core.foreign import address
 from agnesi.core.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
-from agnesi.runtime.watched import Watched, Word, pointer, words_of
+from agnesi.runtime.watched import Watched, pointer, words_of
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
@@ -29,7 +29,7 @@ _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
-_DATA_AT, _RANK_AT, _SIZES_AT, _DTYPE_AT, _FLAGS_AT = 16, 24, 32, 56, 64  # in an ndarray
+_SIZES_AT = 32  # in an ndarray
 _LARGEST = (1 << 63) - 1
 _TIMES = 16  # from this bit on, how many times a run-time size is wanted, less one
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
@@ -155,6 +155,19 @@ class _Field(ctypes.Structure):
     _fields_ = (("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
 
 
+class _Memory(ctypes.Structure):
+    _fields_ = (
+        ("slot", ctypes.c_void_p),
+        ("array", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("descr", ctypes.c_void_p),
+        ("sizes", ctypes.c_void_p),
+        ("rank", ctypes.c_int32),
+        ("flags", ctypes.c_int32),
+        ("shape", ctypes.c_void_p),
+    )
+
+
 class _Written(ctypes.Structure):
     _fields_ = (("object", ctypes.c_void_p), ("argument", ctypes.c_int64))
 
@@ -213,6 +226,8 @@ class Context(ctypes.Structure):
         ("counter_offset", ctypes.c_int64),
         ("change", ctypes.c_int64),
         ("watched", ctypes.c_void_p),
+        ("memory_count", ctypes.c_int64),
+        ("memory", ctypes.c_void_p),
     )
 
 
@@ -431,29 +446,25 @@ def _fill_buffers(
 
 def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard],
                  keep: list[Any]) -> None:
-    words: list[Word] = []
-    for s in states:
-        if s.slot:
-            words.append(pointer(s.owner, slot_offset(type(s.owner), s.slot), s.array))
-            words += _memory_of(s.array, s.written)
-    words += [pointer(g.owner, slot_offset(type(g.owner), g.slot), g.value)  # type: ignore[arg-type]
-              for g in guards]
+    words = [pointer(g.owner, slot_offset(type(g.owner), g.slot), g.value)  # type: ignore[arg-type]
+             for g in guards]
     keep.append(words)
     table.guard_count, table.guards = len(words), words_of(words, keep)
+    memory = [_memory_of(s, keep) for s in states if s.slot]
+    table.memory_count, table.memory = len(memory), _array(_Memory, memory, keep)
 
 
-def _memory_of(array: np.ndarray, written: bool) -> list[Word]:
-    """Where an array lies and what it is: ``resize`` and assigned attributes change that."""
+def _memory_of(state: State, keep: list[Any]) -> _Memory:
+    """Where a state lies and what it is: ``resize`` and attributes of the array change that."""
+    owner, array = state.owner, state.array
+    kind: Any = type(owner)
+    keep.append((owner, array.dtype))
     sizes = ctypes.c_size_t.from_address(id(array) + _SIZES_AT).value
-    flags = _WRITEABLE if written else 0
-    return [
-        Word(id(array), _DATA_AT, array.ctypes.data),
-        Word(id(array), _DTYPE_AT, id(array.dtype), keep=array.dtype),
-        Word(id(array), _RANK_AT, array.ndim, mask=(1 << 32) - 1),
-        Word(id(array), _FLAGS_AT, flags, mask=flags),
-        *([Word(id(array), _SIZES_AT, sizes)] if array.ndim else []),
-        *(Word(sizes, 8 * i, n) for i, n in enumerate(array.shape)),
-    ]
+    return _Memory(
+        id(owner) + slot_offset(kind, state.slot), id(array), array.ctypes.data,
+        id(array.dtype), sizes, array.ndim, _WRITEABLE if state.written else 0,
+        _array(ctypes.c_int64, array.shape, keep),
+    )
 
 
 def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:

@@ -77,7 +77,7 @@ def dict_pointer(owner: Any, attributes: dict[str, Any]) -> Word | None:
 
 def class_tag(kind: type) -> Word | None:
     """Neither a class nor a base of it was changed; None where Python has no tag left for it."""
-    getattr(kind, "__module__", None)  # a look-up gives it one
+    getattr(kind, "__init__", None)  # a look-up gives it one
     tag = ctypes.c_uint32.from_address(id(kind) + CLASS_TAG_AT).value
     return Word(id(kind), CLASS_TAG_AT, tag, _CLASS_TAG_BITS, keep=kind) if tag else None
 
@@ -101,7 +101,9 @@ class _Entries(ctypes.Structure):
 
 
 class _Items(ctypes.Structure):
-    _fields_ = (("sequence", ctypes.c_void_p), ("count", ctypes.c_int64), ("items", ctypes.c_void_p))
+    _fields_ = (
+        ("sequence", ctypes.c_void_p), ("count", ctypes.c_int64), ("items", ctypes.c_void_p),
+    )
 
 
 class Watched(ctypes.Structure):

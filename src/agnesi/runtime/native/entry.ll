@@ -30,10 +30,12 @@
   ptr,                  ; 29 where scratch memory is kept between calls (null: in the pool)
   i64, ptr, i64,        ; 30 tensors that the body writes, offset of their counters of changes
   i64,                  ; 33 the number that they got last
-  ptr                   ; 34 what else must be as it was, a %Watched (or null)
+  ptr,                  ; 34 what else must be as it was, a %Watched (or null)
+  i64, ptr              ; 35 arrays whose memory must be where it was
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
 %Guard = type {ptr, i64, i64, i64}                ; object, offset, what must be there, the bits that count
+%Memory = type {ptr, ptr, ptr, ptr, ptr, i32, i32, ptr} ; where the array is held, array, data, descr, where its sizes are, rank, flags, sizes
 %Watched = type {i64, ptr, i64, ptr, i64, ptr}    ; guards, dicts, lists, each with their number
 %Entries = type {ptr, i64, i64, i64, ptr}         ; dict, its tag (-1: none), size (-1: any), entries
 %Entry = type {ptr, ptr}                          ; key, value (null: there is none)
@@ -462,6 +464,77 @@ no:
   ret i1 false
 }
 
+; Whether arrays are where they were held, and lie in memory as they did.
+define internal i1 @in_place(i64 %count, ptr %list) nounwind alwaysinline {
+entry:
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %next]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %yes
+look:
+  %memory = getelementptr %Memory, ptr %list, i64 %i
+  %slot = load ptr, ptr %memory
+  %held = load ptr, ptr %slot
+  %array.at = getelementptr %Memory, ptr %memory, i64 0, i32 1
+  %array = load ptr, ptr %array.at
+  %there = icmp eq ptr %held, %array
+  br i1 %there, label %inside, label %no
+inside:
+  %data = call ptr @field(ptr %array, i64 16)
+  %data.at = getelementptr %Memory, ptr %memory, i64 0, i32 2
+  %data.was = load ptr, ptr %data.at
+  %same.data = icmp eq ptr %data, %data.was
+  %descr = call ptr @field(ptr %array, i64 56)
+  %descr.at = getelementptr %Memory, ptr %memory, i64 0, i32 3
+  %descr.was = load ptr, ptr %descr.at
+  %same.descr = icmp eq ptr %descr, %descr.was
+  %sizes = call ptr @field(ptr %array, i64 32)
+  %sizes.at = getelementptr %Memory, ptr %memory, i64 0, i32 4
+  %sizes.was = load ptr, ptr %sizes.at
+  %same.sizes = icmp eq ptr %sizes, %sizes.was
+  %rank.is = getelementptr i8, ptr %array, i64 24
+  %rank = load i32, ptr %rank.is
+  %rank.at = getelementptr %Memory, ptr %memory, i64 0, i32 5
+  %rank.was = load i32, ptr %rank.at
+  %same.rank = icmp eq i32 %rank, %rank.was
+  %flags.are = getelementptr i8, ptr %array, i64 64
+  %flags = load i32, ptr %flags.are
+  %flags.at = getelementptr %Memory, ptr %memory, i64 0, i32 6
+  %needed = load i32, ptr %flags.at
+  %set = and i32 %flags, %needed
+  %same.flags = icmp eq i32 %set, %needed
+  %a = and i1 %same.data, %same.descr
+  %b = and i1 %same.sizes, %same.rank
+  %c = and i1 %a, %b
+  %d = and i1 %c, %same.flags
+  br i1 %d, label %shape, label %no
+shape:
+  %nd = zext i32 %rank to i64
+  %dims.at = getelementptr %Memory, ptr %memory, i64 0, i32 7
+  %dims = load ptr, ptr %dims.at
+  br label %dim
+dim:
+  %k = phi i64 [0, %shape], [%k1, %compare]
+  %rest = icmp ult i64 %k, %nd
+  br i1 %rest, label %compare, label %next
+compare:
+  %n.at = getelementptr i64, ptr %sizes, i64 %k
+  %n = load i64, ptr %n.at
+  %was.at = getelementptr i64, ptr %dims, i64 %k
+  %was = load i64, ptr %was.at
+  %equal = icmp eq i64 %n, %was
+  %k1 = add i64 %k, 1
+  br i1 %equal, label %dim, label %no
+next:
+  %i1 = add i64 %i, 1
+  br label %test
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 ; Whether a dict has the values that it had: nothing was changed in it, or nothing that counts.
 define internal i1 @same_entries(ptr %dict) nounwind {
 entry:
@@ -608,7 +681,14 @@ entry:
   %guards.at = getelementptr %Context, ptr %context, i64 0, i32 5
   %guards = load ptr, ptr %guards.at
   %still = call i1 @unchanged(i64 %count, ptr %guards)
-  br i1 %still, label %more, label %no
+  br i1 %still, label %arrays, label %no
+arrays:
+  %array.count.at = getelementptr %Context, ptr %context, i64 0, i32 35
+  %array.count = load i64, ptr %array.count.at
+  %arrays.at = getelementptr %Context, ptr %context, i64 0, i32 36
+  %array.list = load ptr, ptr %arrays.at
+  %placed = call i1 @in_place(i64 %array.count, ptr %array.list)
+  br i1 %placed, label %more, label %no
 more:
   %watched.at = getelementptr %Context, ptr %context, i64 0, i32 34
   %watched = load ptr, ptr %watched.at
