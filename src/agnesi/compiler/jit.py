@@ -99,7 +99,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if self.mode == "compare":
             return compared(self, args, keywords)
         key = _key(leaves, tree)
-        if self._turns.get(key, 0) > _PATIENCE and self._known(key, leaves) is None:
+        if self._turns.get(key, 0) > _PATIENCE and self._serving(key, leaves) is None:
             return self.function(*args, **keywords)
         version = self.version(leaves, tree)
         tangled = version.tangled(leaves)
@@ -139,9 +139,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""
         key = _key(leaves, tree)
-        return self._known(key, leaves) or self._make(key, leaves)
+        return self._serving(key, leaves) or self._make(key, leaves)
 
-    def _known(self, key: Any, leaves: Sequence[Any]) -> Version | None:
+    def _serving(self, key: Any, leaves: Sequence[Any]) -> Version | None:
         """The version that serves a key now; one for all sizes comes before one for these."""
         found = self._served.get(key)
         if found is not None and found.valid():

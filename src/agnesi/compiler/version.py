@@ -59,8 +59,8 @@ class Version:
                         for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace(s for s in symbols if isinstance(s, Tensor))
-        reads = self._reads(symbols)
-        with tracing(trace), reads:
+        with tracing(trace), Reads() as reads:
+            self._meet(reads, symbols)
             args, keywords = tree.build(symbols)
             self.outputs, self.tree = flatten(owner.function(*args, **keywords))
             self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
@@ -78,20 +78,13 @@ class Version:
                 nodes.append(symbols[i].node)
                 self.mutated.append(i)
         self._take_flows(nodes, updates, trace)
-        self.places = list(reads.places.values())
-        #: Those that native code cannot compare.
-        self.unseen = [p for p in self.places if not list(p.records())]
+        self._take_places(reads, trace)
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen)
-        # A number in the code stays what it is.
-        self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, leaf in trace.leaves.values()
-                      if x.shape or live_tensor(leaf) is not None]
         self.footprint = self._footprint(trace, updates)
-        self.watched = Watched()
-        self.watch()
         graph = _closed(inputs, nodes, since)
         if pattern is not None:
             self._settle(graph)
@@ -114,13 +107,22 @@ class Version:
             if isinstance(value, Extent):
                 raise UnknownSizeError(f"the size {value} is returned as a number")
 
-    def _reads(self, arguments: Sequence[Any]) -> Reads:
-        """What takes down all that the function reads besides its arguments."""
-        reads = Reads()
+    def _meet(self, reads: Reads, arguments: Sequence[Any]) -> None:
+        """Show what the function can reach to what takes down its reads."""
         reads.meet(self.owner.function, self.owner.name)
         for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=True):
             reads.meet(value, path)
-        return reads
+
+    def _take_places(self, reads: Reads, trace: Trace) -> None:
+        """What has to be as it was for this version to serve: what the function read, and state."""
+        self.places = list(reads.places.values())
+        #: Those that native code cannot compare.
+        self.unseen = [p for p in self.places if not list(p.records())]
+        self.watched = Watched()
+        self.watch()
+        # A number in the code stays what it is.
+        self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, leaf in trace.leaves.values()
+                      if x.shape or live_tensor(leaf) is not None]
 
     # -- gradients ------------------------------------------------------------------------
     def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
