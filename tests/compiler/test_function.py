@@ -351,3 +351,57 @@ def test_arguments_that_are_no_numbers_are_told():
         f(np.ones((2, 2)))
     with pytest.raises(ValueError, match="is among the inputs twice"):
         ag.function([x, x], x)
+
+
+def foreign_arrays(folder):
+    """Things that NumPy takes as an array of 2 rows and 3 columns, by name."""
+    base = np.arange(6.0).reshape(2, 3)
+    mapped = np.memmap(folder / "numbers", dtype=np.float64, shape=(2, 3), mode="w+")
+    mapped[:] = base
+    record = np.zeros((2, 3), dtype=[("a", "f8")]).view(np.recarray)
+    record.a = base
+
+    class Subclass(np.ndarray):
+        pass
+
+    class Array:
+        def __array__(self, dtype=None, copy=None):
+            return base
+
+    class Interface:
+        __array_interface__ = base.__array_interface__
+
+    class Capsule:
+        def __dlpack__(self, **keywords):
+            return base.__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return base.__dlpack_device__()
+
+    return {
+        "memmap": mapped, "matrix": np.matrix(base), "subclass": base.view(Subclass),
+        "field of a recarray": record.a, "read-only": np.frombuffer(base.tobytes()).reshape(2, 3),
+        "big-endian": base.astype(">f8"), "Fortran order": np.asfortranarray(base),
+        "unaligned": np.frombuffer(b"x" + base.tobytes(), np.uint8)[1:].view("f8").reshape(2, 3),
+        "list": base.tolist(), "memoryview": memoryview(base), "__array__": Array(),
+        "__array_interface__": Interface(), "DLPack": Capsule(),
+    }
+
+
+def test_array_likes_are_taken_as_numpy_takes_them(tmp_path):
+    x = T.matrix("x")
+    total = ag.function([x], (x * 2).sum(axis=0))
+    for name, array in foreign_arrays(tmp_path).items():
+        assert total(array).tolist() == [6.0, 10.0, 14.0], name
+
+
+@pytest.mark.parametrize("array, reason", [
+    (np.ma.array(np.ones((2, 3)), mask=np.eye(2, 3) > 0), "mask would be ignored"),
+    (np.zeros((2, 3), dtype=[("a", "f8"), ("b", "f8")]), "declared float64"),
+    (np.ones((2, 3), dtype=object), "takes numbers"),
+    (np.char.array([["a"]]), "takes numbers"),
+])
+def test_other_arrays_are_refused_by_name(array, reason):
+    x = T.matrix("x")
+    with pytest.raises((TypeError, ag.DTypeError), match=f"input x of .*{reason}"):
+        ag.function([x], x.sum())(array)

@@ -14,6 +14,7 @@ import numpy as np
 
 from agnesi.autodiff.rules import reads_result
 from agnesi.core import op as core
+from agnesi.core.cached import cached_property
 from agnesi.core.dims import Dim, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError, at
@@ -267,7 +268,7 @@ class CustomFunction:
     def __reduce__(self) -> Any:
         return _found, (self.__module__, self.__qualname__)
 
-    @functools.cached_property
+    @cached_property
     def _plain(self) -> _Custom:
         return self.with_keywords()
 

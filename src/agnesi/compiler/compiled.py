@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
+from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.config import CHOICES, config
 from agnesi.core.dispatch import touch

@@ -184,8 +184,13 @@ class Function(Direct, Inspectable):
         dtype, ndim = self._types[i]
         label = self._names[i] or f"number {i}"
         array = value.data if isinstance(value, Tensor) else value
-        if not isinstance(array, np.ndarray):
-            array = np.asarray(array)
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError(at(
+                f"input {label} of {self.name}: a masked array's mask would be ignored; pass "
+                ".filled(value), or the data and the mask as two inputs"))
+        if type(array) is not np.ndarray:  # native code reads no subclass, such as a memory map
+            numpys = isinstance(array, (np.ndarray, np.generic)) or not hasattr(array, "__dlpack__")
+            array = np.asarray(array) if numpys else np.from_dlpack(array)
             python = isinstance(value, (float, list, tuple))
             if array.dtype != dtype and python and np.can_cast(array.dtype, dtype, "same_kind"):
                 array = array.astype(dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from agnesi.compiler.failures import raiser
 from agnesi.compiler.overlap import pairs
 from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
+from agnesi.core.cached import cached_property
 from agnesi.core.config import config
 from agnesi.core.dims import is_static
 from agnesi.core.errors import MissingInputError, at

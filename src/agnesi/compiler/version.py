@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -19,6 +18,7 @@ from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.trace import Trace, stand_in, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core import dtypes
+from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.config import STATE, WITNESSES, config
 from agnesi.core.dims import is_static

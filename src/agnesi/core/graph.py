@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from agnesi.core import dims
+from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.dispatch import Item, graph_node

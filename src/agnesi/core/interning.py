@@ -7,10 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from agnesi.core.forks import at_fork
+
 #: Expressions by their parts (see ``core.loops.make``).
 INTERNED: dict[Any, Any] = {}
 _LOCK = threading.Lock()
 _under_way = 0
+
+
+def _in_child() -> None:
+    """Other threads and what they were making are gone after a fork."""
+    global _LOCK, _under_way
+    _LOCK, _under_way = threading.Lock(), 0
+
+
+at_fork(in_child=_in_child)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from agnesi.core import foreign
+from agnesi.core.forks import at_fork, unforked
 
 if TYPE_CHECKING:
     from agnesi.runtime.capi import Library
@@ -137,8 +138,24 @@ class _Options:
             elif not busy:
                 sys.setswitchinterval(self._interval)
 
+    def restart(self) -> None:
+        """Forget users that are gone."""
+        self._lock, self._users = threading.Lock(), [0, 0]
+        if self._state[0]:
+            self._use(0, 0)
+
 
 _OPTIONS = _Options()
+
+
+def _in_child() -> None:
+    """Threads that generated code are gone after a fork; LLVM's options and the interval stay."""
+    global _opening
+    _opening = threading.Lock()
+    _OPTIONS.restart()
+
+
+at_fork(in_child=_in_child)
 
 
 class Team:
@@ -252,12 +269,12 @@ class Generator:
 
     def object(self, text: str) -> bytes:
         """The relocatable object of a module."""
-        with self._optimized(text) as module:
+        with unforked(), self._optimized(text) as module:
             return self._code(module, 1)
 
     def texts(self, text: str) -> tuple[str, str]:
         """A module after LLVM's passes, and its assembly."""
-        with self._optimized(text) as module:
+        with unforked(), self._optimized(text) as module:
             after = self._llvm.told(self._llvm.c.PrintModuleToString, module)[1]
             return after, self._code(module, 0).decode()
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core import foreign
+from agnesi.core.cached import cached_property
 from agnesi.core.record import record
 from agnesi.runtime import diskcache, elf, llvm, units
 
@@ -57,7 +58,7 @@ class Target:
     l2: int
     l3: int
 
-    @functools.cached_property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The features that are there, without signs."""
         return frozenset(f[1:] for f in self.features.split(",") if f.startswith("+"))
@@ -148,7 +149,7 @@ class Begun:
             for unit in self._ahead.units(text):
                 self._ahead.team.add(unit.text)
 
-    @functools.cached_property
+    @cached_property
     def code(self) -> Code:
         """Its machine code, as :func:`load` gives it."""
         ahead, self._ahead = self._ahead, None

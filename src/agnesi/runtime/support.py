@@ -23,6 +23,7 @@ import numpy as np
 
 from agnesi.core.config import LENT, config
 from agnesi.core.foreign import RESOLVERS
+from agnesi.core.forks import at_fork
 from agnesi.core.node import next_serial
 from agnesi.runtime import machine
 
@@ -52,11 +53,15 @@ _METH_FASTCALL_KEYWORDS = 0x82
 _KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
 _compiling = threading.Lock()
 _made: machine.Code | None = None
-if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
-    os.register_at_fork(
-        before=_compiling.acquire, after_in_parent=_compiling.release,
-        after_in_child=_compiling.release,
-    )
+
+
+def _in_child() -> None:
+    """A child has no thread that would release the lock."""
+    global _compiling
+    _compiling = threading.Lock()
+
+
+at_fork(in_child=_in_child)
 
 
 class _MethodDef(ctypes.Structure):
@@ -103,12 +108,8 @@ def native() -> machine.Code:
     LENT.threads = functools.partial(_use_threads, code)
     LENT.threads(config.threads)
     ctypes.c_int64.from_address(code.address("pool") + 16).value = machine.memory() // _KEPT_SHARE
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(
-            before=functools.partial(_call, code, "threads_stop"),
-            after_in_parent=functools.partial(_call, code, "threads_resume"),
-            after_in_child=functools.partial(_after_fork, code),
-        )
+    call = functools.partial(functools.partial, _call, code)
+    at_fork(call("threads_stop"), call("threads_resume"), functools.partial(_after_fork, code))
     _immortal(code)
     return code
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
+from agnesi.core.cached import cached_property
 from agnesi.core.gemm import Library
 from agnesi.core.kernels import Buffer, Kernel
 from agnesi.core.node import Node

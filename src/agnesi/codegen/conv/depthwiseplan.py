@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from agnesi.codegen.conv.dense import Dense, Span
@@ -12,6 +11,7 @@ from agnesi.codegen.conv.plan import ROOM, opened, sizes_of, whole_lines
 from agnesi.codegen.conv.tiles import Turn, unit_cycles
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import OpenRows, Piece, Rows, pieces_of
+from agnesi.core.cached import cached_property
 from agnesi.core.record import record, replace
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even

@@ -6,7 +6,6 @@ the block which is best for typical sizes, or of one band of the widest image.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from agnesi.codegen.conv.dense import Dense
@@ -14,6 +13,7 @@ from agnesi.codegen.conv.plan import blocks_for
 from agnesi.codegen.conv.source import Layout, packed_layout
 from agnesi.codegen.conv.squares import SIDE, Squared
 from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
+from agnesi.core.cached import cached_property
 from agnesi.core.dims import Size
 from agnesi.core.extents import combined, most
 from agnesi.core.record import record, replace

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from agnesi.codegen.conv.dense import Dense, Span
+from agnesi.core.cached import cached_property
 from agnesi.core.record import record, replace
 
 SIDE = 2  # of a square of the result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 from agnesi.codegen.conv.dense import Dense
 from agnesi.codegen.conv.layouts import TURNED
@@ -12,6 +11,7 @@ from agnesi.codegen.conv.source import Layout, Way, image_blocks, packed_layout,
 from agnesi.codegen.conv.squares import ALPHA, SIDE, TAPS, Grid, Squared
 from agnesi.codegen.gemm.costs import Machine
 from agnesi.codegen.gemm.tiling import Panel, Paneled, Piece, Rows, pieces_of
+from agnesi.core.cached import cached_property
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 from agnesi.core.record import record, replace

@@ -242,7 +242,7 @@ done:
   ret void
 }
 
-; In the child of a fork, whoever held the lock is gone.
+; In the child of a fork, whoever held the lock is gone; the lists are whole between any two stores.
 define void @pool_reset() nounwind {
   store atomic i64 0, ptr @pool release, align 8
   store atomic i64 0, ptr @pool_busy release, align 8
