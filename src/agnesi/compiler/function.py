@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.arraylikes import plain
 from agnesi.compiler.compiled import Compiled, Known, Settings
 from agnesi.compiler.copies import (
     check_copy,
@@ -184,13 +185,8 @@ class Function(Direct, Inspectable):
         dtype, ndim = self._types[i]
         label = self._names[i] or f"number {i}"
         array = value.data if isinstance(value, Tensor) else value
-        if isinstance(array, np.ma.MaskedArray):
-            raise TypeError(at(
-                f"input {label} of {self.name}: a masked array's mask would be ignored; pass "
-                ".filled(value), or the data and the mask as two inputs"))
-        if type(array) is not np.ndarray:  # native code reads no subclass, such as a memory map
-            numpys = isinstance(array, (np.ndarray, np.generic)) or not hasattr(array, "__dlpack__")
-            array = np.asarray(array) if numpys else np.from_dlpack(array)
+        if type(array) is not np.ndarray:
+            array = plain(array, f"input {label} of {self.name}")
             python = isinstance(value, (float, list, tuple))
             if array.dtype != dtype and python and np.can_cast(array.dtype, dtype, "same_kind"):
                 array = array.astype(dtype)

@@ -1,0 +1,22 @@
+"""What NumPy takes as an array, as an ndarray, which is what native code reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.errors import at
+
+
+def plain(value: Any, label: str) -> np.ndarray:
+    """The memory of an array-like (a memory map, a subclass, what DLPack exports) as an ndarray.
+
+    ``label`` names the argument in the TypeError that masked arrays get.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(at(
+            f"{label}: a masked array's mask would be ignored; pass .filled(value), or the data "
+            "and the mask as two inputs"))
+    numpys = isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__")
+    return np.asarray(value) if numpys else np.from_dlpack(value)
