@@ -481,9 +481,7 @@ def function(
             raise TypeError(at(f"an input must be a Tensor, not {typed(i.variable)}"))
         if any(i.variable is other.variable for other in wanted[:n]):
             raise ValueError(at(f"function: {typed(i.variable)} is among the inputs twice"))
-    new = dict(updates or {})
-    for target, value in new.items():
-        new[target] = fitting(target, value)
+    new = {target: fitting(target, value) for target, value in dict(updates or {}).items()}
     replaced = dict(givens or {})
     with_default_updates(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
