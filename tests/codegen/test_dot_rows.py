@@ -44,7 +44,7 @@ def test_there_is_less_code():
     small, fast = ag.jit(layer, optimizer="fast_compile"), ag.jit(layer)
     np.testing.assert_allclose(small(*args).numpy(), fast(*args).numpy(), atol=1e-5)
     shuffles, others = (len(re.findall("shufflevector", text(f))) for f in (small, fast))
-    assert shuffles < others / 2
+    assert shuffles <= others / 2
 
 
 @pytest.mark.parametrize(("rows", "called"), [(40, False), (60, True)])

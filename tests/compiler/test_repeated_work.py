@@ -68,6 +68,6 @@ def test_orders(name):
 @pytest.mark.parametrize("name", [*ORDERS][::3])
 def test_sizes_that_are_not_known(name):
     f = ag.jit(ORDERS[name])
-    for n in (182, 200):
+    for n in (182, 200) if "neighbours" in name else (6, 7, 200):
         x = ag.tensor(np.random.default_rng(n).normal(size=(n, n)))
         np.testing.assert_allclose(f(x), ORDERS[name](x), rtol=1e-6, atol=1e-9)

@@ -8,6 +8,7 @@ import pytest
 import agnesi as ag
 from agnesi.core.kernels import Nest, Store
 from agnesi.core.loops import const
+from agnesi.core.record import replace
 from agnesi.schedule import passes, verify
 from agnesi.schedule.passes import PASSES
 
@@ -127,3 +128,26 @@ def test_work_that_is_done_again_is_found():
     with ag.config(verify=True):
         kernels = f.plan().layout.kernels
         assert verify.work(kernels).costly <= 2 * 20 * 200 * 200
+
+
+def test_growth_with_sizes_is_found(monkeypatch):
+    """Few rows say little of a version for any number of rows: powers are compared."""
+    passes = [replace(p, run=lambda program: program) if p.name == "materialization" else p
+              for p in PASSES]
+    monkeypatch.setattr("agnesi.schedule.passes.PASSES", tuple(passes))
+    f = ag.jit(lambda x: ag.softmax(x, axis=1).sum(0))
+    f(ag.ones((5, 5)))
+    with pytest.raises(verify.BrokenProgramError, match=r"n0\*n0\*n0.* 40\*n0\*n0 at most"):
+        f(ag.ones((6, 6)))
+
+
+def test_what_was_asked_for_a_count_says_nothing_of_sizes():
+    """Scheduling the program in which all is kept asks more; versions stay as they are."""
+    causes = []
+    for verified in (False, True):
+        f = ag.jit(lambda x: ag.softmax(x, axis=1).sum(0))
+        with ag.config(verify=verified, cache=False):
+            for n in (5, 6, 100, 31, 2, 200):
+                f(ag.ones((n, n)))
+        causes.append([s.cause for s in f.specialisations])
+    assert causes[0] == causes[1] and len(causes[0]) == 3

@@ -7,9 +7,11 @@ reduction adds up is evaluated in its own loops, inside those.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from agnesi.core.costs import price
+from agnesi.core.dims import Size, product
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Convolution, Kernel, Nest, Product
 from agnesi.core.lanes import lane_axis, reduced_along
@@ -75,8 +77,13 @@ def turns(loops: Sequence[Axis]) -> int:
     return math.prod([guess(a.extent) for a in loops])
 
 
-def instructions(value: Expr, loops: Loops) -> int:
+def turns_in(loops: Sequence[Axis]) -> Size:
+    """The same for all sizes: a polynomial in those that are run-time values."""
+    return product([a.extent for a in loops])
+
+
+def instructions(value: Expr, loops: Loops, turns: Callable[[Loops], Any] = turns) -> Any:
     """About how many scalar instructions the evaluations of a value take, without its operands."""
     if value.op in BINDING:
         return turns(inside(value, loops))
-    return price(value.op) * turns(loops)
+    return turns(loops) * price(value.op)

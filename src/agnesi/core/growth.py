@@ -1,0 +1,37 @@
+"""How sizes grow with the run-time sizes that they are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
+
+Powers = Counter[Extent]
+
+
+def grows_no_faster(size: Size, other: Size) -> bool:
+    """Whether each monomial of a size has one of the other that is of no lower power in any name.
+
+    So ``n**2 + n*m`` grows no faster than ``n**2 * m`` does; that grows faster than the sum.
+    """
+    most = powers(other)
+    return all(any(mine <= theirs for theirs in most) for mine in powers(size))
+
+
+def powers(size: Size) -> list[Powers]:
+    """The powers of named sizes in each monomial; those of quotients are their dividends'."""
+    if not isinstance(size, Extent):
+        return [Counter()]
+    if not size.op:
+        return [Counter([size])]
+    if size.op == "sum":
+        found = []
+        for monomial, _ in size.terms:
+            products: list[Powers] = [Counter()]
+            for atom in monomial:
+                products = [a + b for a in products for b in powers(atom)]
+            found += products
+        return found
+    parts = size.args[:1] if size.op == "//" else size.args
+    return [p for part in parts for p in powers(part)]
