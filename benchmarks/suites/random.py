@@ -73,8 +73,8 @@ def _agnesi(name: str, n: int, compiled: bool) -> Contender:
     ag = peers.agnesi()
     ag.manual_seed(0)
     draw = {
-        "uniform": lambda: ag.random.uniform(n), "normal": lambda: ag.random.normal(n),
-        "exponential": lambda: ag.random.exponential(n),
+        "uniform": lambda: ag.random.uniform(size=n), "normal": lambda: ag.random.normal(size=n),
+        "exponential": lambda: ag.random.exponential(size=n),
         "gamma": lambda: ag.random.standard_gamma(2.5, n),
     }[name]
     return _contender(ag.jit(draw) if compiled else draw)

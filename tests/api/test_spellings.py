@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -99,14 +101,14 @@ def test_the_place_takes_the_gradient() -> None:
 def test_ranks_count_from_one_and_nan_is_the_middle() -> None:
     assert [t.item() for t in ag.kthvalue(ag.tensor([5, 1, 3]), 2)] == [3, 2]
     assert ag.topk(X, 2, dim=0).values.shape == (2, 4)
-    assert ag.kthvalue(X, 2, dim=0, keepdim=True)[0].shape == (1, 4)
+    assert ag.kthvalue(X, 2, dim=0, keepdim=True).indices.shape == (1, 4)
     with pytest.raises(ValueError, match="k must be at least 1 and at most 3, not 4"):
         ag.kthvalue(X, 4, dim=0)
     x = ag.tensor([[1.0, ag.nan, 0.0, 5.0]])
     values, indices = x.median(dim=1)
     assert np.isnan(values.item()) and indices.item() == 1
     assert [t.item() for t in ag.nanmedian(x, dim=1)] == [1.0, 0]
-    assert ag.mode(ag.tensor([3, 1, 3, 1, 2]))[0].item() == 1
+    assert ag.mode(ag.tensor([3, 1, 3, 1, 2])).values.item() == 1
 
 
 def test_split_by_dim_takes_sizes() -> None:
@@ -147,3 +149,184 @@ def test_both_words_and_unknown_ones_are_refused() -> None:
         ag.sum(X, nonsense=1)
     with pytest.raises(ValueError, match="there is one device, 'cpu', and not 'cuda'"):
         ag.randn(3, device="cuda")
+
+
+def test_operations_take_their_operands_by_pytorchs_names() -> None:
+    np.testing.assert_array_equal(ag.exp(input=X), ag.exp(X))
+    np.testing.assert_array_equal(ag.eq(X, other=X), A == A)
+    np.testing.assert_array_equal(X.maximum(other=2 - X), np.maximum(A, 2 - A))
+    for add in (ag.add, type(X).add):
+        np.testing.assert_array_equal(add(X, X, alpha=3), 4 * A)
+    for subtract in (ag.sub, ag.subtract, type(X).sub):
+        np.testing.assert_array_equal(subtract(X, X, alpha=3), -2 * A)
+    for divide in (ag.div, type(X).div):
+        np.testing.assert_array_equal(divide(X, 2, rounding_mode="floor"), A // 2)
+        np.testing.assert_array_equal(divide(X, -2, rounding_mode="trunc"), np.trunc(A / -2))
+    with pytest.raises(ValueError, match="rounding_mode must be None, 'floor' or 'trunc'"):
+        ag.div(X, 2, rounding_mode="ceil")
+    assert ag.add.reduce(X, 0).shape == (4,)
+
+
+def test_methods_that_arrays_have_not_are_pytorchs() -> None:
+    assert X.median().item() == 4.0 and ag.median(X).item() == 4.5
+    assert X.median(1).values.tolist() == [2.0, 4.0, 7.0] == X.median(axis=1)[0].tolist()
+    assert [p.shape for p in X.split(2)] == [(2, 4), (1, 4)]
+    assert [p.shape for p in X.split([1, 3], 1)] == [(3, 1), (3, 3)]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'axis'"):
+        X.split(2, axis=0)
+    assert bool(X.equal(X)) and not bool(X.equal(X + 1)) and not bool(X.equal(X[0]))
+    assert X.cummax(1).indices.tolist() == [[0, 0, 0, 3], [0, 1, 1, 1], [0, 1, 2, 2]]
+    assert X.kthvalue(2, dim=1).values.tolist() == [2.0, 4.0, 7.0]
+    np.testing.assert_array_equal(X.where(X > 2, 0), np.where(A > 2, A, 0))
+    assert X.unfold(dimension=1, size=2, step=1).shape == (3, 3, 2)
+
+
+def test_positional_forms_with_two_answers_are_refused() -> None:
+    for axes in ((0, 1), (-2, -1)):
+        with pytest.raises(TypeError, match=r"write x.swapaxes\(.*, or x.permute\("):
+            X.transpose(*axes)
+    assert X.transpose(1, 0).shape == X.transpose(-1, -2).shape == (4, 3)
+    np.testing.assert_array_equal(X.transpose((0, 1)), A)
+    for wrong in (lambda: X.sort(), lambda: X.sort(1), lambda: X.sort(axis=1)):
+        with pytest.raises(TypeError, match=r"write ag.sort\(x\) for the values, x.sort\(dim=-1\)"):
+            wrong()
+    np.testing.assert_array_equal(X.sort(1, True).values, np.sort(A, 1)[:, ::-1])
+    with pytest.raises(TypeError, match=r"histogram\(input=\) .* write histogram"):
+        ag.histogram(input=X)
+
+
+def test_more_counts_repeat_the_tensor() -> None:
+    np.testing.assert_array_equal(X.repeat(2, 1), np.repeat(A, 2, 1))
+    for found in (X.repeat(2, 1, 1), X.repeat((2, 1, 1)), X.repeat([2, 1, 1])):
+        np.testing.assert_array_equal(found, np.tile(A, (2, 1, 1)))
+    np.testing.assert_array_equal(X.repeat(2, 5), np.tile(A, (2, 5)))
+
+
+CALLS = {
+    "std": (lambda: X.std(), lambda: X.std(correction=0)),
+    "var": (lambda: ag.var(X, 0), lambda: ag.var(X, axis=0)),
+    "max": (lambda: X.max(1), lambda: (X.max(), X.max(axis=1), ag.max(X))),
+    "min": (lambda: ag.min(X, 0), lambda: ag.min(X, axis=0)),
+    "median": (lambda: ag.median(X), lambda: (ag.median(X, axis=0), X.median())),
+    "nanmedian": (lambda: ag.nanmedian(X), lambda: ag.nanmedian(X, axis=0)),
+    "sort": (lambda: ag.sort(X), lambda: ag.sort(X, axis=-1)),
+    "split": (lambda: ag.split(X, 3), lambda: (ag.split(X, 3, axis=0), X.split(3))),
+    "repeat": (lambda: X.repeat(2, 1), lambda: (X.repeat(2, axis=1), ag.repeat(X, 2, 1))),
+    "nonzero": (lambda: X.nonzero(), lambda: ag.nonzero(X, as_tuple=True)),
+    "meshgrid": (lambda: ag.meshgrid(X[0], X[1]),
+                 lambda: ag.meshgrid(X[0], X[1], indexing="xy")),
+    "gradient": (lambda: ag.gradient(X[0]), lambda: ag.gradient(X[0], axis=0)),
+    "histogram": (lambda: ag.histogram(X), lambda: ag.histogram(X, bins=10)),
+    "tril_indices": (lambda: ag.tril_indices(3, 1),
+                     lambda: (ag.tril_indices(3, k=1), ag.tril_indices(3))),
+    "triu_indices": (lambda: ag.triu_indices(3, 1), lambda: ag.triu_indices(3, k=1)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(spellings.WATCHED))
+def test_numpys_answers_warn_once_where_pytorch_is_used(
+    name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    call, other = CALLS[name]
+    call()
+    assert not recwarn.list
+    monkeypatch.setattr(spellings, "_SAID", set())
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    other()
+    ag.linalg.norm(X), ag.nn.functional.layer_norm(X, (4,)), ag.corrcoef(X)
+    assert not recwarn.list
+    call()
+    call()
+    (found,) = recwarn.list
+    assert str(found.message).startswith(f"{name} ") and "PyTorch's" in str(found.message)
+    assert found.filename == __file__
+
+
+def test_lists_and_ranges_stand_for_arrays() -> None:
+    x = ag.zeros((3, 4))
+    x[range(3), ag.tensor([2, 0, 1])] = ag.tensor([5.0, 6.0, 7.0])
+    assert x.sum(1).tolist() == [5.0, 6.0, 7.0] and x[0, 2].item() == 5.0
+    assert x[range(3), [2, 0, 1]].tolist() == [5.0, 6.0, 7.0]
+    np.testing.assert_array_equal(ag.mean([X, X + 1], 0), A + 0.5)
+    np.testing.assert_array_equal(X[[0, 0]], A[[0, 0]])
+    assert [t.shape for t in ag.atleast_2d(1.0, [1, 2])] == [(1, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("key", [
+    np.s_[1:4, 0, 4], np.s_[1:5:3j, [1, 2]], np.s_["0,2", [1, 2], [3, 4]],
+    np.s_["1,2,0", [1, 2], [3, 4]], np.s_["-1", [[1], [2]], [[3], [4]]], np.s_["0,3,1", [1, 2]],
+    np.s_[[1, 2], [3, 4]], np.s_[0:6:2], np.s_[[[1, 2]], [[3, 4]]],
+], ids=str)
+@pytest.mark.parametrize("name", ["r_", "c_"])
+def test_lines_are_numpys(name: str, key: Any) -> None:
+    try:
+        expected = getattr(np, name)[key]
+    except ValueError:
+        with pytest.raises(ValueError):
+            getattr(ag, name)[key]
+        return
+    np.testing.assert_allclose(getattr(ag, name)[key], expected)
+
+
+def test_new_tensors_have_the_dtype() -> None:
+    x = ag.ones(2, dtype="float64")
+    for made in (x.new_zeros(2, 3), x.new_ones((2, 3)), x.new_empty(2, 3), x.new_full((2, 3), 4)):
+        assert made.shape == (2, 3) and made.dtype == "float64"
+    assert x.new_zeros(2, dtype="int32", device="cpu").dtype == "int32"
+    assert x.new_tensor([1, 2], requires_grad=True).requires_grad
+    assert x.to("cpu", non_blocking=True) is x and x.to(device="cpu") is x
+    assert x.to("cpu", ag.float32).dtype == x.to(device="cpu", dtype="float32").dtype == "float32"
+
+
+def test_products_and_distances() -> None:
+    np.testing.assert_allclose(
+        ag.addmm(X, X, A.T @ A, beta=2, alpha=0.5), 2 * A + 0.5 * A @ (A.T @ A), rtol=1e-6)
+    np.testing.assert_allclose(X.addmm(X, ag.eye(4)), 2 * A)
+    np.testing.assert_array_equal(X.index_select(1, ag.tensor([2, 0])), A[:, [2, 0]])
+    assert ag.index_select(X, dim=0, index=ag.tensor(1)).shape == (1, 4)
+    for p in (1.0, 2.0, float("inf")):
+        expected = np.linalg.norm(A[:, None] - A[None, :2], p, axis=-1)
+        np.testing.assert_allclose(ag.cdist(X, X[:2], p), expected, rtol=1e-6)
+    assert not np.isnan(ag.grad(lambda x: ag.cdist(x, x).sum())(X).numpy()).any()
+
+
+def test_training_loops_of_pytorch() -> None:
+    model = ag.nn.Sequential(ag.nn.Linear(4, 2), ag.nn.Linear(2, 1))
+    optimizer = ag.optim.SGD(model.parameters(recurse=True), lr=0.001)
+    assert [*model.parameters(recurse=False)] == []
+    assert [n for n, _ in model[0].named_parameters(prefix="first")] == ["first.weight",
+                                                                         "first.bias"]
+    model = model.to(device="cpu")
+
+    def closure() -> ag.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        loss = (model(X) ** 2).mean()
+        loss.backward(retain_graph=True)
+        return loss
+
+    first, last = optimizer.step(closure), optimizer.step(closure=closure)
+    assert last.item() < first.item() and last.requires_grad
+    model.zero_grad(set_to_none=False)
+    assert all((p.grad == 0).all() for p in model.parameters())
+
+    @ag.no_grad
+    def evaluated(x: ag.Tensor) -> ag.Tensor:
+        """The model's answer."""
+        return model(x)
+
+    assert not evaluated(X).requires_grad and evaluated.__name__ == "evaluated"
+    with pytest.raises(TypeError, match="takes nothing, or the function that it decorates, not 1"):
+        ag.no_grad(1)
+    assert ag.grad(lambda a, b: a * b, argnum=1)(3.0, 2.0).item() == 3.0
+    assert ag.value_and_grad(lambda a, b: a * b, argnum=1)(3.0, 2.0)[1].item() == 3.0
+
+
+def test_random_numbers_take_numpys_order() -> None:
+    assert ag.random.normal(0, 1, 3).shape == ag.random.uniform(0, 1, (3,)).shape == (3,)
+    assert ag.random.exponential(2.0, 3).shape == ag.random.gumbel(0, 1, 3).shape == (3,)
+    assert ag.random.normal(mean=ag.zeros((2, 3))).shape == (2, 3)
+    drawn = ag.random.normal(100, 0.5, 50)
+    assert (abs(drawn - 100) < 5).all()
+    one, two = ag.random.default_rng(3), ag.random.default_rng(3)
+    np.testing.assert_array_equal(one.normal(1, 2, 5), ag.random.normal(1, 2, 5, generator=two))
+    assert one.random(3).shape == (3,) and one.standard_normal((2, 1)).shape == (2, 1)

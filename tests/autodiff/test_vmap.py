@@ -165,9 +165,9 @@ def test_random_numbers(compiled: bool) -> None:
         return (ag.jit(f) if compiled else f)(*args).numpy()
 
     x = ag.zeros(4)
-    drawn = run(ag.vmap(lambda x: ag.random.normal(3) + x), x)
+    drawn = run(ag.vmap(lambda x: ag.random.normal(size=3) + x), x)
     assert len(np.unique(drawn)) == 12
-    same = run(ag.vmap(lambda x: ag.random.normal(3) + x, randomness="same"), x)
+    same = run(ag.vmap(lambda x: ag.random.normal(size=3) + x, randomness="same"), x)
     assert (same == same[0]).all() and len(np.unique(same)) == 3
     inner = ag.vmap(lambda x: ag.random.uniform() + x)
     assert len(np.unique(run(ag.vmap(inner), ag.zeros((2, 3))))) == 6
@@ -196,7 +196,7 @@ def test_random_numbers(compiled: bool) -> None:
 def test_states_move_on() -> None:
     generator = ag.random.Generator(0)
     other = ag.random.Generator(0)
-    drawn = ag.vmap(lambda x: ag.random.uniform(4, generator=generator) + x)(ag.zeros(3))
+    drawn = ag.vmap(lambda x: ag.random.uniform(size=4, generator=generator) + x)(ag.zeros(3))
     words = other.bits(12)
     np.testing.assert_array_equal(other.state.numpy(), generator.state.numpy())
     assert words.shape == (12,) and drawn.shape == (3, 4)

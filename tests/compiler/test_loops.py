@@ -323,8 +323,8 @@ def test_checkpointed_functions(where):
 # -- state ------------------------------------------------------------------------------------
 def test_random_numbers_advance_from_step_to_step():
     def f(x):
-        return ag.scan(lambda c, r: (c + ag.random.uniform((), dtype="float64") * r,
-                                     ag.random.normal(2)), 0.0, x)
+        return ag.scan(lambda c, r: (c + ag.random.uniform(size=(), dtype="float64") * r,
+                                     ag.random.normal(size=2)), 0.0, x)
 
     results = []
     for way in WAYS[:3]:
@@ -553,7 +553,7 @@ def test_random_numbers_in_while():
     for way in WAYS[:3]:
         ag.manual_seed(0)
         results.append(run(way, lambda x: ag.while_loop(
-            lambda s: s[0] < x, lambda s: (s[0] + ag.random.uniform(()), s[1] + 1), (0.0, 0)
+            lambda s: s[0] < x, lambda s: (s[0] + ag.random.uniform(size=()), s[1] + 1), (0.0, 0)
         ), np.float32(5)))
     assert results[0] == results[1] == results[2]
 
@@ -633,7 +633,7 @@ def test_a_branch_that_changes_state():
 
 def test_random_numbers_in_one_branch():
     def f(x):
-        return ag.cond(x > 0, lambda: ag.random.uniform(()), lambda: ag.zeros(()))
+        return ag.cond(x > 0, lambda: ag.random.uniform(size=()), lambda: ag.zeros(()))
 
     results = []
     for way in WAYS[:3]:
@@ -773,7 +773,7 @@ def test_compared_with_eager_code_at_every_call():
 
     def step(c, r):
         total.add_(r)
-        return c + ag.random.uniform((), dtype="float64"), total * c
+        return c + ag.random.uniform(size=(), dtype="float64"), total * c
 
     f = ag.jit(lambda x: ag.scan(step, 0.0, x), mode="compare")
     for _ in range(2):

@@ -75,7 +75,7 @@ def _plain(values: list[Any], which: int, i: int, j: int) -> list[Any]:
 
 def _effect(values: list[Any], what: str, i: int) -> list[Any]:
     if what == "random":
-        return [values[i % len(values)] * ag.random.uniform(N, dtype="float64")]
+        return [values[i % len(values)] * ag.random.uniform(size=N, dtype="float64")]
     if what == "local":
         here = values[i % len(values)] * 1
         part = here[1:]

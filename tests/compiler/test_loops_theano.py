@@ -237,13 +237,14 @@ def test_updates_of_shared_variables():
 
 def test_updates_of_random_numbers():
     x = T.dmatrix("x")
-    noise, updates = T.scan(lambda r: r + ag.random.uniform(2, dtype="float64"), x)
+    noise, updates = T.scan(lambda r: r + ag.random.uniform(size=2, dtype="float64"), x)
     f = ag.function([x], noise, updates=updates)
     ag.manual_seed(0)
     compiled = [f(np.zeros((3, 2))) for _ in range(2)]
     ag.manual_seed(0)
     eager = [
-        T.scan(lambda r: r + ag.random.uniform(2, dtype="float64"), ag.zeros((3, 2)))[0].numpy()
+        T.scan(lambda r: r + ag.random.uniform(size=2, dtype="float64"),
+               ag.zeros((3, 2)))[0].numpy()
         for _ in range(2)
     ]
     np.testing.assert_allclose(compiled, eager)

@@ -69,12 +69,12 @@ def test_compiled_is_eager(name):
 
 
 DRAWS = {
-    "uniform": lambda: ag.random.uniform((6, 7)),
-    "double": lambda: ag.random.uniform(9, dtype="float64"),
+    "uniform": lambda: ag.random.uniform(size=(6, 7)),
+    "double": lambda: ag.random.uniform(size=9, dtype="float64"),
     "integers": lambda: ag.random.randint(0, 10, 11),
     "mask": lambda: ag.random.dropout_mask((5, 3), 0.5),
     "permutation": lambda: ag.random.permutation(9),
-    "normal": lambda: ag.random.normal((5, 3)),
+    "normal": lambda: ag.random.normal(size=(5, 3)),
 }
 
 

@@ -165,12 +165,12 @@ def test_a_generator_that_a_trace_makes_goes_on_from_call_to_call():
     def draw():
         if not made:
             made.append(Generator(3))
-        return ag.random.uniform(4, generator=made[0])
+        return ag.random.uniform(size=4, generator=made[0])
 
     first, second = draw().tolist(), draw().tolist()
     again = Generator(3)
-    assert first == ag.random.uniform(4, generator=again).tolist()
-    assert second == ag.random.uniform(4, generator=again).tolist()
+    assert first == ag.random.uniform(size=4, generator=again).tolist()
+    assert second == ag.random.uniform(size=4, generator=again).tolist()
 
 
 @pytest.mark.parametrize("kind", ["unit", "open", "exponential", "normal"])
@@ -250,7 +250,7 @@ def test_copies_of_generators_go_on_by_themselves():
 def test_the_environment_may_give_the_seed():
     program = (
         "import agnesi as ag; m = ag.nn.Dropout(0.5); print(m(ag.ones(40)).tolist(), "
-        "ag.random.uniform(2).tolist())"
+        "ag.random.uniform(size=2).tolist())"
     )
 
     def run(seed):

@@ -6,6 +6,7 @@ the first element to the last in a loop.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -33,8 +34,9 @@ _ASSOCIATIVE = frozenset(
     "logical_xor".split()
 )
 _RUNNING: dict[str, Callable[..., Tensor]] = {
-    "add": running.cumsum, "multiply": running.cumprod, "maximum": extremes.cummax,
-    "minimum": extremes.cummin,
+    "add": running.cumsum, "multiply": running.cumprod,
+    "maximum": functools.partial(extremes.running, extremes.CumMax),
+    "minimum": functools.partial(extremes.running, extremes.CumMin),
 }
 #: What an operation leaves as it is, for elements that do not count.
 _NEUTRAL = {

@@ -1,11 +1,9 @@
 """Every array function of the library, under the names that NumPy, PyTorch and Theano use."""
 
 from agnesi.ops.arith import abs as abs
-from agnesi.ops.arith import add as add
 from agnesi.ops.arith import angle as angle
 from agnesi.ops.arith import cbrt as cbrt
 from agnesi.ops.arith import conj as conj
-from agnesi.ops.arith import divide as divide
 from agnesi.ops.arith import floor_divide as floor_divide
 from agnesi.ops.arith import fmod as fmod
 from agnesi.ops.arith import imag as imag
@@ -21,7 +19,6 @@ from agnesi.ops.arith import rsqrt as rsqrt
 from agnesi.ops.arith import sign as sign
 from agnesi.ops.arith import sqrt as sqrt
 from agnesi.ops.arith import square as square
-from agnesi.ops.arith import subtract as subtract
 from agnesi.ops.bitwise import bitwise_and as bitwise_and
 from agnesi.ops.bitwise import bitwise_invert as bitwise_invert
 from agnesi.ops.bitwise import bitwise_left_shift as bitwise_left_shift
@@ -138,6 +135,12 @@ from agnesi.ops.pool import avg_pool as avg_pool
 from agnesi.ops.pool import max_pool as max_pool
 from agnesi.ops.positions import argmax as argmax
 from agnesi.ops.positions import argmin as argmin
+from agnesi.ops.pytorch import add as add
+from agnesi.ops.pytorch import addmm as addmm
+from agnesi.ops.pytorch import cdist as cdist
+from agnesi.ops.pytorch import divide as divide
+from agnesi.ops.pytorch import index_select as index_select
+from agnesi.ops.pytorch import subtract as subtract
 from agnesi.ops.quantiles import median as median
 from agnesi.ops.quantiles import quantile as quantile
 from agnesi.ops.ranges import arange as arange

@@ -14,7 +14,6 @@ _MODULES = {
         array_equiv asanyarray asarray_chkfinite frombuffer issubdtype iterable may_share_memory
         ndim packbits promote_types shape shares_memory size unpackbits
     """,
-    "agnesi.ops.extremes": "cummax cummin",
     "agnesi.ops.nans": """
         nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
     """,
@@ -23,6 +22,7 @@ _MODULES = {
         iscomplexobj isneginf isposinf isreal isrealobj isscalar lcm ldexp logaddexp2 modf rad2deg
         radians sinc spacing
     """,
+    "agnesi.ops.lines": "c_ r_",
     "agnesi.ops.nonzeros": "argwhere flatnonzero",
     "agnesi.ops.partitions": "argpartition lexsort partition",
     "agnesi.ops.pick": "choose compress copyto extract piecewise place put putmask",
@@ -30,7 +30,7 @@ _MODULES = {
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
     """,
     "agnesi.ops.quantiles": "nanmedian nanpercentile nanquantile percentile",
-    "agnesi.ops.ranked": "kthvalue mode",
+    "agnesi.ops.ranked": "cummax cummin kthvalue mode",
     "agnesi.ops.rearrange": """
         append array_split block column_stack delete dsplit ediff1d fliplr flipud hsplit insert
         resize rollaxis rot90 row_stack sliding_window_view sort_complex trim_zeros vsplit

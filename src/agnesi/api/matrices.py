@@ -1,4 +1,4 @@
-"""Methods of matrices: functions of ``agnesi.linalg``, which is loaded when one is first called."""
+"""Methods that are functions of a module which is loaded when one is first called."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-#: Method -> function.
+#: Methods of matrices, and the functions of ``agnesi.linalg``.
 NAMES = {
     "cholesky": "cholesky", "det": "det", "inverse": "inv", "kron": "kron", "matrix_exp": "expm",
     "matrix_power": "matrix_power", "pinverse": "pinv", "slogdet": "slogdet",
 }
 
 
-def method(name: str) -> Callable[..., Any]:
-    """The function of this name as a method."""
+def method(module: str, name: str) -> Callable[..., Any]:
+    """A module's function as a method."""
+    found: Any = None
 
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
-        return getattr(import_module("agnesi.api.linalg"), name)(self, *args, **keywords)
+        nonlocal found
+        if found is None:
+            found = getattr(import_module(module), name)
+        return found(self, *args, **keywords)
 
     call.__name__ = name
-    call.__doc__ = f"As ``agnesi.linalg.{name}``."
+    shown = "agnesi" if module.startswith("agnesi.ops") else module.replace(".api", "")
+    call.__doc__ = f"As ``{shown}.{name}``."
     return call

@@ -12,6 +12,7 @@ from agnesi.api import (
     functions,
     host,
     inplace,
+    late,
     matrices,
     shaping,
     show,
@@ -22,6 +23,7 @@ from agnesi.core import elsewhere
 from agnesi.core.config import LENT
 from agnesi.core.errors import no_attribute
 from agnesi.core.tensor import Tensor as Tensor
+from agnesi.ops import arith
 from agnesi.ops.index import getitem
 from agnesi.ops.scatter import setitem
 
@@ -43,19 +45,19 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_
 
 #: Methods that are the function of the same name.
 SAME = """
-    abs acos acosh addcdiv addcmul all allclose amax amin any arccos arccosh arcsin arcsinh
-    arctan arctan2 arctanh argmax argmin argsort asin asinh astype atan atan2 atanh bitwise_and
-    bitwise_or bitwise_xor broadcast_to ceil chunk clamp clip conj cos cosh count_nonzero cross
-    cumprod cumsum diag diagonal diff dimshuffle dist divide dot einsum equal erf erfc exp exp2
-    expand_dims expm1 flip floor floor_divide fmod gather greater greater_equal index_add
-    index_put inner isclose isfinite isinf isnan lerp less less_equal lgamma log log10 log1p
+    abs acos acosh add addcdiv addcmul addmm all allclose amax amin angle any arccos arccosh
+    arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort asin asinh astype atan atan2 atanh
+    bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor broadcast_to ceil
+    chunk clamp clip conj copysign cos cosh count_nonzero cross cumprod cumsum diag diagonal diff
+    digamma dimshuffle dist divide dot einsum erf erfc erfinv exp exp2 expand_dims expm1 flip
+    floor floor_divide fmax fmin fmod gather greater greater_equal hypot index_add index_put
+    index_select inner isclose isfinite isinf isnan lerp less less_equal lgamma log log10 log1p
     log2 log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp
-    masked_fill matmul max maximum mean median min minimum moveaxis multiply nan_to_num narrow
-    negative nonzero norm not_equal outer positive power prod put_along_axis ravel
-    reciprocal relu remainder repeat roll round rsqrt scatter scatter_add select sigmoid sign
-    signbit sin sinh softmax softplus sort split sqrt square squeeze std subtract sum swapaxes take
-    take_along_axis tan tanh tensordot topk trace tril triu trunc unbind unique unsqueeze var
-    vecdot
+    masked_fill matmul max maximum mean min minimum moveaxis multiply nan_to_num narrow negative
+    nextafter nonzero norm not_equal outer positive power prod put_along_axis quantile ravel
+    reciprocal relu remainder roll round rsqrt scatter scatter_add select sigmoid sign signbit sin
+    sinh softmax softplus sqrt square squeeze std subtract sum swapaxes take take_along_axis tan
+    tanh tensordot topk trace tril triu trunc unbind unfold unique unsqueeze var vecdot xlogy
 """
 #: Methods under another name than the function's.
 OTHER = {
@@ -63,6 +65,7 @@ OTHER = {
     "pow": "power", "neg": "negative", "eq": "equal", "ne": "not_equal", "lt": "less",
     "le": "less_equal", "gt": "greater", "ge": "greater_equal", "mm": "matmul", "bmm": "matmul",
     "mv": "matmul", "__round__": "round", "conjugate": "conj", "absolute": "abs",
+    "bitwise_not": "bitwise_invert", "ger": "outer", "fix": "trunc",
 }
 #: In-place forms of the functions of the same name: the method's name ends in an underscore.
 IN_PLACE = """
@@ -89,8 +92,17 @@ HOST = """
 EXCHANGE = "__array_namespace__ __buffer__ __dlpack__ __dlpack_device__ to_device"
 #: Methods of their own, from ``shaping``.
 SHAPING = """
-    add expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
+    expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
     t tile to transpose type_as view
+"""
+#: Methods of PyTorch's, from ``pytorch``, which is loaded when one is first called.
+PYTORCH = """
+    equal median nanmedian new_empty new_full new_ones new_tensor new_zeros repeat sort split where
+"""
+#: Methods that are functions which are loaded when one is first called.
+LATE = """
+    argwhere bincount cummax cummin deg2rad diagflat fliplr flipud float_power frexp gcd heaviside
+    kthvalue lcm ldexp logaddexp2 mode nanmean nansum nanquantile rad2deg rot90 sinc
 """
 #: Types that binary operators leave to the other operand.
 FOREIGN: set[type] = {type(None), str, bytes, dict, set}
@@ -139,7 +151,7 @@ def _divmod(x1: Any, x2: Any) -> Any:
 def _operators() -> dict[str, Method]:
     table: dict[str, Method] = {}
     for name, (function, sign) in BINARY.items():
-        f = getattr(functions, function)
+        f = getattr(arith, function, None) or getattr(functions, function)
         table[f"__{name}__"] = _operator(f)
         table[f"__r{name}__"] = _reflected(f)
         table[f"__i{name}__"] = inplace.update(function, f, f"{sign}=")
@@ -159,7 +171,8 @@ def _functions() -> dict[str, Method]:
     table = {m: getattr(functions, f) for m, f in names.items()}
     changing = {**{name: name for name in IN_PLACE.split()}, **IN_PLACE_OTHER}
     for name, function in changing.items():
-        table[f"{name}_"] = inplace.update(function, getattr(functions, function), f"{name}_")
+        f = getattr(arith, function, None) or getattr(functions, function)
+        table[f"{name}_"] = inplace.update(function, f, f"{name}_")
     return table
 
 
@@ -168,7 +181,10 @@ def _own() -> dict[str, Any]:
     table.update((name, getattr(exchange, name)) for name in EXCHANGE.split())
     table.update((name, getattr(shaping, name)) for name in SHAPING.split())
     table.update((name, shaping.converter(d, name)) for name, d in CONVERSIONS.items())
-    table.update((name, matrices.method(f)) for name, f in matrices.NAMES.items())
+    linalg = "agnesi.api.linalg"
+    table.update((name, matrices.method(linalg, f)) for name, f in matrices.NAMES.items())
+    table.update((n, matrices.method("agnesi.api.pytorch", n)) for n in PYTORCH.split())
+    table.update((n, matrices.method(*late.NAMES[n].split(":"))) for n in LATE.split())
     table.update(
         __array_function__=arrayfunction.__array_function__,
         __array_ufunc__=ufunc.__array_ufunc__,

@@ -13,22 +13,30 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
+from agnesi.core.public import on_host, public
+from agnesi.core.spellings import warn_of
 from agnesi.core.tensor import Tensor
-from agnesi.ops import ranked, select
+from agnesi.ops import creation, ranked, select
+from agnesi.ops.composite import array_equal
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.movement import swapaxes
+from agnesi.ops.movement import reshape, swapaxes
 from agnesi.ops.nonzeros import argwhere
+from agnesi.ops.replicate import repeat as each_repeated
 from agnesi.ops.replicate import tile
 from agnesi.ops.slices import FULL, Slice
+from agnesi.ops.sort import Ordered
 
 Form = Callable[..., Any]
 
 
-def _by_dim(found: Form) -> Form:
-    """Another function where ``dim`` names the axis."""
+def _named(found: Form, *words: str) -> Form:
+    """Another function where one of PyTorch's words is given, or more than it takes by place."""
+    foreign = {"dim", "input", *words}
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
-        return found(*args, **keywords) if "dim" in keywords else NotImplemented
+        if foreign & keywords.keys() or (len(args) > 2 and not keywords):
+            return found(*args, **keywords)
+        return NotImplemented
 
     return form
 
@@ -37,10 +45,10 @@ def _extreme(found: Form, of_two: Form) -> Form:
     """The extreme of an axis with its place, or the greater (smaller) ones of two tensors."""
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
-        if "dim" in keywords:
+        if "dim" in keywords or (len(args) == 3 and not keywords):
             return found(*args, **keywords)
         if "other" in keywords and len(args) < 2:
-            return of_two(*args, *keywords.values())
+            return of_two(*args, *(keywords[w] for w in ("input", "other") if w in keywords))
         if len(args) == 2 and isinstance(args[1], Tensor) and not keywords:
             return of_two(*args)
         return NotImplemented
@@ -48,12 +56,30 @@ def _extreme(found: Form, of_two: Form) -> Form:
     return form
 
 
+def _middle(with_place: Form, of_all: Form) -> Form:
+    """The lower of two elements in the middle: of an axis with its place, or of all."""
+
+    def middle(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        return of_all(input) if dim is None else with_place(input, dim, keepdim)
+
+    return middle
+
+
+def _of_flat(with_place: Form) -> Form:
+    return lambda x: with_place(reshape(as_tensor(x), (-1,)), 0).values
+
+
+_median = _middle(ranked.median_with_place, _of_flat(ranked.median_with_place))
+_nanmedian = _middle(ranked.nanmedian_with_place, _of_flat(ranked.nanmedian_with_place))
+
+
 def _deviation(function: Form, args: Any, keywords: Any) -> Any:
     """With ``dim`` somebody must say what to divide by: the libraries differ."""
-    if "dim" in keywords and not {"correction", "unbiased", "ddof"} & keywords.keys():
+    told = {"correction", "unbiased", "ddof"} & keywords.keys()
+    if {"dim", "input"} & keywords.keys() and not told:
         raise TypeError(
-            f"{function.__name__}(dim=) divides by n - 1 in PyTorch and {function.__name__}(axis=) "
-            "by n in NumPy; write correction=1 or correction=0"
+            f"{function.__name__} divides by n - 1 in PyTorch and by n in NumPy; write "
+            "correction=1 or correction=0"
         )
     return NotImplemented
 
@@ -98,9 +124,27 @@ def _squeeze(function: Form, args: Any, keywords: Any) -> Any:
 
 
 def _nonzero(function: Form, args: Any, keywords: Any) -> Any:
-    if keywords.keys() != {"as_tuple"}:
+    if not {"as_tuple", "input"} & keywords.keys():
         return NotImplemented
-    return function(*args) if keywords["as_tuple"] else argwhere(*args)
+    x = args[0] if args else keywords["input"]
+    return function(x) if keywords.get("as_tuple", False) else argwhere(x)
+
+
+def _gradient(function: Form, args: Any, keywords: Any) -> Any:
+    """Always as many as there are axes."""
+    if not {"dim", "input", "spacing"} & keywords.keys():
+        return NotImplemented
+    x = args[0] if args else keywords["input"]
+    spacing, axis = keywords.get("spacing", 1), keywords.get("dim")
+    found = function(x, *(spacing if isinstance(spacing, Sequence) else (spacing,)), axis=axis)
+    return list(found) if isinstance(found, (list, tuple)) else [found]
+
+
+def _histogram(function: Form, args: Any, keywords: Any) -> Any:
+    if "input" in keywords:
+        raise TypeError("histogram(input=) has 100 bins by default in PyTorch and 10 in NumPy, "
+                        "counted in floats and in integers; write histogram(x, bins=100)")
+    return NotImplemented
 
 
 def _shape(function: Form, args: Any, keywords: Any) -> Any:
@@ -117,24 +161,108 @@ def _axes(function: Form, args: Any, keywords: Any) -> Any:
     return NotImplemented
 
 
-def _repeat(function: Form, args: Any, keywords: Any) -> Any:
-    """More than two counts can be PyTorch's only."""
-    if len(args) > 3 and not keywords:
-        return tile(args[0], args[1:])
-    return NotImplemented
-
-
 #: By the name of the function.
 FORMS: dict[str, Form] = {
     "max": _extreme(ranked.max_with_place, select.maximum),
     "min": _extreme(ranked.min_with_place, select.minimum),
-    "sort": _by_dim(ranked.sort_with_places),
-    "median": _by_dim(ranked.median_with_place),
-    "nanmedian": _by_dim(ranked.nanmedian_with_place),
-    "cummax": _by_dim(ranked.cummax_with_places),
-    "cummin": _by_dim(ranked.cummin_with_places),
-    "std": _deviation, "var": _deviation, "nanstd": _deviation, "nanvar": _deviation,
-    "split": _split, "squeeze": _squeeze, "nonzero": _nonzero, "repeat": _repeat,
-    "permute_dims": _axes,
+    "sort": _named(ranked.sort_with_places),
+    "median": _named(_median), "nanmedian": _named(_nanmedian),
+    "std": _deviation, "var": _deviation,
+    "split": _split, "squeeze": _squeeze, "nonzero": _nonzero, "gradient": _gradient,
+    "permute_dims": _axes, "histogram": _histogram,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
 }
+
+
+# -- methods that arrays of NumPy have not, or that mean something else there -------------------
+@public
+def median(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """The middle element, the lower of two; with an axis, and where it is.  NaN wins."""
+    return _median(self, axis, keepdims)
+
+
+@public
+def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """The middle of the elements that are not NaN, the lower of two; with an axis, and where."""
+    return _nanmedian(self, axis, keepdims)
+
+
+@public
+def equal(self: Tensor, other: Any) -> Tensor:
+    """Whether both have the same shape and elements; ``x == y`` compares each."""
+    return array_equal(self, other)
+
+
+@public
+def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
+    """Parts of an axis: of one size but for the last, or of the sizes given."""
+    return parts_of(self, split_size, dim)
+
+
+@public
+def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
+    """An axis in order, and where its elements were: as ``x.sort(dim=-1)``."""
+    if len(args) < 2 and not {"dim", "descending"} & keywords.keys():
+        raise TypeError("x.sort() sorts in place in NumPy and gives values and indices in PyTorch; "
+                        "write ag.sort(x) for the values, x.sort(dim=-1) for both")
+    return ranked.sort_with_places(self, *args, **keywords)
+
+
+@public
+def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
+    """Elements repeated, along an axis or of the flat elements, as in NumPy.
+
+    More counts than a count and an axis repeat the whole tensor, as in PyTorch.
+    """
+    if len(repeats) == 2 and axis is None and _is_axis(repeats[1], self.ndim):
+        axis = repeats[1]
+    elif len(repeats) != 1:
+        return tile(self, repeats)
+    elif isinstance(repeats[0], (tuple, list)) and len(repeats[0]) not in (1, self.size):
+        return tile(self, repeats[0])
+    warn_of("repeat", keyworded=axis is not None and len(repeats) == 1)
+    return each_repeated(self, repeats[0], axis)
+
+
+def _is_axis(axis: Any, ndim: int) -> bool:
+    return type(axis) is int and -ndim <= axis < ndim
+
+
+@public
+def where(self: Tensor, condition: Any, other: Any) -> Tensor:
+    """The tensor's elements where a condition holds, else those of another one."""
+    return select.where(condition, self, other)
+
+
+@public
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None,
+               requires_grad: bool = False) -> Tensor:
+    """A tensor of the data, of this tensor's dtype."""
+    on_host(device)
+    return creation.tensor(data, dtype or self.dtype, requires_grad=requires_grad)
+
+
+@public
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:
+    """A shape filled with one number, of this tensor's dtype."""
+    on_host(device)
+    return creation.full(size, fill_value, dtype or self.dtype, requires_grad=requires_grad)
+
+
+def _maker(name: str) -> Form:
+    make = getattr(creation, name)
+
+    def new(self: Tensor, *size: Any, dtype: Any = None, device: Any = None,
+            requires_grad: bool = False) -> Tensor:
+        on_host(device)
+        shape = size[0] if len(size) == 1 else size
+        made: Tensor = make(shape, dtype or self.dtype, requires_grad=requires_grad)
+        return made
+
+    new.__name__ = new.__qualname__ = f"new_{name}"
+    new.__doc__ = f"``{name}`` of a shape, of this tensor's dtype; sizes may be several arguments."
+    return public(new)
+
+
+new_zeros, new_ones, new_empty = _maker("zeros"), _maker("ones"), _maker("empty")

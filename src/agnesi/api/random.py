@@ -1,16 +1,15 @@
 """Random numbers, seeded and counter-based: the same eagerly and compiled, on any thread count.
 
-Every distribution is a function here and a method of ``Generator``.  The methods take what those
-of NumPy's ``Generator`` take; of the functions, ``uniform``, ``normal``, ``exponential`` and
-``gumbel`` take the shape first.
+Every distribution is a function here and a method of ``Generator``.  Both take what the methods of
+NumPy's ``Generator`` take, in their order.
 
 Examples
 --------
 >>> import agnesi as ag
 >>> g = ag.manual_seed(0)
->>> a = ag.random.uniform((2, 3))
+>>> a = ag.random.uniform(size=(2, 3))
 >>> g = ag.manual_seed(0)
->>> bool((ag.random.uniform((2, 3)) == a).all())
+>>> bool((ag.random.uniform(size=(2, 3)) == a).all())
 True
 >>> ag.random.default_rng(1).normal(10.0, 0.5, size=4).shape
 (4,)
@@ -21,6 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from agnesi.api.draws.basic import exponential as exponential
+from agnesi.api.draws.basic import gumbel as gumbel
+from agnesi.api.draws.basic import normal as normal
+from agnesi.api.draws.basic import uniform as uniform
 from agnesi.api.draws.choices import bytes_ as bytes
 from agnesi.api.draws.choices import categorical as categorical
 from agnesi.api.draws.choices import integers as integers
@@ -38,7 +41,7 @@ from agnesi.api.draws.gamma import gamma as gamma
 from agnesi.api.draws.gamma import standard_gamma as standard_gamma
 from agnesi.api.draws.gamma import standard_t as standard_t
 from agnesi.api.draws.methods import method as _method
-from agnesi.api.draws.methods import shape_last as _shape_last
+from agnesi.api.draws.methods import standard as _standard
 from agnesi.api.draws.mixed import noncentral_chisquare as noncentral_chisquare
 from agnesi.api.draws.mixed import noncentral_f as noncentral_f
 from agnesi.api.draws.mixed import vonmises as vonmises
@@ -68,14 +71,10 @@ from agnesi.ops.random import bernoulli as bernoulli
 from agnesi.ops.random import choice as choice
 from agnesi.ops.random import default_generator as default_generator
 from agnesi.ops.random import dropout_mask as dropout_mask
-from agnesi.ops.random import exponential as exponential
-from agnesi.ops.random import gumbel as gumbel
 from agnesi.ops.random import manual_seed as manual_seed
-from agnesi.ops.random import normal as normal
 from agnesi.ops.random import permutation as permutation
 from agnesi.ops.random import randint as randint
 from agnesi.ops.random import shuffle as shuffle
-from agnesi.ops.random import uniform as uniform
 
 #: NumPy's name for making a generator.
 default_rng = Generator
@@ -96,7 +95,7 @@ def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None,
     >>> ag.rand(2, 3).shape
     (2, 3)
     """
-    return uniform(_shape(shape), dtype=dtype, generator=generator)
+    return uniform(size=_shape(shape), dtype=dtype, generator=generator)
 
 
 @public
@@ -110,29 +109,26 @@ def randn(*shape: Any, dtype: Any = None, generator: Generator | None = None,
     >>> ag.randn(2, 3).dtype
     dtype('float32')
     """
-    return normal(_shape(shape), dtype=dtype, generator=generator)
+    return normal(size=_shape(shape), dtype=dtype, generator=generator)
 
 
 # -- methods of generators --------------------------------------------------------------------
 _AS_THEY_ARE: tuple[Callable[..., Any], ...] = (
-    beta, binomial, bytes, categorical, cauchy, chisquare, dirichlet, f, gamma,
-    geometric, hypergeometric, integers, laplace, logistic, lognormal, logseries, multinomial,
-    multivariate_hypergeometric, multivariate_normal, negative_binomial, noncentral_chisquare,
-    noncentral_f, pareto, permutation, permuted, poisson, power, rayleigh, rice, shuffle,
-    standard_cauchy, standard_gamma, standard_t, triangular, truncated_normal, vonmises, wald,
-    weibull, zipf,
+    beta, binomial, bytes, categorical, cauchy, chisquare, dirichlet, exponential, f, gamma,
+    geometric, gumbel, hypergeometric, integers, laplace, logistic, lognormal, logseries,
+    multinomial, multivariate_hypergeometric, multivariate_normal, negative_binomial,
+    noncentral_chisquare, noncentral_f, normal, pareto, permutation, permuted, poisson, power,
+    rayleigh, rice, shuffle, standard_cauchy, standard_gamma, standard_t, triangular,
+    truncated_normal, uniform, vonmises, wald, weibull, zipf,
 )
 for _function in _AS_THEY_ARE:
     setattr(Generator, _function.__name__.strip("_"), _method(_function))
 for _function in (bernoulli, choice):
     setattr(Generator, _function.__name__, _method(_function, size="shape"))
-for _name, _function, _defaults in (
-    ("uniform", uniform, {"low": 0.0, "high": 1.0}), ("random", uniform, {}),
-    ("normal", normal, {"loc": 0.0, "scale": 1.0}), ("standard_normal", normal, {}),
-    ("exponential", exponential, {"scale": 1.0}), ("standard_exponential", exponential, {}),
-    ("gumbel", gumbel, {"loc": 0.0, "scale": 1.0}),
+for _name, _function in (
+    ("random", uniform), ("standard_normal", normal), ("standard_exponential", exponential),
 ):
-    setattr(Generator, _name, _shape_last(_function, **_defaults))
+    setattr(Generator, _name, _standard(_function, _name))
 
 
 if not TYPE_CHECKING:

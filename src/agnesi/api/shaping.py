@@ -8,9 +8,9 @@ from typing import Any
 from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import as_dtype
-from agnesi.core.public import is_device, public
+from agnesi.core.errors import at
+from agnesi.core.public import is_device, on_host, public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import add as plus
 from agnesi.ops.arith import imag
 from agnesi.ops.complexes import part
 from agnesi.ops.convert import Cast, cast
@@ -27,11 +27,6 @@ def _listed(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         return tuple(sizes[0])
     return sizes
-
-
-def add(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``self + alpha * other``."""
-    return plus(self, other if alpha == 1 else alpha * other)
 
 
 @public
@@ -81,18 +76,25 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
 
     Two numbers on a tensor that has not two axes swap these axes, as in PyTorch.
 
+    Raises
+    ------
+    TypeError
+        For two numbers that leave a matrix as it is in NumPy and transpose it in PyTorch.
+
     Examples
     --------
     >>> import agnesi as ag
     >>> ag.ones((2, 3, 4)).transpose().shape, ag.ones((2, 3, 4)).transpose(0, 1).shape
     ((4, 3, 2), (3, 2, 4))
     """
+    if len(axes) == 2:
+        if self.ndim == 2 and axes in ((0, 1), (-2, -1), (0, -1), (-2, 1)):
+            a, b = axes
+            raise TypeError(f"transpose({a}, {b}) leaves a matrix as it is in NumPy and swaps its "
+                            f"axes in PyTorch; write x.swapaxes({a}, {b}), or x.permute({a}, {b})")
+        return swapaxes(self, *axes)
     order = _listed(axes)
-    if not order or order == (None,):
-        return permute_dims(self)
-    if len(order) == 2 and self.ndim != 2:
-        return swapaxes(self, *order)
-    return permute_dims(self, order)
+    return permute_dims(self) if not order or order == (None,) else permute_dims(self, order)
 
 
 def t(self: Tensor) -> Tensor:
@@ -136,13 +138,18 @@ def tile(self: Tensor, *reps: Any) -> Tensor:
 
 
 # -- dtypes ---------------------------------------------------------------------------------
-def to(self: Tensor, target: Any = None, *, dtype: Any = None, copy: bool = False) -> Tensor:
+def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: bool = False,
+       non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The values as another dtype, or as that of another tensor; the tensor itself if it is so.
 
-    The only device is "cpu", which is accepted.
+    The only device is "cpu", which is accepted; how memory is copied or lies says nothing here.
     """
-    wanted = dtype if dtype is not None else getattr(target, "dtype", target)
-    if wanted is None or is_device(wanted):
+    on_host(device)
+    kinds = [t for t in target if type(t) is not bool and t is not None and not is_device(t)]
+    if len(kinds) > 1:
+        raise TypeError(at(f"to() takes one dtype or tensor, not {len(kinds)}"))
+    wanted = dtype if dtype is not None else getattr(kinds[0], "dtype", kinds[0]) if kinds else None
+    if wanted is None:
         return apply(Cast(self.dtype), self) if copy else self
     return astype(self, wanted, copy=copy)
 

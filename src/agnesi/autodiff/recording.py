@@ -26,6 +26,17 @@ class _Recording:
 
     _value: bool
 
+    def __new__(cls, function: Any = None) -> Any:
+        """The switch; of a function, as ``@ag.no_grad`` gives it, the function under it."""
+        switch = super().__new__(cls)
+        if function is None:
+            return switch
+        if not callable(function):
+            raise TypeError(at(f"{cls.__name__}() takes nothing, or the function that it "
+                               f"decorates, not {function!r}"))
+        switch._before = []
+        return switch(function)
+
     def __init__(self) -> None:
         self._before: list[bool] = []
 

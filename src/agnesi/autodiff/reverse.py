@@ -15,6 +15,7 @@ from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, MissingRuleError, at, location
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import current_trace, is_tracing
@@ -232,6 +233,7 @@ def seed(y: Tensor, g: Any = None) -> Tensor:
     return g
 
 
+@renamed(gradient="grad", retain_graph="")
 def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None:
     """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
 
@@ -243,7 +245,8 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     y : Tensor
         The result to differentiate, of one element unless ``grad`` is given.
     grad : array_like, optional
-        Cotangent, of y's shape.
+        Cotangent, of y's shape; PyTorch's ``gradient``.  Records live as long as their results, so
+        ``retain_graph`` is taken and says nothing.
     create_graph : bool
         Record the gradient computation itself, so that it can be differentiated again.
     """

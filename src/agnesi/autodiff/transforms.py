@@ -19,6 +19,7 @@ from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.public import renamed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import as_tensor
@@ -27,6 +28,7 @@ from agnesi.ops.creation import zeros_like
 Function = Callable[..., Any]
 
 
+@renamed(argnum="argnums", retain_graph="")
 def grad(
     cost: Any,
     wrt: Any = None,
@@ -166,6 +168,7 @@ def _gradient_function(f: Function, argnums: Any, has_aux: bool) -> Function:
     return gradient
 
 
+@renamed(argnum="argnums")
 def value_and_grad(
     f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Function:

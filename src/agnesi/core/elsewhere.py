@@ -31,15 +31,15 @@ AGNESI = {
     "inference_mode": "`ag.no_grad()`", "set_grad_enabled": "`ag.enable_grad()`, `ag.no_grad()`",
     "set_default_dtype": _FLOAT, "get_default_dtype": _FLOAT,
     "save": _LOAD, "load": _LOAD, "utils": _LOAD,
-    "index_select": "`ag.take(x, index, axis)`", "masked_select": "`x[mask]`",
+    "masked_select": "`x[mask]`",
     "one_hot": "`ag.eye(classes)[labels]`", "bucketize": "`ag.searchsorted`, `ag.digitize`",
-    "addmm": "`c + a @ b`, one operation when compiled", "mv": "`a @ x`", "baddbmm": "`c + a @ b`",
+    "mv": "`a @ x`", "baddbmm": "`c + a @ b`",
     "bernoulli": "`ag.random.bernoulli`", "multinomial": "`ag.random.categorical`",
     "normal": "`ag.random.normal`", "randperm": "`ag.random.permutation`",
     "rand_like": "`ag.rand(*x.shape)`", "randn_like": "`ag.randn(*x.shape)`",
     "numel": "`x.numel()`", "det": "`ag.linalg.det`", "svd": "`ag.linalg.svd`",
     "cholesky": "`ag.linalg.cholesky`", "inverse": "`ag.linalg.inv`",
-    "pinverse": "`ag.linalg.pinv`", "cdist": "`ag.linalg.norm(x[:, None] - y[None], axis=-1)`",
+    "pinverse": "`ag.linalg.pinv`",
     "logit": "`ag.special.logit`", "expit": "`ag.sigmoid`", "erfcx": "`ag.special.erfcx`",
     "mvlgamma": "`ag.special.multigammaln`",
     # JAX
@@ -53,7 +53,6 @@ AGNESI = {
     "ndarray": "`ag.Tensor`", "seterr": "`numpy.seterr`", "errstate": "`numpy.errstate`",
     "set_printoptions": "`numpy.set_printoptions`", "savez": _LOAD, "loadtxt": _LOAD,
     "array2string": _FORMS, "array_repr": _FORMS, "nditer": _FORMS, "ndenumerate": _FORMS,
-    "c_": "`ag.column_stack`", "r_": "`ag.concat`, or `ag.arange` and `ag.linspace` for slices",
     "lib": "`ag.sliding_window_view`", "s_": "`numpy.s_`",
     "index_exp": "`numpy.s_`", "ndindex": "`numpy.ndindex(*x.shape)`",
     "in1d": "`ag.isin`", "product": "`ag.prod`", "cumproduct": "`ag.cumprod`",
@@ -117,14 +116,13 @@ RANDOM = {
 
 TENSOR = {
     "cuda": _HERE, "cpu": _HERE, "grad_fn": "`x.node`, or print it", "dim": "`x.ndim`",
-    "ndimension": "`x.ndim`", "index_select": "`x.take(index, axis)`", "at": "`x[i] = v`",
+    "ndimension": "`x.ndim`", "at": "`x[i] = v`",
     "set_value": "`x[...] = value`, or `ag.shared`", "get_value": "`x.numpy()`",
     "masked_select": "`x[mask]`", "register_hook": "`ag.custom_vjp` around the value",
     "retain_grad_": "`x.retain_grad()`", "block_until_ready": AGNESI["block_until_ready"],
     "flat": "`x.ravel()`", "flags": "`x.is_contiguous()`", "strides": "`x.numpy().strides`",
     "detach_": "`x.detach()`", "random_": "`ag.random.integers`", "normal_": "`nn.init.normal_(x)`",
-    "uniform_": "`nn.init.uniform_(x)`", "new_zeros": "`ag.zeros`", "new_ones": "`ag.ones`",
-    "new_tensor": "`ag.tensor`", "hex": _FORMS, "tobytes": "`x.numpy().tobytes()`",
+    "uniform_": "`nn.init.uniform_(x)`", "hex": _FORMS, "tobytes": "`x.numpy().tobytes()`",
 }
 
 MODULE = {

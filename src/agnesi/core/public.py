@@ -15,7 +15,7 @@ from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, retold, typed
 from agnesi.core.spellings import DEVICE as DEVICE
-from agnesi.core.spellings import Form
+from agnesi.core.spellings import Form, watched
 from agnesi.core.spellings import on_host as on_host
 from agnesi.core.tensor import Tensor
 
@@ -33,13 +33,14 @@ def told(function: F) -> F:
     name, names = _shown(function), _parameters(function)
     form = Form(function, name)
     known = form.known
+    run = watched(function, name)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             if keywords and known is not None and not known.issuperset(keywords):
                 return form.call(args, keywords)
-            return function(*args, **keywords)
+            return run(*args, **keywords)
         except EXPLAINED as error:
             if (found := form.again(args, keywords)) is not NotImplemented:
                 return found
@@ -66,6 +67,7 @@ def public(function: F) -> F:
     placed = "device" in names
     form = Form(function, name)
     known = form.known
+    run = watched(function, name)
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **keywords: Any) -> Any:
@@ -75,7 +77,7 @@ def public(function: F) -> F:
             if keywords and known is not None and not known.issuperset(keywords):
                 result = form.call(args, keywords)
             else:
-                result = function(*args, **keywords)
+                result = run(*args, **keywords)
             return result if out is None else into(out, result)
         except EXPLAINED as error:
             if (found := form.again(args, keywords)) is not NotImplemented:
@@ -159,6 +161,24 @@ def keyworded(function: F) -> F:
         return function(*args, **keywords)
 
     return _renamed(call, name)
+
+
+def renamed(**words: str) -> Callable[[F], F]:
+    """A function that takes keywords by other libraries' names; those with an empty one of ours
+    say nothing here."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            for word in words.keys() & keywords.keys():
+                value = keywords.pop(word)
+                if words[word]:
+                    keywords[words[word]] = value
+            return function(*args, **keywords)
+
+        return _renamed(call, _shown(function))
+
+    return decorate
 
 
 def into(out: Any, result: Tensor) -> Tensor:

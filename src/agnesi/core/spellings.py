@@ -6,19 +6,22 @@ such keywords never does.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from agnesi.core.config import LENT
+from agnesi.core.errors import ours, warn
 
 #: What others call a parameter of ours.
 _NAMES = {
-    "axis": "dim dims axes", "axes": "dims dim axis", "keepdims": "keepdim",
+    "axis": "dim dims axes dimension", "axes": "dims dim axis", "keepdims": "keepdim",
     "x": "input a m arr tensor", "x1": "input a x", "x2": "other b mat2 vec2 tensor2 exponent y v",
     "arrays": "tensors tup seq", "tensors": "tup arrays", "data": "object", "obj": "a data",
     "sections": "indices_or_sections split_size_or_sections split_size",
     "shape": "size newshape", "indices": "index", "index": "indices", "min": "a_min",
     "max": "a_max", "shift": "shifts", "reps": "dims", "ord": "p", "k": "diagonal offset",
-    "start": "start_dim", "end": "end_dim", "n_rows": "n N", "n_cols": "m M", "labels": "target",
+    "start": "start_dim", "end": "end_dim", "n_rows": "n N", "n_cols": "m M",
+    "labels": "target", "m": "input", "loc": "mean", "scale": "std", "size": "shape",
     "log_probabilities": "input", "logits": "input", "w": "weight", "kernel": "kernel_size",
     "correction": "ddof", "stop": "end", "src": "source", "offset": "k", "pad_width": "array_pad",
     "fill_value": "value", "axis1": "dim0 dim1", "axis2": "dim1 dim2",
@@ -42,6 +45,58 @@ def on_host(device: Any) -> None:
     """Whether a device is where all tensors are: "cpu", or None."""
     if device is not None and device != DEVICE:
         raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
+
+
+#: Functions that answer a call by place as NumPy does and PyTorch does not, and what that gives;
+#: with a number, from so many arguments on; 0 where the function says it itself.
+WATCHED: dict[str, tuple[int, str, str]] = {
+    "std": (1, "divides by n", "divides by n - 1; write correction=0 or correction=1"),
+    "var": (1, "divides by n", "divides by n - 1; write correction=0 or correction=1"),
+    "max": (2, "gives values", "gives values and indices; write axis= or dim="),
+    "min": (2, "gives values", "gives values and indices; write axis= or dim="),
+    "median": (1, "gives the mean of two in the middle", "gives the lower one, and with an axis "
+               "its index; write axis= or dim="),
+    "nanmedian": (1, "gives the mean of two in the middle", "gives the lower one, and with an "
+                  "axis its index; write axis= or dim="),
+    "sort": (1, "gives values", "gives values and indices; write axis= or dim="),
+    "split": (2, "takes the number of parts or where to cut", "takes sizes; write axis= or dim="),
+    "repeat": (0, "repeats each element", "repeats the tensor; write axis=, or x.tile(...)"),
+    "nonzero": (1, "gives a tuple of indices", "gives a matrix; write as_tuple=True or False"),
+    "meshgrid": (2, "lets the first operand run along axis 1", "lets it run along axis 0; write "
+                 "indexing='xy' or indexing='ij'"),
+    "gradient": (1, "gives a tensor for one axis", "always gives a tuple; write axis= or dim="),
+    "histogram": (1, "counts in integers, in 10 bins", "counts in floats, in 100 bins; write "
+                  "bins="),
+    "tril_indices": (2, "takes a number of diagonals second", "takes a number of columns; write "
+                     "k= or m="),
+    "triu_indices": (2, "takes a number of diagonals second", "takes a number of columns; write "
+                     "k= or m="),
+}
+_SAID: set[str] = set()
+
+
+def warn_of(name: str, keyworded: bool = False) -> None:
+    """Say once that the answer is NumPy's, in a program that has imported PyTorch."""
+    if keyworded or name in _SAID or "torch" not in sys.modules:
+        return
+    _SAID.add(name)
+    _, here, there = WATCHED[name]
+    warn(f"{name} {here}, as in NumPy; PyTorch's {there}")
+
+
+def watched(function: Any, name: str) -> Any:
+    """The function, which says once where PyTorch's answer is another one."""
+    least = WATCHED[name][0] if name in WATCHED else 0
+    if not least:
+        return function
+
+    def look(*args: Any, **keywords: Any) -> Any:
+        if not keywords and len(args) >= least and "torch" in sys.modules and name not in _SAID \
+                and not ours(sys._getframe(2).f_code.co_filename):
+            warn_of(name)
+        return function(*args, **keywords)
+
+    return look
 
 
 class Form:
@@ -73,12 +128,20 @@ class Form:
         result = self.function(*args, **given)
         return result.requires_grad_() if wanted else result
 
+    def by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """PyTorch's third argument of reductions: whether the axis stays."""
+        if (len(args) == 3 and type(args[2]) is bool and not keywords
+                and self.places[1:] == ("axis",) and "keepdims" in self.names):
+            return self.function(*args[:2], keepdims=args[2])
+        return NotImplemented
+
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What a call that was refused means in PyTorch, or NotImplemented."""
-        special = LENT.foreign_forms().get(self.name)
-        if special is None or self.known is None or not self.known.issuperset(keywords):
+        if self.known is None or not self.known.issuperset(keywords):
             return NotImplemented
-        return special(self.function, args, keywords)
+        special = LENT.foreign_forms().get(self.name)
+        return self.by_place(args, keywords) if special is None else special(
+            self.function, args, keywords)
 
     def _translated(self, keywords: dict[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}

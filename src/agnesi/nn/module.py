@@ -12,7 +12,7 @@ from agnesi.core import dtypes
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import TraceError, at, no_attribute
 from agnesi.core.op import typed
-from agnesi.core.public import check_call, is_device
+from agnesi.core.public import check_call, is_device, on_host
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_reads, is_tracing
 from agnesi.nn.tree import entries, replaced, table
@@ -139,12 +139,15 @@ class Module:
                 if isinstance(value, Tensor):
                     yield _dotted(prefix, name), value
 
-    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True
+                         ) -> Iterator[tuple[str, Tensor]]:
         """Tensors that require grad, with dotted names; a shared one once, by its first name."""
-        return _once((n, t) for n, t in self._named_tensors() if t.requires_grad)
+        tensors = self._named_tensors() if recurse else (
+            (n, t) for n, t in self._entries() if isinstance(t, Tensor))
+        return _once((_dotted(prefix, n), t) for n, t in tensors if t.requires_grad)
 
-    def parameters(self) -> Iterator[Tensor]:
-        """Tensors that require grad, of this module and all inside.
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Tensors that require grad, of this module and (unless ``recurse=False``) all inside.
 
         Examples
         --------
@@ -152,7 +155,7 @@ class Module:
         >>> [tuple(p.shape) for p in nn.Linear(3, 2).parameters()]
         [(2, 3), (2,)]
         """
-        return (t for _, t in self.named_parameters())
+        return (t for _, t in self.named_parameters(recurse=recurse))
 
     def with_parameters(self, values: Mapping[str, Tensor]) -> Self:
         """The same module with other tensors as parameters; buffers and all else are shared.
@@ -251,10 +254,13 @@ class Module:
         """Switch training mode off: no dropout, fixed statistics."""
         return self.train(False)
 
-    def zero_grad(self) -> None:
-        """Forget the gradients of all parameters."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to zero."""
         for p in self.parameters():
-            p.grad = None
+            if set_to_none or p.grad is None:
+                p.grad = None
+            else:
+                p.grad.zero_()
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
         """Call ``function`` with every module inside, children first, and with this one."""
@@ -262,7 +268,7 @@ class Module:
             function(module)
         return self
 
-    def to(self, dtype: Any) -> Self:
+    def to(self, dtype: Any = None, *, device: Any = None, non_blocking: bool = False) -> Self:
         """Convert all float parameters and buffers to another float dtype; gradients are dropped.
 
         The only device, "cpu", is accepted, and changes nothing.
@@ -273,7 +279,8 @@ class Module:
         >>> nn.Linear(3, 2).to("float64").weight.dtype
         dtype('float64')
         """
-        if is_device(dtype):
+        on_host(device)
+        if dtype is None or is_device(dtype):
             return self
         kind = dtypes.as_dtype(dtype)
         if kind.kind not in "fV":

@@ -68,7 +68,7 @@ class Binary(Protocol):
     reduceat: Function
     at: Callable[..., None]
 
-    def __call__(self, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(self, input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 
 
 def with_methods(function: Any) -> Binary:
@@ -375,21 +375,21 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
     """The public function of a row with one operand; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
-        if out is None and type(x) is Tensor and STATE.trace is None:
-            data = x.data
+    def function(input: Any, *, out: Tensor | None = None) -> Tensor:
+        if out is None and type(input) is Tensor and STATE.trace is None:
+            data = input.data
             if data is not None and data.dtype.kind in kinds:
                 try:
                     data = _LOCAL.run(compute if data.size < _LARGE else op.in_pool, data)
                 except RuntimeError:
-                    return call(op, (x,), out)
+                    return call(op, (input,), out)
                 except MemoryError as error:
-                    raise explain(error, op.name, (x,)) from None
+                    raise explain(error, op.name, (input,)) from None
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
-                if x.requires_grad and flows and STATE.recording:
-                    record(t, op, (x,))
+                if input.requires_grad and flows and STATE.recording:
+                    record(t, op, (input,))
                 return t
-        return call(op, (x,), out)
+        return call(op, (input,), out)
 
     return told(function, op, summary, args, result)
 
@@ -398,8 +398,8 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     """The public function of a row with two operands; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
-        a, b = x1, x2
+    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        a, b = input, other
         if type(b) is not Tensor:
             b = constant(b, a)
         elif type(a) is not Tensor:
@@ -414,14 +414,14 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                     small = left.size < _LARGE and right.size < _LARGE
                     data = _LOCAL.run(compute if small else op.in_pool, left, right)
                 except (ValueError, RuntimeError):
-                    return call(op, (x1, x2), out)
+                    return call(op, (input, other), out)
                 except MemoryError as error:
-                    raise explain(error, op.name, (x1, x2)) from None
+                    raise explain(error, op.name, (input, other)) from None
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
                 if (a.requires_grad or b.requires_grad) and flows and STATE.recording:
                     record(t, op, (a, b))
                 return t
-        return call(op, (x1, x2), out)
+        return call(op, (input, other), out)
 
     return with_methods(told(function, op, summary, args, result))
 
@@ -448,7 +448,7 @@ def told(function: Any, op: Elementwise, summary: str, args: str, result: str) -
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = _imported()
     if summary:
-        names = "x" if op.arity == 1 else ", ".join(f"x{i + 1}" for i in range(op.arity))
+        names = ", ".join(function.__code__.co_varnames[: op.arity])
         function.__doc__ = _DOC.format(
             summary=summary, names=names, name=op.name, args=args, result=result
         )

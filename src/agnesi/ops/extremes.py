@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
 from agnesi.core.dispatch import apply
-from agnesi.core.public import apply_to, public
+from agnesi.core.public import apply_to
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import isnan, logical_or
@@ -77,41 +77,12 @@ class CumMin(_Extreme):
     kind = "minimum"
 
 
-def _running(op: type[_Extreme], x: Any, axis: int | None, out: Tensor | None) -> Tensor:
+def running(op: type[_Extreme], x: Any, axis: int | None, out: Tensor | None = None) -> Tensor:
+    """Running extremes along an axis (of the flattened tensor by default)."""
     x = as_tensor(x)
     if x.dtype.kind == "b":
-        found = _running(op, cast(x, dtypes.int64), axis, None)
+        found = running(op, cast(x, dtypes.int64), axis)
         return cast(found, dtypes.bool_)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     return apply_to(out, op(shapes.axis_of(axis, x.ndim)), x)
-
-
-@public
-def cummax(x: Any, /, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Greatest element so far along an axis (of the flattened tensor by default).
-
-    Its gradient goes to the latest element that is the greatest.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.cummax(ag.tensor([1, 3, 2]))
-    tensor([1, 3, 3])
-    """
-    return _running(CumMax, x, axis, out)
-
-
-@public
-def cummin(x: Any, /, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Least element so far along an axis (of the flattened tensor by default).
-
-    Its gradient goes to the latest element that is the least.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.cummin(ag.tensor([3, 1, 2]))
-    tensor([3, 1, 1])
-    """
-    return _running(CumMin, x, axis, out)

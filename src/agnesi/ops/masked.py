@@ -136,17 +136,17 @@ class Selection(Tensor):
     ``any`` and ``all`` of everything give numbers.
     """
 
-    __slots__ = ("part", "where", "whole")
+    __slots__ = ("part", "whole", "written")
 
     part: Part
-    where: Where
+    written: Where
     whole: Tensor
 
     @property
     def node(self) -> Never:  # type: ignore[override]
         """Nothing else can be done with it."""
         operands = called("getitem", (self.part.view, self.part.mask))
-        raise _refusal(f"{operands}: {UNKNOWN}", self.where)
+        raise _refusal(f"{operands}: {UNKNOWN}", self.written)
 
     def whole_for(self, part: Part) -> Tensor:
         """The values for another place, which must be under the same mask."""
@@ -154,13 +154,13 @@ class Selection(Tensor):
                                                      graph_node(self.part.mask))
         if not same or part.view.shape != self.part.view.shape:
             raise _refusal("the elements were selected by another mask, so how many there are "
-                           "on either side is not known when the graph is written", self.where)
+                           "on either side is not known when the graph is written", self.written)
         return self.whole
 
     def with_whole(self, whole: Tensor) -> Selection:
         """Other values at the same place."""
         found = selection(self.part, whole)
-        found.where = self.where
+        found.written = self.written
         return found
 
     def other(self, value: Any) -> Any:
@@ -182,7 +182,7 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
     t.requires_grad = False
     t._grad = t._view = t._version = t._name = None
     t.part = part
-    t.where = user_where(2)
+    t.written = user_where(2)
     ones = as_tensor(1, part.view.dtype)
     t.whole = where(part.lying, part.view, ones) if whole is None else whole
     return t

@@ -408,8 +408,14 @@ def _at_least(x: Any, ndim: int) -> Tensor:
     return reshape(x, (1,) * missing + x.shape)
 
 
+def _each(arrays: tuple[Any, ...], ndim: int) -> Any:
+    """One tensor, or a tuple of several."""
+    found = tuple(_at_least(x, ndim) for x in arrays)
+    return found[0] if len(found) == 1 else found
+
+
 @public
-def atleast_1d(x: Any, *, out: Tensor | None = None) -> Tensor:
+def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With one dimension at least.
 
     Examples
@@ -418,11 +424,11 @@ def atleast_1d(x: Any, *, out: Tensor | None = None) -> Tensor:
     >>> ag.atleast_1d(3.0).shape
     (1,)
     """
-    return _at_least(x, 1)
+    return _each(arrays, 1)
 
 
 @public
-def atleast_2d(x: Any, *, out: Tensor | None = None) -> Tensor:
+def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With two dimensions at least; new ones come first.
 
     Examples
@@ -431,11 +437,11 @@ def atleast_2d(x: Any, *, out: Tensor | None = None) -> Tensor:
     >>> ag.atleast_2d(ag.zeros(3)).shape
     (1, 3)
     """
-    return _at_least(x, 2)
+    return _each(arrays, 2)
 
 
 @public
-def atleast_3d(x: Any, *, out: Tensor | None = None) -> Tensor:
+def atleast_3d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With three dimensions at least, as NumPy places them.
 
     Examples
@@ -444,4 +450,4 @@ def atleast_3d(x: Any, *, out: Tensor | None = None) -> Tensor:
     >>> ag.atleast_3d(ag.zeros((2, 3))).shape
     (2, 3, 1)
     """
-    return _at_least(x, 3)
+    return _each(arrays, 3)

@@ -151,8 +151,8 @@ def manual_seed(seed: int | None = None) -> Generator:
     Examples
     --------
     >>> import agnesi as ag
-    >>> first = ag.random.manual_seed(0), ag.random.uniform(2)
-    >>> again = ag.random.manual_seed(0), ag.random.uniform(2)
+    >>> first = ag.random.manual_seed(0), ag.random.uniform(size=2)
+    >>> again = ag.random.manual_seed(0), ag.random.uniform(size=2)
     >>> bool((first[1] == again[1]).all())
     True
     """
@@ -217,8 +217,8 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
 
     Examples
     --------
-    >>> import agnesi as ag
-    >>> ag.random.uniform((2, 3)).shape
+    >>> from agnesi.ops.random import uniform
+    >>> uniform((2, 3)).shape
     (2, 3)
     """
     sizes, kind = sizes_of(shape), float_of(dtype)
@@ -244,8 +244,8 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
 
     Examples
     --------
-    >>> import agnesi as ag
-    >>> ag.random.normal(5).shape
+    >>> from agnesi.ops.random import normal
+    >>> normal(5).shape
     (5,)
     """
     sizes, kind = sizes_of(shape), float_of(dtype)
@@ -260,8 +260,8 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
 
     Examples
     --------
-    >>> import agnesi as ag
-    >>> bool((ag.random.exponential(9) >= 0).all())
+    >>> from agnesi.ops.random import exponential
+    >>> bool((exponential(9) >= 0).all())
     True
     """
     sizes, kind = sizes_of(shape), float_of(dtype)
@@ -276,8 +276,8 @@ def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = No
 
     Examples
     --------
-    >>> import agnesi as ag
-    >>> ag.random.gumbel(3).shape
+    >>> from agnesi.ops.random import gumbel
+    >>> gumbel(3).shape
     (3,)
     """
     kind = float_of(dtype)

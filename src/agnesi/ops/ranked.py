@@ -20,7 +20,7 @@ from agnesi.ops.ranges import arange
 from agnesi.ops.slices import FULL, Slice
 from agnesi.ops.sort import Ordered, argsort
 
-__all__ = ["kthvalue", "mode"]
+__all__ = ["cummax", "cummin", "kthvalue", "mode"]
 
 
 def _at(x: Tensor, indices: Tensor, axis: int, keepdims: bool) -> Ordered:
@@ -88,21 +88,63 @@ def nanmedian_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Or
     return _ranked(x, select.maximum(count - 1, 0) // 2, axis, keepdim)
 
 
-def _running(op: Any, input: Any, dim: int) -> Ordered:
-    x, axis = _rows(input, dim)
-    running = op(axis)
-    y = apply(running, x)
-    return Ordered(y, running.chosen(y, x))
+def _running(op: Any, x: Any, axis: int | None) -> Ordered:
+    x = as_tensor(x)
+    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, shapes.axis_of(axis, x.ndim))
+    wide = cast(x, dtypes.int64) if x.dtype.kind == "b" else x
+    row = op(axis)
+    y = apply(row, wide)
+    return Ordered(cast(y, x.dtype), row.chosen(y, wide))
 
 
-def cummax_with_places(input: Any, dim: int) -> Ordered:
-    """The greatest element of an axis so far, and where it is: the latest of equal ones."""
-    return _running(CumMax, input, dim)
+@public
+def cummax(x: Any, axis: int | None = None) -> Ordered:
+    """Greatest element so far along an axis, and where it is: the latest of equal ones.
+
+    The values alone are ``ag.maximum.accumulate(x, axis)``.  Gradients go to the latest.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int, optional
+        Of the flattened tensor by default.
+
+    Returns
+    -------
+    values, indices : Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cummax(ag.tensor([1, 3, 2]))
+    Ordered(values=tensor([1, 3, 3]), indices=tensor([0, 1, 1]))
+    """
+    return _running(CumMax, x, axis)
 
 
-def cummin_with_places(input: Any, dim: int) -> Ordered:
-    """The least element of an axis so far, and where it is: the latest of equal ones."""
-    return _running(CumMin, input, dim)
+@public
+def cummin(x: Any, axis: int | None = None) -> Ordered:
+    """Least element so far along an axis, and where it is: the latest of equal ones.
+
+    The values alone are ``ag.minimum.accumulate(x, axis)``.  Gradients go to the latest.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int, optional
+        Of the flattened tensor by default.
+
+    Returns
+    -------
+    values, indices : Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cummin(ag.tensor([3, 1, 2])).values
+    tensor([3, 1, 1])
+    """
+    return _running(CumMin, x, axis)
 
 
 @public

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from agnesi.autodiff.recording import no_grad
+from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
 from agnesi.core import dtypes
 from agnesi.core.dispatch import touch
@@ -133,8 +133,27 @@ class Optimizer:
         return ()
 
     @no_grad()
-    def step(self) -> None:
-        """Update all parameters that have a gradient."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update all parameters that have a gradient.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the gradients first, and gives the loss.
+
+        Returns
+        -------
+        Any
+            What ``closure`` gave.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        self._update_all()
+        return loss
+
+    def _update_all(self) -> None:
         shared = self.begin()
         for i, p in enumerate(self.parameters):
             g = p.grad

@@ -17,7 +17,6 @@ from agnesi.ops import (
     composite,
     conv,
     convolve,
-    extremes,
     fft,
     frequencies,
     interpolate,
@@ -26,6 +25,7 @@ from agnesi.ops import (
     pixels,
     pool,
     positions,
+    ranked,
     reduce,
     replicate,
     running,
@@ -180,8 +180,9 @@ def _running() -> Iterator[tuple[str, Case]]:
         yield f"{name} beside zeros", Case(lambda x, f=function: f(x, axis=-1), ((_ZEROS,),))
         yield f"{name} of all", Case(function, ((_ZEROS,), (np.arange(5, dtype=np.int16),)))
     for name in ("cummax", "cummin"):
-        function = getattr(extremes, name)
-        yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,), (np.zeros((2, 0)),)))
+        function = getattr(ranked, name)
+        yield name, Case(lambda x, f=function: f(x, axis=1).values,
+                         ((_X,), (_X.T,), (np.zeros((2, 0)),)))
     for name in ("cumulative_sum", "cumulative_prod"):
         function = getattr(running, name)
         yield name, Case(

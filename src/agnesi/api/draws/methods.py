@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core import shapes
-from agnesi.ops.convert import as_tensor
 from agnesi.ops.random import Generator
 
 
@@ -25,25 +23,12 @@ def method(function: Callable[..., Any], **names: str) -> Callable[..., Any]:
     return bound
 
 
-def shape_last(function: Callable[..., Any], **defaults: Any) -> Callable[..., Any]:
-    """A function that takes the shape first as a method that takes it last, by NumPy's names."""
-    names = (*defaults, "size")
+def standard(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A distribution without parameters as a method, which takes the shape only."""
 
-    @functools.wraps(function)
-    def method(self: Generator, *args: Any, dtype: Any = None, out: Any = None,
-               **keywords: Any) -> Any:
-        given = dict(zip(names, args, strict=False)) | keywords
-        unknown = [n for n in given if n not in names]
-        if unknown or len(args) > len(names) or len(given) != len(args) + len(keywords):
-            raise TypeError(f"{function.__name__} takes each of {', '.join(names)} once")
-        params = [given.get(name, value) for name, value in defaults.items()]
-        shape = given.get("size")
-        if shape is None:
-            shape = _broadcast(params)
-        return function(shape, *params, dtype=dtype, generator=self, out=out)
+    def bound(self: Generator, size: Any = (), dtype: Any = None, out: Any = None) -> Any:
+        return function(size=() if size is None else size, dtype=dtype, generator=self, out=out)
 
-    return method
-
-
-def _broadcast(params: list[Any]) -> Any:
-    return shapes.broadcast((), *[as_tensor(p).shape for p in params])
+    bound.__name__ = bound.__qualname__ = name
+    bound.__doc__ = function.__doc__
+    return bound

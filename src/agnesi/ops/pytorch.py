@@ -1,0 +1,148 @@
+"""Functions of PyTorch's that NumPy has not, and its keywords of arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core import shapes
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith, select
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.elementwise import Binary, with_methods
+from agnesi.ops.index import take
+from agnesi.ops.matmul import matmul
+from agnesi.ops.movement import expand_dims
+from agnesi.ops.reduce import norm
+
+__all__ = ["add", "addmm", "cdist", "divide", "index_select", "subtract"]
+
+_ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
+    "floor": arith.floor_divide, "trunc": lambda a, b: select.trunc(arith.divide(a, b)),
+}
+
+
+def _scaled(row: Binary) -> Binary:
+    """A sum or difference whose second operand may have a factor ``alpha``."""
+
+    def function(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+        if type(alpha) is not int or alpha != 1:
+            other = arith.multiply(other, alpha)
+        return row(input, other, out=out)
+
+    return _named(function, row, "alpha : number or Tensor\n    A factor of ``other``.")
+
+
+def _divided(row: Binary) -> Binary:
+    """A quotient that may be rounded."""
+
+    def function(input: Any, other: Any, *, rounding_mode: str | None = None,
+                 out: Tensor | None = None) -> Tensor:
+        if rounding_mode is None:
+            return row(input, other, out=out)
+        if rounding_mode not in _ROUNDINGS:
+            raise ValueError(f"rounding_mode must be None, 'floor' or 'trunc', not "
+                             f"{rounding_mode!r}")
+        return _ROUNDINGS[rounding_mode](input, other)
+
+    return _named(function, row, "rounding_mode : {None, 'floor', 'trunc'}\n    What is done "
+                                 "with the quotient.")
+
+
+def _named(function: Callable[..., Any], row: Binary, parameter: str) -> Binary:
+    function.__name__ = function.__qualname__ = row.__name__
+    function.__module__ = __name__
+    function.__doc__ = str(row.__doc__).replace("out : Tensor", f"{parameter}\nout : Tensor")
+    return with_methods(function)
+
+
+add = _scaled(arith.add)
+subtract = _scaled(arith.subtract)
+divide = _divided(arith.divide)
+
+
+@public
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
+          out: Tensor | None = None) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``: one operation when compiled.
+
+    Parameters
+    ----------
+    input : array_like
+        What is added; broadcast.
+    mat1, mat2 : array_like
+        The matrices.
+    beta, alpha : number
+        The factors.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.addmm(ag.ones(2), ag.eye(2), ag.eye(2), alpha=3)
+    tensor([[4., 1.],
+            [1., 4.]])
+    """
+    product = matmul(mat1, mat2)
+    product = product if alpha == 1 else product * alpha
+    added = as_tensor(input)
+    return product + (added if beta == 1 else added * beta)
+
+
+@public
+def index_select(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tensor:
+    """The slices of an axis at the places that a vector names.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int
+    index : array_like of int
+        A vector, or a number for one slice.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.index_select(ag.tensor([[1, 2, 3]]), 1, [2, 0])
+    tensor([[3, 1]])
+    """
+    places = as_tensor(index)
+    if places.ndim > 1:
+        raise ValueError(f"index must be a vector, not of shape {places.shape}")
+    x = as_tensor(x)
+    return take(x, expand_dims(places, 0) if places.ndim == 0 else places,
+                shapes.axis_of(axis, x.ndim))
+
+
+@public
+def cdist(x1: Any, x2: Any, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
+    """Distances between all rows of two matrices, or of stacks of matrices.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of shapes (..., n, k) and (..., m, k).
+    p : float
+        Of the norm.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n, m).  Its gradient is 0 where a distance is 0.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cdist(ag.tensor([[0.0, 0.0]]), ag.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    return norm(expand_dims(a, -2) - expand_dims(b, -3), p, -1)
