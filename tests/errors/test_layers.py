@@ -124,7 +124,7 @@ CASES = [
      "StepLR() takes 3 arguments (optimizer, step_size, gamma), not 4"),
     (lambda: Named(1), TypeError, "Named() needs also, too"),
     (lambda: nn.Conv2d(3), TypeError, "Conv2d() needs out_channels and kernel_size, too"),
-    (lambda: nn.ReLU(True), TypeError, "ReLU() takes no arguments, not 1"),
+    (lambda: nn.Tanh(True), TypeError, "Tanh() takes no arguments, not 1"),
     (lambda: nn.Tanh(colour=1), TypeError, "Tanh() got an unexpected keyword argument 'colour'"),
     (lambda: nn.Linear(3.5, 4), TypeError, "Linear: in_features must be an integer, not 3.5"),
     (lambda: nn.Linear(0, 4), ValueError, "Linear: in_features must be at least 1, not 0"),

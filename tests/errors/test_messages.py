@@ -150,7 +150,7 @@ CASES = [
     (lambda m: ag.softmax(m("float32", 3), axis=1), IndexError,
      "softmax(float32(3)): axis 1 is out of range for 1 dimensions"),
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 2)), ag.ShapeError,
-     "cross_entropy(float32(3, 4), int64(2)): labels need one entry per row of (3, 4): "
+     "cross_entropy(float32(3, 4), int64(2)): labels need one entry per row of classes: "
      "shape (3,), not (2,)"),
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 3), weight=np.ones(3)),
      ag.ShapeError, "cross_entropy(float32(3, 4), int64(3)): weight must have 4 elements, not be "
@@ -158,9 +158,9 @@ CASES = [
     (lambda m: LSTM(m("int64", 3, 2, 4)), ag.DTypeError,
      "LSTM: the input must be floats, not int64(3, 2, 4); convert it with .astype('float32'), "
      "labels with nn.Embedding"),
-    (lambda m: ag.cross_entropy(m("float32", 3, 4, 5), m("int64", 3, 5)), ag.ShapeError,
-     "cross_entropy(float32(3, 4, 5), int64(3, 5)): labels need one entry per row of (3, 4, 5): "
-     "shape (3, 4), not (3, 5); classes are the last axis: ag.moveaxis(x, 1, -1)"),
+    (lambda m: ag.cross_entropy(m("float32", 3, 4, 5), m("int64", 3, 4)), ag.ShapeError,
+     "cross_entropy(float32(3, 4, 5), int64(3, 4)): labels need one entry per row of classes: "
+     "shape (3, 5), not (3, 4); write axis=-1 for classes in the last axis"),
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("float64", 3)), ag.DTypeError,
      "cross_entropy(float32(3, 4), float64(3)): labels must be integers, not float64(3): convert "
      "them with .astype('int64'); probabilities have the shape of the logits"),

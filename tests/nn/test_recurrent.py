@@ -328,7 +328,7 @@ def test_a_language_models_step_is_all_native():
     @ag.jit
     def train(ids, labels):
         optimizer.zero_grad()
-        loss = cross_entropy(model(ids), labels)
+        loss = cross_entropy(model(ids), labels, axis=-1)
         loss.backward()
         optimizer.step()
         return loss

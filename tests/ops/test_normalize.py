@@ -29,7 +29,7 @@ def test_formulas():
         standard(X, (0, 2, 3)) * spread(W) + spread(B), atol=1e-12,
     )
     np.testing.assert_allclose(
-        functional.instance_norm(X, W, B).numpy(),
+        functional.instance_norm(X, None, None, W, B).numpy(),
         standard(X, (2, 3)) * spread(W) + spread(B), atol=1e-12,
     )
     grouped = standard(X.reshape(3, 2, 2, 3, 2), (2, 3, 4)).reshape(X.shape)
@@ -47,7 +47,7 @@ def test_local_response(size):
     expected = np.empty_like(X)
     for c in range(4):
         near = X[:, max(c - size // 2, 0): c + (size - 1) // 2 + 1]
-        expected[:, c] = X[:, c] / (2 + 0.3 * (near**2).sum(1)) ** 0.75
+        expected[:, c] = X[:, c] / (1 + 0.3 / size * (near**2).sum(1)) ** 0.75
     found = functional.local_response_norm(X, size, 0.3)
     np.testing.assert_allclose(found.numpy(), expected)
     check_op(lambda x: functional.local_response_norm(x, size, 0.3), [[X]])
@@ -56,7 +56,7 @@ def test_local_response(size):
 def test_rules():
     check_op(lambda x, w, b: functional.batch_norm(x, None, None, w, b), [[X, W, B]])
     check_op(lambda x, w, b: functional.batch_norm(x, b, w * w, w, b), [[X, W, B]])
-    check_op(lambda x, w, b: functional.instance_norm(x, w, b), [[X, W, B]], order=1)
+    check_op(lambda x, w, b: functional.instance_norm(x, None, None, w, b), [[X, W, B]], order=1)
     check_op(lambda x: functional.layer_norm(x, (3, 2)), [[X]])
 
     def grouped(x, w, b):

@@ -107,6 +107,9 @@ ARGUMENTS |= {
     "union1d": (SQUARE, VECTOR), "vander": (VECTOR,),
 }
 ARGUMENTS |= {
+    "addmm": (SQUARE, SQUARE, OTHER), "index_select": (SQUARE, 0, INTEGERS[0]),
+    "cdist": (SQUARE, OTHER), "nn.functional.pad": (SQUARE, (1, 2)), "random.uniform": (1, 2, 5),
+    "random.normal": (1, 2, 5),
     "binomial": (9, 0.3, 5), "f": (3.0, 4.0, 5), "hypergeometric": (5, 4, 3, 5),
     "multinomial": (9, VECTOR / VECTOR.sum(), 5), "multivariate_hypergeometric": ([3, 4], 2, 5),
     "multivariate_normal": (VECTOR, ag.eye(3, dtype="float64"), 5), "power": (2.0, 5),

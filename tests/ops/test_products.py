@@ -114,7 +114,7 @@ def test_cross_entropy_forms_agree() -> None:
         logp = ag.log_softmax(x)
         np.testing.assert_allclose(ag.nll_loss(logp, labels, **options).numpy(), expected)
     np.testing.assert_allclose(ag.cross_entropy(x, np.eye(4)[labels]).numpy(), rows.mean())
-    sequence = ag.cross_entropy(x.reshape(2, 3, 4), labels.reshape(2, 3)).numpy()
+    sequence = ag.cross_entropy(x.reshape(2, 3, 4), labels.reshape(2, 3), axis=-1).numpy()
     np.testing.assert_allclose(sequence, rows.mean())
 
 

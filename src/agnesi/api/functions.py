@@ -111,6 +111,8 @@ from agnesi.ops.join import stack as stack
 from agnesi.ops.join import unstack as unstack
 from agnesi.ops.join import vstack as vstack
 from agnesi.ops.linear import linear as linear
+from agnesi.ops.losses import cross_entropy as cross_entropy
+from agnesi.ops.losses import nll_loss as nll_loss
 from agnesi.ops.matmul import dot as dot
 from agnesi.ops.matmul import matmul as matmul
 from agnesi.ops.matmul import outer as outer
@@ -201,10 +203,8 @@ from agnesi.ops.sets import unique_counts as unique_counts
 from agnesi.ops.sets import unique_inverse as unique_inverse
 from agnesi.ops.sets import unique_values as unique_values
 from agnesi.ops.slices import flip as flip
-from agnesi.ops.softmax import cross_entropy as cross_entropy
 from agnesi.ops.softmax import log_softmax as log_softmax
 from agnesi.ops.softmax import logsumexp as logsumexp
-from agnesi.ops.softmax import nll_loss as nll_loss
 from agnesi.ops.softmax import softmax as softmax
 from agnesi.ops.sort import argsort as argsort
 from agnesi.ops.sort import searchsorted as searchsorted

@@ -97,7 +97,6 @@ FUNCTIONAL = {
     "prelu": "`nn.PReLU`", "upsample": "`nn.functional.interpolate`",
     "max_pool2d_with_indices": "`nn.functional.max_pool2d(x, kernel, return_indices=True)`",
     "conv_transpose1d": "`ag.conv_transpose`", "conv_transpose3d": "`ag.conv_transpose`",
-    "pad": "`ag.pad`",
     "normalize": "`x / ag.linalg.norm(x, axis=-1, keepdims=True)`",
     "cosine_similarity": "`nn.CosineSimilarity`", "conv_transpose2d": "`ag.conv_transpose`",
 }

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from agnesi.core.config import LENT
+from agnesi.core.dispatch import assign
 from agnesi.core.errors import ours, warn
 
 #: What others call a parameter of ours.
@@ -17,12 +18,13 @@ _NAMES = {
     "axis": "dim dims axes dimension", "axes": "dims dim axis", "keepdims": "keepdim",
     "x": "input a m arr tensor", "x1": "input a x", "x2": "other b mat2 vec2 tensor2 exponent y v",
     "arrays": "tensors tup seq", "tensors": "tup arrays", "data": "object", "obj": "a data",
-    "sections": "indices_or_sections split_size_or_sections split_size",
-    "shape": "size newshape", "indices": "index", "index": "indices", "min": "a_min",
+    "sections": "indices_or_sections split_size_or_sections split_size", "shape": "size newshape",
+    "size": "output_size shape", "indices": "index", "index": "indices", "min": "a_min",
     "max": "a_max", "shift": "shifts", "reps": "dims", "ord": "p", "k": "diagonal offset",
-    "start": "start_dim", "end": "end_dim", "n_rows": "n N", "n_cols": "m M",
-    "labels": "target", "m": "input", "loc": "mean", "scale": "std", "size": "shape",
-    "log_probabilities": "input", "logits": "input", "w": "weight", "kernel": "kernel_size",
+    "start": "start_dim", "end": "end_dim", "n_rows": "n N", "n_cols": "m M", "labels": "target",
+    "m": "input", "loc": "mean", "scale": "std", "log_probabilities": "input", "logits": "input",
+    "w": "weight", "kernel": "kernel_size", "cover_all": "ceil_mode", "groups": "num_groups",
+    "factor": "upscale_factor downscale_factor", "ids": "input", "p": "norm_type",
     "correction": "ddof", "stop": "end", "src": "source", "offset": "k", "pad_width": "array_pad",
     "fill_value": "value", "axis1": "dim0 dim1", "axis2": "dim1 dim2",
 }
@@ -123,9 +125,12 @@ class Form:
         if "device" not in self.names and "device" in given:
             on_host(given.pop("device"))
         wanted = self.name in _MAKERS and given.pop("requires_grad", False)
+        overwrite = "inplace" not in self.names and given.pop("inplace", False)
         given = self._translated(given)
         args = (*args, *self._placed(len(args), given))
         result = self.function(*args, **given)
+        if overwrite and result is not args[0]:
+            return assign(args[0], result)
         return result.requires_grad_() if wanted else result
 
     def by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

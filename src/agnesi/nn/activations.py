@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.dims import is_static
+from agnesi.core.dispatch import assign
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -14,6 +15,19 @@ from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import float_dtype, full
 from agnesi.ops.movement import reshape
 from agnesi.ops.select import where
+
+
+class _Overwriting(Module):
+    """Base of layers that may write into their operand, with ``inplace=True``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+    def _given(self, x: Tensor, y: Tensor) -> Tensor:
+        return assign(x, y) if self.inplace else y
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
 
 
 class Tanh(Module):
@@ -45,7 +59,12 @@ class Sigmoid(Module):
 
 
 class Softplus(Module):
-    """``log(1 + exp(x))``.
+    """``log(1 + exp(beta * x)) / beta``.
+
+    Parameters
+    ----------
+    beta, threshold : float
+        As for :func:`agnesi.nn.functional.softplus`.
 
     Examples
     --------
@@ -54,12 +73,23 @@ class Softplus(Module):
     tensor([ 100., 1000.])
     """
 
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        self.beta, self.threshold = beta, threshold
+
     def forward(self, x: Tensor) -> Tensor:
-        return functional.softplus(x)
+        return functional.softplus(x, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return "" if self.beta == 1 else f"{self.beta}"
 
 
-class ReLU(Module):
+class ReLU(_Overwriting):
     """Zero for negative elements, the others as they are.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
 
     Examples
     --------
@@ -69,11 +99,16 @@ class ReLU(Module):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.relu(x)
+        return self._given(x, functional.relu(x))
 
 
-class ReLU6(Module):
+class ReLU6(_Overwriting):
     """Elements limited to [0, 6].
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
 
     Examples
     --------
@@ -83,11 +118,16 @@ class ReLU6(Module):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.relu6(x)
+        return self._given(x, functional.relu6(x))
 
 
-class SiLU(Module):
+class SiLU(_Overwriting):
     """``x * sigmoid(x)``, also called swish.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
 
     Examples
     --------
@@ -97,7 +137,7 @@ class SiLU(Module):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.silu(x)
+        return self._given(x, functional.silu(x))
 
 
 class GELU(Module):
@@ -125,13 +165,15 @@ class GELU(Module):
         return "" if self.approximate == "none" else repr(self.approximate)
 
 
-class LeakyReLU(Module):
+class LeakyReLU(_Overwriting):
     """Each element, or a multiple of it where it is not positive.
 
     Parameters
     ----------
     negative_slope : float
         The factor.
+    inplace : bool
+        Whether to write into the operand.
 
     Examples
     --------
@@ -140,14 +182,15 @@ class LeakyReLU(Module):
     tensor([-1.,  2.])
     """
 
-    def __init__(self, negative_slope: float = 0.01) -> None:
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.negative_slope = negative_slope
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.leaky_relu(x, self.negative_slope)
+        return self._given(x, functional.leaky_relu(x, self.negative_slope))
 
     def extra_repr(self) -> str:
-        return f"{self.negative_slope}"
+        return f"{self.negative_slope}{', inplace=True' * self.inplace}"
 
 
 class PReLU(Module):
@@ -193,13 +236,15 @@ class PReLU(Module):
         return f"{self.num_parameters}"
 
 
-class ELU(Module):
+class ELU(_Overwriting):
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive.
 
     Parameters
     ----------
     alpha : float
         The factor.
+    inplace : bool
+        Whether to write into the operand.
 
     Examples
     --------
@@ -208,14 +253,15 @@ class ELU(Module):
     tensor([-1.,  2.])
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.alpha = alpha
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.elu(x, self.alpha)
+        return self._given(x, functional.elu(x, self.alpha))
 
     def extra_repr(self) -> str:
-        return f"{self.alpha}"
+        return f"{self.alpha}{', inplace=True' * self.inplace}"
 
 
 class Softmax(Module):
@@ -223,8 +269,8 @@ class Softmax(Module):
 
     Parameters
     ----------
-    dim : int
-        The axis.
+    dim : int, optional
+        The axis; of vectors and matrices the last one by default.
 
     Examples
     --------
@@ -233,7 +279,7 @@ class Softmax(Module):
     tensor([0.5, 0.5])
     """
 
-    def __init__(self, dim: int = -1) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         self.dim = dim
 
     def forward(self, x: Tensor) -> Tensor:

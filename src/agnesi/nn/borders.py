@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, ClassVar
 
 from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
 from agnesi.nn.convs import sizes_for
 from agnesi.nn.module import Module
 from agnesi.ops.images import as_images
-from agnesi.ops.join import pad
 
 
 class _Pad(Module):
@@ -17,14 +18,15 @@ class _Pad(Module):
     rank: ClassVar[int]
     mode: ClassVar[str] = "constant"
     value: Any = 0
+    #: The least width: negative ones cut off.
+    least: ClassVar[int] = 0
 
     def __init__(self, padding: Any) -> None:
-        self.padding = sizes_for(self, padding, 2 * self.rank, "padding", 0)
+        self.padding = sizes_for(self, padding, 2 * self.rank, "padding", self.least)
 
     def forward(self, x: Tensor) -> Tensor:
         x = as_images(x, self.rank, type(self).__name__)
-        ends = zip(self.padding[-2::-2], self.padding[::-2], strict=True)
-        return pad(x, [*[(0, 0)] * (x.ndim - self.rank), *ends], self.mode, self.value)
+        return functional.pad(x, self.padding, self.mode, self.value)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -41,6 +43,7 @@ class ConstantPad1d(_Pad):
     """
 
     rank = 1
+    least = -sys.maxsize
 
     def __init__(self, padding: Any, value: Any) -> None:
         super().__init__(padding)
@@ -56,7 +59,8 @@ class ConstantPad2d(ConstantPad1d):
     Parameters
     ----------
     padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first.
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
     value : number
         What the border holds.
 
@@ -94,6 +98,7 @@ class ZeroPad1d(_Pad):
     """
 
     rank = 1
+    least = -sys.maxsize
 
 
 class ZeroPad2d(ZeroPad1d):
@@ -173,7 +178,7 @@ class ReplicationPad1d(_Pad):
     """
 
     rank = 1
-    mode = "edge"
+    mode = "replicate"
 
 
 class ReplicationPad2d(ReplicationPad1d):
@@ -213,7 +218,7 @@ class CircularPad1d(_Pad):
     """
 
     rank = 1
-    mode = "wrap"
+    mode = "circular"
 
 
 class CircularPad2d(CircularPad1d):

@@ -18,11 +18,11 @@ from agnesi.ops.demands import demanded
 from agnesi.ops.explog import logaddexp
 from agnesi.ops.index import as_index, take_along_axis
 from agnesi.ops.join import concat, pad, stack
+from agnesi.ops.losses import reduced_loss
 from agnesi.ops.movement import expand_dims, reshape
 from agnesi.ops.ranges import arange
 from agnesi.ops.replicate import broadcast_to
 from agnesi.ops.select import maximum, where
-from agnesi.ops.softmax import reduced_loss
 
 #: The logarithm of no chance: finite, so that differences of two of them are numbers.
 _NEVER = -1e30

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.errors import no_attribute
-from agnesi.core.public import public
-from agnesi.core.tensor import Tensor
 from agnesi.nn.ctc import ctc_loss as ctc_loss
+from agnesi.nn.forms import batch_norm as batch_norm
+from agnesi.nn.forms import instance_norm as instance_norm
+from agnesi.nn.forms import log_softmax as log_softmax
+from agnesi.nn.forms import pad as pad
+from agnesi.nn.forms import relu as relu
+from agnesi.nn.forms import softmax as softmax
+from agnesi.nn.forms import softplus as softplus
 from agnesi.ops.activations import elu as elu
 from agnesi.ops.activations import gelu as gelu
 from agnesi.ops.activations import leaky_relu as leaky_relu
 from agnesi.ops.activations import relu6 as relu6
 from agnesi.ops.activations import silu as silu
-from agnesi.ops.arith import square, subtract
 from agnesi.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from agnesi.ops.bags import embedding_bag as embedding_bag
 from agnesi.ops.channels import dropout1d as dropout1d
@@ -26,14 +30,14 @@ from agnesi.ops.conv import conv2d as conv2d
 from agnesi.ops.conv import conv3d as conv3d
 from agnesi.ops.embedding import embedding as embedding
 from agnesi.ops.explog import sigmoid as sigmoid
-from agnesi.ops.explog import softplus as softplus
 from agnesi.ops.gates import lstm as lstm
 from agnesi.ops.hyperbolic import tanh as tanh
 from agnesi.ops.interpolate import interpolate as interpolate
 from agnesi.ops.linear import linear as linear
-from agnesi.ops.normalize import batch_norm as batch_norm
+from agnesi.ops.losses import cross_entropy as cross_entropy
+from agnesi.ops.losses import mse_loss as mse_loss
+from agnesi.ops.losses import nll_loss as nll_loss
 from agnesi.ops.normalize import group_norm as group_norm
-from agnesi.ops.normalize import instance_norm as instance_norm
 from agnesi.ops.normalize import layer_norm as layer_norm
 from agnesi.ops.normalize import local_response_norm as local_response_norm
 from agnesi.ops.normalize import rms_norm as rms_norm
@@ -67,40 +71,9 @@ from agnesi.ops.pool import sum_pool1d as sum_pool1d
 from agnesi.ops.pool import sum_pool2d as sum_pool2d
 from agnesi.ops.pool import sum_pool3d as sum_pool3d
 from agnesi.ops.random import dropout as dropout
-from agnesi.ops.select import relu as relu
 from agnesi.ops.sequences import pad_sequence as pad_sequence
 from agnesi.ops.sequences import unpad_sequence as unpad_sequence
-from agnesi.ops.softmax import cross_entropy as cross_entropy
-from agnesi.ops.softmax import log_softmax as log_softmax
-from agnesi.ops.softmax import nll_loss as nll_loss
-from agnesi.ops.softmax import reduced_loss
-from agnesi.ops.softmax import softmax as softmax
 from agnesi.ops.unpool import max_unpool as max_unpool
-
-
-@public
-def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
-             out: Tensor | None = None) -> Tensor:
-    """Squared differences: their mean, their sum, or each.
-
-    Parameters
-    ----------
-    x, target : array_like
-        Of one shape, or of shapes that broadcast.
-    reduction : {"mean", "sum", "none"}
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.functional.mse_loss(ag.zeros(2), ag.tensor([1.0, 3.0]))
-    tensor(5.)
-    """
-    return reduced_loss(square(subtract(x, target)), reduction)
-
 
 if not TYPE_CHECKING:
 

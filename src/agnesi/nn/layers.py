@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+from agnesi.core.dispatch import assign
 from agnesi.core.errors import at
 from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor
@@ -137,6 +138,8 @@ class Dropout(Module):
     ----------
     p : float
         Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
     generator : Generator, optional
         Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
 
@@ -152,14 +155,16 @@ class Dropout(Module):
 
     function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.dropout)
 
-    def __init__(self, p: float = 0.5, *, generator: Generator | None = None) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False, *,
+                 generator: Generator | None = None) -> None:
         if not 0 <= p <= 1:
             raise ValueError(at(f"{type(self).__name__}: p is a share between 0 and 1, not {p}"))
-        self.p = p
+        self.p, self.inplace = p, inplace
         self.generator = generator
 
     def forward(self, x: Tensor) -> Tensor:
-        return type(self).function(x, self.p, self.training, generator=self.generator)
+        y = type(self).function(x, self.p, self.training, generator=self.generator)
+        return assign(x, y) if self.inplace and y is not x else y
 
     def extra_repr(self) -> str:
         return f"{self.p}"
@@ -213,7 +218,7 @@ class CrossEntropyLoss(Module):
 
     Parameters
     ----------
-    weight, reduction, ignore_index, label_smoothing
+    weight, reduction, ignore_index, label_smoothing, axis
         As for :func:`agnesi.cross_entropy`.
 
     Examples
@@ -224,14 +229,15 @@ class CrossEntropyLoss(Module):
     """
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", *,
-                 ignore_index: int | None = None, label_smoothing: float = 0.0) -> None:
-        self.weight, self.reduction = weight, reduction
+                 ignore_index: int | None = None, label_smoothing: float = 0.0,
+                 axis: int | None = None) -> None:
+        self.weight, self.reduction, self.axis = weight, reduction, axis
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(
             logits, target, weight=self.weight, reduction=self.reduction,
-            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, axis=self.axis,
         )
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.dims import product
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.nn import functional
+from agnesi.nn import forms, functional
 from agnesi.nn.module import Module, size_of
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import ones, zeros
 from agnesi.ops.images import as_images
-from agnesi.ops.movement import expand_dims, reshape, squeeze
-from agnesi.ops.normalize import moments, widened
+from agnesi.ops.movement import expand_dims, squeeze
+from agnesi.ops.normalize import batch_norm, instance_norm, widened
 
 
 def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,
@@ -155,9 +154,9 @@ class BatchNorm1d(Module):
     def forward(self, x: Tensor) -> Tensor:
         x = as_tensor(x)
         self._check(x)
-        if self.training and self.running_mean is not None:
-            self._take_down(x)
-        return functional.batch_norm(
+        if self.training:
+            self._follow(x)
+        return batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.eps
         )
 
@@ -169,21 +168,19 @@ class BatchNorm1d(Module):
                 f"{type(self).__name__}: the input must be {' or '.join(forms)}, not {typed(x)}"
             ))
 
-    def _take_down(self, x: Tensor) -> None:
-        """Move the running mean and variance towards those of a batch."""
-        axes = (0, *range(2, x.ndim))
-        count: Any = product([x.shape[a] for a in axes])
-        with no_grad():
-            centre, variance = moments(widened(x), axes)
-            unbiased = variance * (count / (count - 1)) if count != 1 else variance
-            share: Any = self.momentum
-            if share is None:
+    def _follow(self, x: Tensor) -> None:
+        """Move the running mean and variance towards those of a batch, of more than one value."""
+        if forms.is_single(x):
+            raise ValueError(at(f"{type(self).__name__} of {typed(x)} while training: "
+                                f"{forms.SINGLE}, or call eval() first"))
+        if self.running_mean is None or self.running_var is None:
+            return
+        share: Any = self.momentum
+        if share is None:
+            with no_grad():
                 seen = self.num_batches_tracked.copy_(self.num_batches_tracked + 1)
-                share = 1 / cast(seen, variance.dtype)
-            for running, new in ((self.running_mean, centre), (self.running_var, unbiased)):
-                assert running is not None
-                new = reshape(new, running.shape)
-                running.copy_(cast(running * (1 - share) + new * share, running.dtype))
+                share = 1 / cast(seen, widened(self.running_var).dtype)
+        forms.follow(x, self.running_mean, self.running_var, share)
 
     def extra_repr(self) -> str:
         return f"{self.num_features}"
@@ -271,7 +268,7 @@ class _InstanceNorm(Module):
         x = as_images(x, self.rank, type(self).__name__, self.num_features)
         single = x.ndim == self.rank + 1
         x = expand_dims(x, 0) if single else x
-        y = functional.instance_norm(x, self.weight, self.bias, self.eps)
+        y = instance_norm(x, self.weight, self.bias, self.eps)
         return squeeze(y, 0) if single else y
 
     def extra_repr(self) -> str:
@@ -344,7 +341,7 @@ class LocalResponseNorm(Module):
     """
 
     def __init__(self, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
-                 k: float = 2.0) -> None:
+                 k: float = 1.0) -> None:
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, x: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import importlib
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -49,6 +50,18 @@ Examples
 tensor({result})
 """
 _ndarray = np.ndarray
+
+
+def _signature(*names: str) -> inspect.Signature:
+    operands = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation="Any")
+                for n in names]
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                            annotation="Tensor | None")
+    return inspect.Signature([*operands, out], return_annotation="Tensor")
+
+
+#: Of functions with one operand, and with two.
+_SIGNATURES = {1: _signature("x"), 2: _signature("x1", "x2")}
 
 Rule = Callable[..., Any]
 #: The public function of a row.
@@ -444,11 +457,13 @@ def _imported() -> str:
 
 def told(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
     """The function with the row's name and a docstring with an example; pickles find it where
-    the row is."""
+    the row is.  It shows the array API's signature and takes PyTorch's names, too."""
+    if function.__code__.co_varnames[0] == "input":
+        function.__signature__ = _SIGNATURES[op.arity]
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = _imported()
     if summary:
-        names = ", ".join(function.__code__.co_varnames[: op.arity])
+        names = "x" if op.arity == 1 else ", ".join(f"x{i + 1}" for i in range(op.arity))
         function.__doc__ = _DOC.format(
             summary=summary, names=names, name=op.name, args=args, result=result
         )

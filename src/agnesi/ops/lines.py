@@ -37,8 +37,8 @@ def _placed(x: Tensor, ndim: int, first: int) -> Tensor:
 class _Lines:
     """What is written between brackets, joined along an axis."""
 
-    def __init__(self, name: str, axis: int, ndim: int, first: int) -> None:
-        self._name = name
+    def __init__(self, name: str, axis: int, ndim: int, first: int, text: str) -> None:
+        self._name, self.__doc__ = name, text
         self._form = axis, ndim, first
 
         @public
@@ -68,5 +68,26 @@ class _Lines:
         return f"agnesi.{self._name}"
 
 
-r_ = _Lines("r_", 0, 1, -1)
-c_ = _Lines("c_", -1, 2, 0)
+r_ = _Lines("r_", 0, 1, -1, """Tensors, numbers and ranges one behind the other, as NumPy's ``r_``.
+
+Slices are ranges, with an imaginary step so many numbers.  A text that comes first says along
+which axis, of how many at least, and where those of the operands are among them.
+
+Examples
+--------
+>>> import agnesi as ag
+>>> ag.r_[1:4, 0, [7, 8]]
+tensor([1, 2, 3, 0, 7, 8])
+>>> ag.r_["0,2", [1, 2], [3, 4]]
+tensor([[1, 2],
+        [3, 4]])
+""")
+c_ = _Lines("c_", -1, 2, 0, """Vectors as the columns of a matrix, as NumPy's ``c_``; see ``r_``.
+
+Examples
+--------
+>>> import agnesi as ag
+>>> ag.c_[1:3, [5, 6]]
+tensor([[1, 5],
+        [2, 6]])
+""")

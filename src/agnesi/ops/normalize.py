@@ -307,25 +307,24 @@ def rms_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None
 
 @public
 def local_response_norm(x: Any, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
-                        k: float = 2.0, *, out: Tensor | None = None) -> Tensor:
-    """Each element divided by ``(k + alpha * squares)**beta``, summed over near channels.
+                        k: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Each element divided by ``(k + alpha / size * squares)**beta``, summed over near channels.
 
-    The sum goes over ``size`` channels around the element's, as many as there are (Krizhevsky et
-    al. 2012; of an even number one more before it; unlike PyTorch, ``alpha`` is not divided by
-    ``size``).
+    The sum goes over ``size`` channels around the element's, as many as there are; of an even
+    number one more before it.  This is PyTorch's; Krizhevsky et al. (2012) do not divide ``alpha``.
 
     Examples
     --------
     >>> import agnesi as ag
     >>> x = ag.tensor([[1.0, 2.0, 2.0]])
-    >>> ag.nn.functional.local_response_norm(x, 3, alpha=1.0, beta=1.0, k=0.0)
+    >>> ag.nn.functional.local_response_norm(x, 3, alpha=3.0, beta=1.0, k=0.0)
     tensor([[0.2       , 0.22222222, 0.25      ]])
     """
     x = _floats(x)
     if x.ndim < 2 or size < 1:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), size {size} > 0")
     near = apply(ChannelSum(size // 2, (size - 1) // 2), arith.square(x))
-    return x * arith.power(near * alpha + k, -beta)
+    return x * arith.power(near * (alpha / size) + k, -beta)
 
 
 @record

@@ -350,8 +350,8 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
     """
 
     @functools.wraps(function)  # whose signature is shown
-    def pool(x: Any, *args: Any, out: Tensor | None = None, **keywords: Any) -> Any:
-        x = as_images(x, rank)
+    def pool(input: Any = None, *args: Any, out: Tensor | None = None, **keywords: Any) -> Any:
+        x = as_images(keywords.pop("x") if input is None else input, rank)
         if x.ndim == rank + 1:
             beside = [as_tensor(a)[None] for a in args[:others]]
             found = function(x[None], *beside, *args[others:], **keywords)

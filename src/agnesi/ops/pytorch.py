@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,12 @@ def _divided(row: Binary) -> Binary:
 def _named(function: Callable[..., Any], row: Binary, parameter: str) -> Binary:
     function.__name__ = function.__qualname__ = row.__name__
     function.__module__ = __name__
+    shown = inspect.signature(row)  # with the keyword of PyTorch's before the last
+    own = inspect.signature(function).parameters
+    *operands, out = shown.parameters.values()
+    extra = [own[n] for n in own if n not in ("input", "other", "out")]
+    function.__signature__ = shown.replace(  # type: ignore[attr-defined]
+        parameters=[*operands, *extra, out])
     function.__doc__ = str(row.__doc__).replace("out : Tensor", f"{parameter}\nout : Tensor")
     return with_methods(function)
 

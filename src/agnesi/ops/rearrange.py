@@ -18,6 +18,7 @@ from agnesi.ops.join import concat, split, vstack
 from agnesi.ops.movement import atleast_1d, moveaxis, reshape, swapaxes
 from agnesi.ops.replicate import broadcast_to, tile, unfold
 from agnesi.ops.slices import flip
+from agnesi.ops.sort import sort
 
 __all__ = [
     "append", "array_split", "block", "column_stack", "delete", "dsplit", "ediff1d", "fliplr",
@@ -430,5 +431,5 @@ def sort_complex(x: Any, *, out: Tensor | None = None) -> Tensor:
     >>> ag.sort_complex([3.0, 1.0])
     tensor([1.+0.j, 3.+0.j])
     """
-    x = as_tensor(x).sort(-1)
+    x = sort(as_tensor(x), -1)
     return x if x.dtype.kind == "c" else cast(x, dtypes.complex_of(dtypes.floating(x.dtype)))

@@ -20,6 +20,7 @@ from agnesi.ops import (
     fft,
     frequencies,
     interpolate,
+    losses,
     matmul,
     normalize,
     pixels,
@@ -239,7 +240,7 @@ def _of_16_bits() -> Iterator[tuple[str, Case]]:
         "softmax": (softmax.softmax, (many,)),
         "logsumexp": (lambda x: softmax.logsumexp(x, axis=1), (many,)),
         "cross_entropy": (
-            lambda x: softmax.cross_entropy(x, np.array([2, 299, 0, 7, 11])), (many,)),
+            lambda x: losses.cross_entropy(x, np.array([2, 299, 0, 7, 11])), (many,)),
         "matmul": (matmul.matmul, (many, other)),
         "einsum": (lambda a, b: einsum("ij,jk->ki", a, b), (many, other)),
         "conv2d": (lambda x, w: conv.conv2d(x, w, padding=1), (image, filters)),
@@ -262,17 +263,18 @@ def _softmaxes() -> Iterator[tuple[str, Case]]:
         function: Any = getattr(softmax, name)
         yield name, Case(function, ((x,), (_X,), (x.T,), (x * 300,)))
         yield f"{name} over axes", Case(lambda x, f=function: f(x, axis=(0, 1)), ((_X,),))
-    yield "cross_entropy", Case(softmax.cross_entropy, ((x, labels), (x, p)))
+    yield "cross_entropy", Case(losses.cross_entropy, ((x, labels), (x, p)))
     yield "cross_entropy of images", Case(
-        softmax.cross_entropy, ((np.stack([x, -x, x * 2]), np.array([labels, 2 - labels, labels])),)
+        lambda x, y: losses.cross_entropy(x, y, axis=-1),
+        ((np.stack([x, -x, x * 2]), np.array([labels, 2 - labels, labels])),)
     )
     yield "cross_entropy, weighted", Case(
-        lambda x, y: softmax.cross_entropy(x, y, weight=np.arange(4.0) + 1), ((x, labels), (x, p))
+        lambda x, y: losses.cross_entropy(x, y, weight=np.arange(4.0) + 1), ((x, labels), (x, p))
     )
     yield "cross_entropy of rows", Case(
-        lambda x, y: softmax.cross_entropy(x, y, reduction="none"), ((x, labels), (x, p))
+        lambda x, y: losses.cross_entropy(x, y, reduction="none"), ((x, labels), (x, p))
     )
-    yield "nll_loss", Case(softmax.nll_loss, ((x, labels),))
+    yield "nll_loss", Case(losses.nll_loss, ((x, labels),))
 
 
 def _windows() -> Iterator[tuple[str, Case]]:

@@ -1,0 +1,271 @@
+"""Functions of layers that take PyTorch's arguments in its order, where ours would differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.dims import product
+from agnesi.core.dispatch import assign
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith, explog, join, normalize, select
+from agnesi.ops import softmax as softmaxes
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.movement import reshape
+from agnesi.ops.normalize import moments
+
+__all__ = ["batch_norm", "instance_norm", "log_softmax", "pad", "relu", "softmax", "softplus"]
+
+#: What PyTorch calls the ways to fill a border.
+MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or 0 where it is negative; ``inplace`` writes into the operand.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.relu(ag.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    found = select.relu(input, out=out)
+    return assign(input, found) if inplace else found
+
+
+@public
+def softplus(input: Any, beta: Any = 1.0, threshold: float = 20.0, *,
+             out: Tensor | None = None) -> Tensor:
+    """``log(1 + exp(beta * x)) / beta``, without overflow.
+
+    Parameters
+    ----------
+    input : array_like
+    beta : float
+    threshold : float
+        Taken from PyTorch's calls, and not needed: large elements stay as they are.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.softplus(ag.tensor([0.0, 1000.0]), beta=2.0)
+    tensor([3.4657359e-01, 1.0000000e+03])
+    """
+    if isinstance(beta, (int, float)) and beta == 1:
+        return explog.softplus(input)
+    return arith.divide(explog.softplus(arith.multiply(input, beta)), beta)
+
+
+def _axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:
+    x = as_tensor(x)
+    if axis is None and x.ndim > 2:
+        raise TypeError(f"{name} of {typed(x)} needs dim=: PyTorch takes the first or second axis "
+                        "without it, and warns; for the last one write dim=-1")
+    return x, -1 if axis is None else axis
+
+
+@public
+def softmax(x: Any, axis: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """Exponentials along an axis, divided by their sum.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        Of vectors and matrices the last one by default.
+    dtype : dtype, optional
+        What to compute in.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        For more than two axes without one that is named.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.softmax(ag.zeros((1, 2)), dim=1)
+    tensor([[0.5, 0.5]])
+    """
+    x, axis = _axis("softmax", x, axis)
+    return softmaxes.softmax(x if dtype is None else x.astype(dtype), axis)
+
+
+@public
+def log_softmax(x: Any, axis: Any = None, *, dtype: Any = None,
+                out: Tensor | None = None) -> Tensor:
+    """Logarithms of :func:`softmax`; parameters are the same.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.log_softmax(ag.zeros((1, 2)), dim=1)
+    tensor([[-0.6931472, -0.6931472]])
+    """
+    x, axis = _axis("log_softmax", x, axis)
+    return softmaxes.log_softmax(x if dtype is None else x.astype(dtype), axis)
+
+
+@public
+def batch_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
+               bias: Any = None, training: bool = False, momentum: float = 0.1,
+               eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
+    """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels, ...).
+    running_mean, running_var : Tensor, optional
+        Mean and variance of each channel, which are used unless ``training``; else they move
+        towards those of ``input``, in place.
+    weight, bias : array_like, optional
+        A number for each channel.
+    training : bool
+        Whether to use the mean and variance of ``input``; so it is without running ones, too.
+    momentum : float
+        Share of ``input`` in the running mean and variance.
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If there is one value for each channel, whose variance would be 0.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.batch_norm(ag.tensor([[1.0], [3.0]]), training=True, eps=0.0)
+    tensor([[-1.],
+            [ 1.]])
+    """
+    x = as_tensor(input)
+    if training:
+        if is_single(x):
+            raise ValueError(f"{SINGLE}, or training=False")
+        if running_mean is not None and running_var is not None:
+            follow(x, running_mean, running_var, momentum)
+    return normalize.batch_norm(x, running_mean, running_var, weight, bias, training, eps)
+
+
+SINGLE = "one value for each channel has no variance to divide by; give more examples"
+
+
+def is_single(x: Tensor) -> bool:
+    """Whether a batch has one value for each channel."""
+    return x.ndim >= 2 and product([n for a, n in enumerate(x.shape) if a != 1]) == 1
+
+
+def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any) -> None:
+    """Move the running mean and variance towards those of a batch."""
+    axes = (0, *range(2, x.ndim))
+    count: Any = product([x.shape[a] for a in axes])
+    with no_grad():
+        centre, variance = moments(normalize.widened(x), axes)
+        unbiased = variance * (count / (count - 1)) if count != 1 else variance
+        for running, new in ((running_mean, centre), (running_var, unbiased)):
+            new = reshape(new, running.shape)
+            running.copy_(cast(running * (1 - share) + new * share, running.dtype))
+
+
+@public
+def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
+                  weight: Any = None, bias: Any = None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-5, *,
+                  out: Tensor | None = None) -> Tensor:
+    """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels, size, ...).
+    running_mean, running_var : array_like, optional
+        Mean and variance of each channel to use where ``use_input_stats`` is false.
+    weight, bias : array_like, optional
+        A number for each channel.
+    use_input_stats : bool
+    momentum : float
+        Taken from PyTorch's calls: running values are not changed here.
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.instance_norm(ag.tensor([[[1.0, 3.0]]]), eps=0.0)
+    tensor([[[-1.,  1.]]])
+    """
+    if not use_input_stats:
+        return normalize.batch_norm(input, running_mean, running_var, weight, bias, False, eps)
+    if running_mean is not None or running_var is not None:
+        raise ValueError("running values of instance_norm are not followed; leave them out, or "
+                         "use them with use_input_stats=False")
+    return normalize.instance_norm(input, weight, bias, eps)
+
+
+@public
+def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None, *,
+        out: Tensor | None = None) -> Tensor:
+    """With a border, whose widths are given from the last axis on; negative ones cut off.
+
+    Parameters
+    ----------
+    input : array_like
+    pad : sequence of int
+        Before and behind the last axis, then the one before it, and so on.
+    mode : {"constant", "reflect", "replicate", "circular"}
+    value : number, optional
+        What the border of mode "constant" holds; 0 by default.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.pad(ag.tensor([[1, 2, 3]]), (1, -1))
+    tensor([[0, 1, 2]])
+    """
+    x, widths = as_tensor(input), tuple(pad)
+    if len(widths) % 2 or len(widths) > 2 * x.ndim:
+        raise ShapeError(f"pad must hold two widths for each axis from the last on, not {pad}")
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    ends = list(zip(widths[-2::-2], widths[::-2], strict=True))
+    pairs = [*[(0, 0)] * (x.ndim - len(ends)), *ends]
+    x = cut(x, pairs)
+    borders = [(max(a, 0), max(b, 0)) for a, b in pairs]
+    return join.pad(x, borders, MODES[mode], 0 if value is None else value)
+
+
+def cut(x: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
+    """Without as many elements at the ends of axes as negative widths say."""
+    if all(a >= 0 and b >= 0 for a, b in pairs):
+        return x
+    for (before, behind), n in zip(pairs, x.shape, strict=True):
+        if isinstance(n, int) and min(before, 0) + min(behind, 0) + n < 0:
+            raise ShapeError(f"widths {before} and {behind} cut off more than the axis of {n}")
+    keys = tuple(slice(max(-a, 0), n + min(b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))
+    return x[keys]

@@ -1,0 +1,171 @@
+"""Layers and losses take PyTorch's arguments, formulas and defaults."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+from agnesi.nn import functional as F
+
+X = ag.tensor([[3.0, -1.0, 2.0, 9.0], [4.0, -6.0, 5.0, 0.5], [7.0, 8.0, -9.0, 1.0]])
+A = X.numpy()
+
+
+@pytest.mark.parametrize("layer", [
+    nn.ReLU(True), nn.ReLU(inplace=True), nn.ReLU6(inplace=True), nn.SiLU(inplace=True),
+    nn.LeakyReLU(0.1, True), nn.ELU(1.0, inplace=True), nn.Dropout(0.5, inplace=True),
+], ids=str)
+def test_layers_that_write_into_their_operand(layer: Any) -> None:
+    x = X.clone()
+    y = layer(x)
+    assert y is x and (x != X).any()
+    w = X.clone().requires_grad_()
+    z = w * 1.0
+    layer(z).sum().backward()
+    assert w.grad is not None and w.grad.shape == (3, 4)
+    assert "inplace=True" in repr(layer) or isinstance(layer, nn.Dropout)
+    assert nn.ReLU()(x) is not x
+
+
+def test_gradients_of_what_was_overwritten() -> None:
+    slopes = []
+    for inplace in (False, True):
+        w = X.clone().requires_grad_()
+        z = w * 2.0
+        (F.relu(z, inplace) * F.elu(w * 1.0, inplace=inplace)).sum().backward()
+        slopes.append(w.grad.numpy())
+    np.testing.assert_array_equal(*slopes)
+
+
+def test_softplus_has_a_sharpness() -> None:
+    expected = np.logaddexp(0, 3 * A.astype("float64")) / 3
+    for found in (nn.Softplus(3.0)(X), nn.Softplus(beta=3, threshold=20)(X), F.softplus(X, 3)):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert repr(nn.Softplus()).startswith("Softplus()") and "2.0" in repr(nn.Softplus(2.0))
+
+
+def test_borders_may_be_negative() -> None:
+    images = ag.arange(18.0).reshape(1, 2, 3, 3)
+    np.testing.assert_array_equal(nn.ZeroPad2d((-1, 1, 0, -2))(images),
+                                  np.pad(images.numpy()[:, :, :1, 1:], [(0, 0)] * 3 + [(0, 1)]))
+    np.testing.assert_array_equal(nn.ConstantPad1d((1, -1), 7)(images[0]),
+                                  np.pad(images.numpy()[0, :, :, :-1], [(0, 0)] * 2 + [(1, 0)],
+                                         constant_values=7))
+    assert F.pad(X, (1, -2, 0, 1)).shape == ag.jit(lambda x: F.pad(x, (1, -2, 0, 1)))(X).shape
+    np.testing.assert_array_equal(F.pad(X, (2, 1), mode="replicate"),
+                                  np.pad(A, [(0, 0), (2, 1)], "edge"))
+    with pytest.raises(ValueError, match="cut off more than the axis of 4"):
+        F.pad(X, (-3, -2))
+    with pytest.raises(ValueError, match="two widths for each axis from the last on"):
+        F.pad(X, (1, 1, 1))
+    with pytest.raises(ValueError, match="mode must be one of constant, reflect, replicate"):
+        F.pad(X, (1, 1), mode="edge")
+
+
+def test_classes_are_on_axis_one() -> None:
+    x, labels = ag.tensor(np.random.default_rng(0).normal(size=(2, 5, 3))), ag.tensor(
+        [[0, 4, 2], [1, 1, 3]])
+    p = np.exp(x.numpy()) / np.exp(x.numpy()).sum(1, keepdims=True)
+    rows = -np.log(np.take_along_axis(p, labels.numpy()[:, None], 1)[:, 0])
+    last = ag.moveaxis(x, 1, -1)
+    for function, operand in ((F.cross_entropy, ag.moveaxis), (F.nll_loss, None)):
+        scores, scores_last = (x, last) if operand else (ag.log_softmax(x, 1),
+                                                         ag.log_softmax(last, -1))
+        np.testing.assert_allclose(function(scores, labels), rows.mean())
+        np.testing.assert_allclose(function(scores_last, labels, axis=-1), rows.mean())
+        np.testing.assert_allclose(function(scores, labels, reduction="none"), rows)
+        with pytest.raises(ag.ShapeError, match="write axis=-1 for classes in the last axis"):
+            function(scores_last, labels)
+    np.testing.assert_allclose(nn.CrossEntropyLoss()(x, labels), rows.mean())
+    np.testing.assert_allclose(nn.CrossEntropyLoss(axis=-1)(last, labels), rows.mean())
+    shares = ag.tensor(p)
+    np.testing.assert_allclose(F.cross_entropy(x, shares),
+                               F.cross_entropy(last, ag.moveaxis(shares, 1, -1), axis=-1))
+    np.testing.assert_allclose(F.cross_entropy(x[0, :, 0], labels[0, 0]), rows[0, 0])
+    np.testing.assert_allclose(
+        F.cross_entropy(input=x, target=labels, weight=ag.ones(5)), rows.mean())
+
+
+def test_rows_without_a_label_are_left_out_if_said() -> None:
+    with pytest.raises(IndexError, match="write ignore_index=-100 to leave such rows out"):
+        F.cross_entropy(X, ag.tensor([0, -100, 1]))
+    found = F.cross_entropy(X, ag.tensor([0, -100, 1]), ignore_index=-100)
+    np.testing.assert_allclose(found, F.cross_entropy(X[[0, 2]], ag.tensor([0, 1])), rtol=1e-6)
+
+
+def test_squares_of_other_shapes_warn() -> None:
+    with pytest.warns(UserWarning, match=r"mse_loss of float32\(4, 1\) and float32\(4\)") as seen:
+        assert F.mse_loss(ag.zeros((4, 1)), ag.arange(4.0)).item() == 3.5
+    assert seen[0].filename == __file__
+    assert F.mse_loss(ag.zeros(4), ag.arange(4.0)).item() == 3.5
+
+
+@pytest.mark.parametrize(("layer", "x"), [
+    (nn.BatchNorm1d(3), ag.ones((1, 3))), (nn.BatchNorm2d(3), ag.ones((1, 3, 1, 1))),
+    (nn.BatchNorm1d(3, track_running_stats=False), ag.ones((1, 3, 1))),
+], ids=str)
+def test_one_example_has_no_variance(layer: Any, x: ag.Tensor) -> None:
+    name = type(layer).__name__
+    with pytest.raises(ValueError, match=rf"{name} of .* while training: .*call eval\(\) first"):
+        layer(x)
+    with pytest.raises(ValueError, match=r"one value for each channel .*, or training=False"):
+        F.batch_norm(x, training=True)
+    layer.eval()(x)
+
+
+def test_norms_take_pytorchs_order() -> None:
+    layer = nn.BatchNorm1d(4)
+    mean, var = ag.zeros(4), ag.ones(4)
+    found = F.batch_norm(X, mean, var, layer.weight, layer.bias, True, 0.1, 1e-5)
+    np.testing.assert_allclose(found.detach(), layer(X).detach())
+    np.testing.assert_allclose(mean, layer.running_mean)
+    np.testing.assert_allclose(var, layer.running_var)
+    np.testing.assert_allclose(mean, 0.1 * A.mean(0), rtol=1e-6)
+    images = ag.arange(24.0).reshape(2, 3, 4)
+    weight = ag.tensor([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(F.instance_norm(images, None, None, weight, -weight),
+                               nn.InstanceNorm1d(3)(images) * weight[:, None] - weight[:, None])
+    np.testing.assert_allclose(
+        F.instance_norm(images, weight, weight, use_input_stats=False),
+        F.batch_norm(images, weight, weight))
+    with pytest.raises(ValueError, match="are not followed; leave them out"):
+        F.instance_norm(images, weight, weight)
+
+
+def test_local_response_divides_alpha_by_the_size() -> None:
+    x = ag.arange(1.0, 6.0).reshape(1, 5)
+    near = np.convolve(np.arange(1.0, 6.0) ** 2, np.ones(3), "same")
+    expected = np.arange(1.0, 6.0) / (1 + 1e-2 / 3 * near) ** 0.75
+    np.testing.assert_allclose(F.local_response_norm(x, 3, alpha=1e-2)[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(nn.LocalResponseNorm(3, 1e-2)(x)[0], expected, rtol=1e-6)
+
+
+def test_the_axis_of_more_than_two_must_be_named() -> None:
+    images = ag.ones((2, 3, 4))
+    for call in (lambda: F.softmax(images), lambda: F.log_softmax(images),
+                 lambda: nn.Softmax()(images), lambda: nn.LogSoftmax()(images)):
+        with pytest.raises(TypeError, match=r"needs dim=.*for the last one write dim=-1"):
+            call()
+    np.testing.assert_allclose(F.softmax(X), ag.softmax(X, 1))
+    np.testing.assert_allclose(nn.Softmax(dim=1)(images), np.full((2, 3, 4), 1 / 3), rtol=1e-6)
+    assert F.softmax(X, dim=1, dtype="float64").dtype == "float64"
+
+
+def test_functions_of_layers_take_pytorchs_words() -> None:
+    images = ag.arange(25.0).reshape(1, 1, 5, 5)
+    assert F.max_pool2d(input=images, kernel_size=2, ceil_mode=True).shape == (1, 1, 3, 3)
+    assert F.adaptive_avg_pool2d(images, output_size=2).shape == (1, 1, 2, 2)
+    assert F.conv2d(input=images, weight=ag.ones((1, 1, 2, 2))).shape == (1, 1, 4, 4)
+    assert F.lp_pool2d(images, norm_type=2, kernel_size=2).shape == (1, 1, 2, 2)
+    assert F.group_norm(ag.ones((1, 4, 2)), num_groups=2).shape == (1, 4, 2)
+    assert F.pixel_shuffle(ag.ones((1, 4, 2, 2)), upscale_factor=2).shape == (1, 1, 4, 4)
+    np.testing.assert_array_equal(F.embedding(input=ag.tensor([1]), weight=X), A[[1]])
+    x = X.clone()
+    assert F.dropout(x, 0.5, training=True, inplace=True) is x
+    assert math.isclose(F.nll_loss(ag.log_softmax(X), target=ag.tensor([0, 1, 2])).item(),
+                        F.cross_entropy(X, ag.tensor([0, 1, 2])).item(), rel_tol=1e-6)
