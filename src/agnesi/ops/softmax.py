@@ -29,6 +29,7 @@ from agnesi.ops.reduce import mean as mean_of
 
 
 def total(x: Tensor, axes: tuple[int, ...], keepdims: bool = True) -> Tensor:
+    """The sum over axes, which stay with size 1."""
     return apply(reducer("add", axes, keepdims), x)
 
 
@@ -119,6 +120,7 @@ def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 def floats(x: Any) -> Tensor:
+    """The operand as floats; complex numbers are refused."""
     x = as_tensor(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"complex numbers have no order: {typed(x)}")
