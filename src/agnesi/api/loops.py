@@ -25,9 +25,10 @@ from agnesi.api.nests import (
 from agnesi.api.steps import Loop, filled_up
 from agnesi.api.traced import CALLED, again, recording_for, traced_cond, traced_while
 from agnesi.core import tree
-from agnesi.core.dispatch import COPY, apply
+from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import int64
 from agnesi.core.errors import at
+from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.public import keyworded
 from agnesi.core.tensor import Tensor

@@ -308,8 +308,6 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     if not requires_grad and not is_leaf(x):
         raise GradientError(at(f"{typed(x)} was computed; use .detach() to cut its history"))
     x.requires_grad = requires_grad
-    if x.node is not None:
-        x.node = None if x.data is not None and x.node.op is None else x.node
     return x
 
 

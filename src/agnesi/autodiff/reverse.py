@@ -13,6 +13,7 @@ from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, MissingRuleError, at, location
+from agnesi.core.leaves import earlier
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import renamed
@@ -138,7 +139,7 @@ def beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:
     while node.op is STOP.put:
         node = node.inputs[0]
     if node.op is not ALIAS or node.handle is None:
-        return [node]
+        return [node, *earlier(node)]
     order = toposort(roots, lambda n: not n.requires_grad)
     return [node, *(n for n in order if n is not node and n.handle and n.handle() is x)]
 
@@ -281,7 +282,8 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
     gradients: dict[int, tuple[Tensor, Tensor]] = {}
     for n, g in found.items():
         target = _owner(n)
-        if target is not None:  # there are several of one that was changed in a trace
+        if target is not None and (target.requires_grad or n.op is not None):
+            # there are several of one that was changed in a trace, or by assignment
             known = gradients.get(id(target))
             gradients[id(target)] = target, g if known is None else known[1] + g
     arrived = list(gradients.values())

@@ -10,11 +10,21 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import LENT, STATE
-from agnesi.core.errors import MET, GradientError, ShapeError, TraceError, at, ours, user_where
+from agnesi.core.errors import (
+    MET,
+    THEIRS,
+    GradientError,
+    ShapeError,
+    TraceError,
+    at,
+    ours,
+    user_where,
+)
 from agnesi.core.layouts import lies, note, reshapes_in_place
+from agnesi.core.leaves import COPY, node_of
 from agnesi.core.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
-from agnesi.core.tensor import Tensor, keep, leaf_of, symbol, wrap
+from agnesi.core.tensor import Tensor, keep, symbol, wrap
 
 _new = Tensor.__new__
 _new_node = Node.__new__
@@ -93,12 +103,12 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         return
     if len(xs) == 1:
         a = xs[0]
-        inputs: Any = (a.node if a._view is None and a.node is not None else current(a),)
+        inputs: Any = (node_of(a) if a._view is None else current(a),)
     elif len(xs) == 2:
         a, b = xs
         inputs = (
-            a.node if a._view is None and a.node is not None else current(a),
-            b.node if b._view is None and b.node is not None else current(b),
+            node_of(a) if a._view is None else current(a),
+            node_of(b) if b._view is None else current(b),
         )
     else:
         inputs = tuple([current(x) for x in xs])
@@ -112,9 +122,13 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     node.serial = -next_serial()
     node.value = node.version = node.handle = node.name = node.outputs = None
     frame: Any = _getframe(2)
-    while frame is not None and (frame.f_code.co_filename in MET or ours(frame.f_code.co_filename)):
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        if file in THEIRS or not (file in MET or ours(file)):
+            break
         frame = frame.f_back
-    node.where = None if frame is None else (frame.f_code, frame.f_lasti, "")
+    node.where = None if frame is None else (code, frame.f_lasti, "")
     t.node = node
     t.requires_grad = True
     kept = op.keep_inputs
@@ -204,17 +218,29 @@ def _spread(root: Tensor) -> None:
 def current(x: Tensor) -> Node:
     """The node for a tensor's present value, in the record, graph or trace under way."""
     view = x._view
-    if view is None and x.node is not None and STATE.trace is None:
-        return x.node
-    if view is not None and view.seen != x._version[0]:  # type: ignore[index]
-        _refresh(x, view)
+    if view is not None:
+        if STATE.trace is not None:
+            _let_go(x)
+        if view.seen != x._version[0]:  # type: ignore[index]
+            _refresh(x, view)
     if STATE.trace is not None:
         return STATE.trace.node_of(x)
-    return leaf_of(x)
+    return node_of(x)
+
+
+def _let_go(x: Tensor) -> None:
+    """Forget what a tensor looks into where ``x.data = ...`` parted them."""
+    while (view := x._view) is not None and x.data is not None:
+        if view.base.data is not None and not _alias(x.data, view.base.data):
+            x._view = None
+        x = view.base
 
 
 def _refresh(x: Tensor, view: View) -> None:
     """Look again: the base was changed since ``x`` was taken from it."""
+    _let_go(x)
+    if x._view is None:
+        return
     if STATE.trace is not None and x.data is not None:
         trace, STATE.trace = STATE.trace, None
         try:
@@ -308,37 +334,6 @@ def graph_node(x: Tensor) -> Node:
     return node
 
 
-class Copy(Op):
-    """The same value in memory of its own."""
-
-    name = "copy"
-    keep_inputs = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Copy)
-
-    def __hash__(self) -> int:
-        return hash("copy")
-
-    def infer(self, x: Any) -> Any:
-        return x.shape, x.dtype
-
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        return x.copy()
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (g,)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return ts[0]
-
-    def lower(self, at: Any, x: Any) -> Any:
-        return x(*at)
-
-
-COPY = Copy()
-
-
 class Item(Op):
     """One result of an operation that has several."""
 
@@ -389,6 +384,8 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
         )
     traced = STATE.trace is not None
+    if target._view is not None:
+        _let_go(target)
     if STATE.examples is not None and value.data is None:
         value = STATE.examples.common(target, value)
     if not traced and target.data is not None and value.data is None:

@@ -21,8 +21,9 @@ PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
 _OURS = (_ROOT, contextlib.__file__, functools.__file__)
-#: Such files that were met: every recorded operation asks for some ten.
+#: Such files that were met, and the user's: every recorded operation asks for some ten.
 MET: set[str] = set()
+THEIRS: set[str] = set()
 #: Where the functions are that public functions are wrapped in, which are called as those.
 _WRAPPERS = __file__.replace("errors.py", "public.py")
 
@@ -62,9 +63,11 @@ def error_named(name: str) -> type[Exception]:
 
 
 def ours(file: str) -> bool:
-    """Whether lines of a file are not the user's; then it is met from now on."""
-    if found := file.startswith(_OURS):
-        MET.add(file)
+    """Whether lines of a file are not the user's; it is met from now on."""
+    found = file.startswith(_OURS)
+    if len(THEIRS) > 10_000:  # files of interactive sessions, one for each input
+        THEIRS.clear()
+    (MET if found else THEIRS).add(file)
     return found
 
 
@@ -75,7 +78,7 @@ def user_where(depth: int = 2) -> Where:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if file not in MET and not ours(file):
+        if file in THEIRS or not (file in MET or ours(file)):
             return code, frame.f_lasti, name
         if file == _WRAPPERS and code.co_name != code.co_qualname:
             name = code.co_name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 import numpy as np
@@ -103,6 +102,8 @@ class Tensor:
     @name.setter
     def name(self, name: str | None) -> None:
         self._name = name
+        if self.node is not None and self.node.op is None:
+            self.node.name = name
 
 
 class _Consumed:
@@ -149,18 +150,6 @@ def symbol(node: Node) -> Tensor:
     t._version = None
     t._name = node.name
     return t
-
-
-def leaf_of(t: Tensor) -> Node:
-    """The node of a concrete tensor in an eager record; a leaf is made at first use."""
-    node = t.node
-    if node is None:
-        data: Any = t.data
-        node = t.node = Node(
-            None, (), data.shape, data.dtype, requires_grad=t.requires_grad,
-            value=data, handle=weakref.ref(t), name=t._name,
-        )
-    return node
 
 
 def keep(t: Tensor, node: Node) -> None:

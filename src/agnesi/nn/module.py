@@ -287,7 +287,7 @@ class Module:
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
         for _, t in self._named_tensors():
             if t.dtype.kind in "fV" and t.dtype != kind:
-                t.data, t.node, t._grad = t.data.astype(kind), None, None
+                t.data, t._grad = t.data.astype(kind), None
         return self
 
     def half(self) -> Self:

@@ -16,7 +16,8 @@ from typing import Any
 
 from agnesi.core import dtypes
 from agnesi.core.dims import product
-from agnesi.core.dispatch import Copy, apply
+from agnesi.core.dispatch import apply
+from agnesi.core.leaves import Copy
 from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.record import replace

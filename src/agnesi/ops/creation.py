@@ -11,8 +11,9 @@ import numpy as np
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape, is_static
-from agnesi.core.dispatch import COPY, apply, graph_node, make_node, symbolic
+from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
 from agnesi.core.errors import DTypeError
+from agnesi.core.leaves import COPY
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public

@@ -11,9 +11,10 @@ import numpy as np
 
 from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Size, combine, is_settled
-from agnesi.core.dispatch import COPY, apply
+from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.leaves import COPY
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record

@@ -10,9 +10,10 @@ import numpy as np
 
 from agnesi.core import loops, shapes
 from agnesi.core.dims import Dim, Shape, Size, is_settled, product
-from agnesi.core.dispatch import COPY, apply
+from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.layouts import is_row_major, note
+from agnesi.core.leaves import COPY
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record

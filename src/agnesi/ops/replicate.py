@@ -8,8 +8,9 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.dims import Dim, Shape, Size
-from agnesi.core.dispatch import COPY, apply, share
+from agnesi.core.dispatch import apply, share
 from agnesi.core.errors import ShapeError
+from agnesi.core.leaves import COPY
 from agnesi.core.public import public
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.tensor import Tensor

@@ -1,0 +1,98 @@
+"""The node of a tensor that has a value: made at first use, and anew after an assignment.
+
+``x.requires_grad = ...`` and ``x.data = ...`` write plain slots, so nobody is told; a node knows
+both as they were when it was made.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.errors import GradientError, at
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor
+
+
+class Copy(Op):
+    """The same value in memory of its own."""
+
+    name = "copy"
+    keep_inputs = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Copy)
+
+    def __hash__(self) -> int:
+        return hash("copy")
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x.copy()
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (g,)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return ts[0]
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return x(*at)
+
+
+COPY = Copy()
+
+
+class Later(Node):
+    """The leaf of a tensor that records knew by another one before."""
+
+    __slots__ = ("before",)
+
+    before: tuple[weakref.ref[Node], ...]
+
+
+def earlier(leaf: Node) -> list[Node]:
+    """Leaves that stood for a leaf's tensor before an assignment, as far as records hold them."""
+    if type(leaf) is not Later:
+        return []
+    return [node for ref in leaf.before if (node := ref()) is not None]
+
+
+def node_of(x: Tensor) -> Node:
+    """The node of a tensor outside of a trace."""
+    node = x.node
+    if node is not None and node.requires_grad is x.requires_grad:
+        value = node.value
+        if value is None or value is x.data:
+            return node
+    return _renewed(x, node) if x.data is not None else node  # type: ignore[return-value]
+
+
+def _renewed(x: Tensor, old: Node | None) -> Node:
+    """A node for what the tensor is now."""
+    data: Any = x.data
+    if old is not None and old.op is not None and x.requires_grad and old.requires_grad:
+        node = Node(COPY, (old,), data.shape, data.dtype, requires_grad=True, value=data)
+    elif x.requires_grad and data.dtype.kind not in "fcV":
+        raise GradientError(
+            at(f"only float and complex tensors can require grad, not {typed(x)}; convert it first")
+        )
+    else:
+        node = _leaf(x, old)
+    x.node = node
+    return node
+
+
+def _leaf(x: Tensor, old: Node | None) -> Node:
+    data: Any = x.data
+    kind = Later if old is not None and old.op is None else Node
+    node = kind(None, (), data.shape, data.dtype, requires_grad=x.requires_grad,
+                value=data, handle=weakref.ref(x), name=x._name)
+    if isinstance(node, Later) and old is not None:
+        node.before = (weakref.ref(old), *(weakref.ref(n) for n in earlier(old)))
+    return node
