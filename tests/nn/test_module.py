@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi import nn
+from agnesi import nn, optim
 
 
 class Net(nn.Module):
@@ -136,3 +136,134 @@ def test_the_picture_is_a_tree_with_counts():
         "  (0): Linear(2, 3)  9",
         "  (1): Dropout(0.1)",
     ]
+
+
+# -- what belongs to a module -----------------------------------------------------------------
+class _Caching(nn.Module):
+    def __init__(self, cache=None):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+        self.mean = ag.zeros(2)
+        self.cache = cache
+        self.seen = []
+
+    def forward(self, x):
+        self.cache = self.layer(x)
+        return self.cache.sum()
+
+
+def _names(module):
+    return [[n for n, _ in found] for found in (
+        module.named_parameters(), module.named_buffers(), module.state_dict().items())]
+
+
+EXPECTED = [["layer.weight", "layer.bias"], ["mean"], ["mean", "layer.weight", "layer.bias"]]
+
+
+@pytest.mark.parametrize("around", [ag.enable_grad, ag.no_grad])
+def test_an_activation_that_is_kept_does_not_belong_to_the_module(around):
+    net = _Caching()
+    with around():
+        net(ag.ones(3))
+        net.seen.append(net.cache)
+        net.extra = ag.ones(3)
+    assert _names(net) == EXPECTED
+    assert len(list(net.parameters())) == 2
+    for copied in (copy.copy(net), copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert _names(copied) == EXPECTED
+        assert np.array_equal(copied.cache.data, net.cache.data)
+
+
+def test_an_activation_that_is_kept_by_compiled_code_does_not_belong_to_the_module():
+    net = _Caching()
+    net(ag.ones(3))
+    value = ag.jit(net)(2 * ag.ones(3))
+    assert np.isclose(value.item(), net.cache.data.sum())
+    assert _names(net) == EXPECTED
+    optimizer = optim.SGD(net.parameters(), lr=0.1)
+
+    @ag.jit
+    def step(x):
+        loss = net(x)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss
+
+    assert step(ag.ones(3)).item() > step(ag.ones(3)).item()
+    assert _names(net) == EXPECTED
+
+
+def test_a_buffer_stays_one_whatever_is_assigned():
+    net = _Caching(cache=ag.zeros(2))
+    net(ag.ones(3))  # recorded
+    assert _names(net)[:2] == [EXPECTED[0], ["mean", "cache"]]
+    with ag.no_grad():
+        net(ag.ones(3))
+    assert _names(net)[1] == ["mean", "cache"]
+
+
+def test_parts_of_parameters_are_none():
+    class Parts(nn.Module):
+        def __init__(self):
+            self.w = ag.ones(4, requires_grad=True)
+            self.first = self.w[:2]
+
+    assert _names(Parts()) == [["w"], [], ["w"]]
+
+
+@pytest.mark.parametrize("value", [
+    ag.ones((2, 3)), ag.ones((2, 3), requires_grad=True) * 2, np.ones((2, 3)), 3.0,
+], ids=["constant", "computed", "array", "number"])
+def test_a_parameter_is_not_dropped_by_assignment(value):
+    layer = nn.Linear(3, 2)
+    with pytest.raises(TypeError, match=r"Linear\.weight is a parameter.*copy_\(value\)"):
+        layer.weight = value
+
+    @ag.jit
+    def step(x):
+        layer.weight = x * 2
+        return x
+
+    with pytest.raises(TypeError, match=r"Linear\.weight is a parameter"):
+        step(ag.ones((2, 3)))
+    assert _names(layer)[0] == ["weight", "bias"]
+
+
+def test_parameters_are_exchanged_removed_and_added():
+    layer = nn.Linear(3, 2)
+    layer.weight = ag.ones((2, 3), requires_grad=True)
+    assert layer(ag.ones(3)).shape == (2,)
+    assert _names(layer)[0] == ["weight", "bias"]
+    layer.bias = None
+    layer.scale = ag.ones((), requires_grad=True)
+    assert _names(layer)[0] == ["weight", "scale"]
+    layer.scale.requires_grad = False  # frozen, it is saved all the same
+    assert _names(layer) == [["weight"], ["scale"], ["weight", "scale"]]
+
+
+def test_parameters_under_a_transformation_are_found():
+    net = _Caching()
+
+    def penalty(net):
+        return sum((p**2).sum() for p in net.parameters())
+
+    found = ag.grad(penalty)(net)
+    assert np.allclose(found["layer.weight"].data, 2 * net.layer.weight.data)
+    fast = net.with_parameters({"layer.bias": net.layer.bias * 2})
+    assert _names(fast)[0] == EXPECTED[0]
+
+
+def test_buffers_that_are_registered():
+    net = nn.Tanh()
+    net.register_buffer("calls", ag.zeros(()))
+    net.register_buffer("mask", ag.ones(3), persistent=False)
+    net.register_buffer("later", None)
+    assert _names(net) == [[], ["calls", "mask"], ["calls"]]
+    net.later = ag.ones(2)
+    net.other = ag.ones(2)
+    assert _names(net)[1] == ["calls", "mask", "later"]
+    assert net.half().mask.dtype == ag.float16
+    for bad in (3.0, ag.ones(2, requires_grad=True)):
+        with pytest.raises(TypeError, match="buffer 'bad'"):
+            net.register_buffer("bad", bad)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import show
+from agnesi.autodiff.recording import is_leaf
 from agnesi.core import dims
 from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import TraceError, at, location
@@ -241,13 +242,14 @@ def __reduce__(self: Tensor) -> Any:  # noqa: N807
     if self.data is None and not is_tracing():
         return _symbol_again, (self.node, self._name)
     data = value(self, "pickle")
-    return _rebuild, (data, self.requires_grad, self._name)
+    return _rebuild, (data, self.requires_grad and is_leaf(self), self._name)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
     if self.data is None and not is_tracing():
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
-    copy = _rebuild(value(self, "deepcopy").copy(), self.requires_grad, self._name)
+    begins = self.requires_grad and is_leaf(self)  # else its history is not copied
+    copy = _rebuild(value(self, "deepcopy").copy(), begins, self._name)
     memo[id(self)] = copy
     if isinstance(self._grad, Tensor):
         copy._grad = __deepcopy__(self._grad, memo)

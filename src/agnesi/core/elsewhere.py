@@ -125,7 +125,7 @@ TENSOR = {
 }
 
 MODULE = {
-    "register_buffer": "`self.name = tensor`", "add_module": "`self.name = module`",
+    "add_module": "`self.name = module`",
     "register_parameter": "`self.name = ag.tensor(data, requires_grad=True)`", "cuda": _HERE,
     "register_forward_hook": "a subclass of `nn.Module` whose forward calls this one",
     "cpu": _HERE, "double": "`model.to(ag.float64)`", "requires_grad_":

@@ -15,6 +15,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import check_call, is_device, on_host
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_reads, is_tracing
+from agnesi.nn.owned import begins, followed, is_owned, is_parameter, is_saved, refused
 from agnesi.nn.tree import entries, replaced, table
 from agnesi.ops.convert import cast
 
@@ -35,8 +36,9 @@ class _Forward(Protocol[P, R]):
 class Module:
     """Base of layers and models: an object with tensors, and a ``forward``.
 
-    Attributes are plain: a tensor that requires grad is a parameter, any other tensor a buffer;
-    modules and tensors are also found in lists, tuples and dicts.
+    Attributes are plain: a tensor that requires grad and was not computed is a parameter; other
+    tensors that ``__init__`` or :meth:`register_buffer` put there are buffers, later ones are mere
+    attributes.  Modules and tensors are also found in lists, tuples and dicts.
 
     Examples
     --------
@@ -54,16 +56,24 @@ class Module:
     ['factor']
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_training")
+    __slots__ = (
+        "__dict__", "__weakref__", "_lent", "_made", "_owned", "_training",
+    )
 
     _training: bool
+    _made: bool  # __init__ is over
+    _owned: dict[str, bool]  # names of parameters and buffers, and whether they are saved
+    _lent: frozenset[str]  # names of parameters that with_parameters gave other values
 
     forward: Callable[..., Any]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, args, keywords)
         self = super().__new__(cls)
-        self._training = True
+        self._training, self._made = True, cls.__init__ is object.__init__
+        if not self._made:
+            cls.__init__ = followed(cls.__init__)  # type: ignore[method-assign]
+        self._owned, self._lent = {}, frozenset()
         return self
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
@@ -82,6 +92,12 @@ class Module:
         return self._training
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in Module.__slots__:
+            object.__setattr__(self, name, value)
+            return
+        before = object.__getattribute__(self, "__dict__").get(name, self)
+        if begins(before) and not (value is None or begins(value) or isinstance(value, Module)):
+            raise refused(self, name, before, value)
         if is_tracing() and isinstance(value, Tensor) and value.data is None:
             self._assign_traced(name, value)
             return
@@ -132,22 +148,28 @@ class Module:
             reads.answer(self, lambda: _found(held), lambda: [held, *_containers(held)])
         return _found(held)
 
-    def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """Every tensor by each of its names; those of a module before those of its children."""
-        for prefix, module in self.named_modules():
+    def _held(self, recurse: bool = True) -> Iterator[tuple[str, Tensor, Module, str]]:
+        """Every parameter and buffer by each of its names, with its module and the name there;
+        those of a module before those of its children."""
+        for prefix, module in self.named_modules() if recurse else [("", self)]:
             for name, value in module._entries():
-                if isinstance(value, Tensor):
-                    yield _dotted(prefix, name), value
+                if isinstance(value, Tensor) and is_owned(module, name, value):
+                    yield _dotted(prefix, name), value, module, name
+
+    def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Every parameter and buffer that is saved, by each of its names."""
+        return ((n, t) for n, t, owner, name in self._held() if is_saved(owner, name))
 
     def named_parameters(self, prefix: str = "", recurse: bool = True
                          ) -> Iterator[tuple[str, Tensor]]:
-        """Tensors that require grad, with dotted names; a shared one once, by its first name."""
-        tensors = self._named_tensors() if recurse else (
-            (n, t) for n, t in self._entries() if isinstance(t, Tensor))
-        return _once((_dotted(prefix, n), t) for n, t in tensors if t.requires_grad)
+        """Tensors that require grad and were not computed, with dotted names; a shared one once,
+        by its first name."""
+        return _once((_dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
+                     if is_parameter(owner, name, t))
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Tensors that require grad, of this module and (unless ``recurse=False``) all inside.
+        """Tensors that require grad and were not computed, of this module and (unless
+        ``recurse=False``) all inside.
 
         Examples
         --------
@@ -188,12 +210,41 @@ class Module:
         return found
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        """Tensors that do not require grad, with dotted names."""
-        return _once((n, t) for n, t in self._named_tensors() if not t.requires_grad)
+        """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names."""
+        return _once(
+            (n, t) for n, t, owner, name in self._held() if not is_parameter(owner, name, t)
+        )
 
     def buffers(self) -> Iterator[Tensor]:
-        """Tensors that do not require grad, running statistics for example."""
+        """Other tensors that belong to the module, running statistics for example."""
         return (t for _, t in self.named_buffers())
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Set an attribute that is a buffer, as other tensors are that ``__init__`` assigns.
+
+        Parameters
+        ----------
+        name : str
+            Of the attribute.
+        tensor : Tensor or None
+            Its value; None where one is assigned later.
+        persistent : bool
+            Whether :meth:`state_dict` has it.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net = ag.nn.Tanh()
+        >>> net.register_buffer("calls", ag.zeros(()))
+        >>> list(net.state_dict())
+        ['calls']
+        """
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(at(f"buffer {name!r} must be a Tensor or None, not {typed(tensor)}"))
+        if begins(tensor):
+            raise TypeError(at(f"buffer {name!r} would be a parameter: pass tensor.detach()"))
+        setattr(self, name, tensor)
+        self._owned[name] = persistent
 
     # -- saving ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
@@ -285,7 +336,7 @@ class Module:
         kind = dtypes.as_dtype(dtype)
         if kind.kind not in "fV":
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
-        for _, t in self._named_tensors():
+        for _, t, *_ in self._held():
             if t.dtype.kind in "fV" and t.dtype != kind:
                 t.data, t._grad = t.data.astype(kind), None
         return self

@@ -32,6 +32,10 @@ def replaced(value: Any, tensors: dict[int, Tensor], done: dict[int, Any], modul
             copy = kind.__new__(kind)
             done[id(value)] = copy
             copy._training = inside._training
+            copy._owned, copy._made = inside._owned, inside._made
+            copy._lent = frozenset(
+                n for n, v in inside._entries() if id(v) in tensors
+            ) | inside._lent
             copy.__dict__.update(
                 {n: replaced(v, tensors, done, module) for n, v in vars(value).items()}
             )

@@ -1,0 +1,82 @@
+"""Which of the tensors that a module holds are its own: parameters, buffers, or mere attributes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.autodiff.recording import is_leaf
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+
+
+#: Reads what a module notes here; a trace that takes down which attributes are read need not know.
+_noted = object.__getattribute__
+
+
+def begins(value: Any) -> bool:
+    """Whether a value is what parameters are: a tensor whose gradient begins there."""
+    return isinstance(value, Tensor) and value.requires_grad and is_leaf(value)
+
+
+def is_parameter(module: Any, name: str, t: Tensor) -> bool:
+    """Whether a tensor that a module holds under a name is its parameter."""
+    return t.requires_grad and (name in _noted(module, "_lent") or is_leaf(t))
+
+
+def is_owned(module: Any, name: str, t: Tensor) -> bool:
+    """Whether a tensor that a module holds is a parameter or a buffer.
+
+    Buffers come from ``__init__`` or ``register_buffer``, and parameters that were frozen are
+    buffers, too; other tensors that come later, activations say, are mere attributes.
+    """
+    owned = _noted(module, "_owned")
+    if is_parameter(module, name, t):
+        owned.setdefault(name, True)
+        return True
+    return name in owned if _noted(module, "_made") else not t.requires_grad
+
+
+def is_saved(module: Any, name: str) -> bool:
+    """Whether ``state_dict`` has a parameter or buffer."""
+    saved: bool = _noted(module, "_owned").get(name, True)
+    return saved
+
+
+_CODE: Any = None  # of the __init__ below
+
+
+def followed(init: Callable[..., None]) -> Callable[..., None]:
+    """``__init__`` of a class of modules; at its end, what tensors there are is noted."""
+    if getattr(init, "__code__", init) is _CODE:
+        return init
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
+        init(self, *args, **keywords)
+        if type(self).__init__ is __init__:  # not one that a subclass calls
+            for name, value in self._entries():
+                if isinstance(value, Tensor) and is_owned(self, name, value):
+                    self._owned.setdefault(name, True)
+            self._made = True
+
+    return __init__
+
+
+_CODE = followed(object.__init__).__code__
+
+
+def refused(module: Any, name: str, held: Tensor, value: Any) -> TypeError:
+    """The error where something that is none is assigned in the place of a parameter."""
+    kind = type(module).__name__
+    what = typed(value) if isinstance(value, Tensor) else type(value).__name__
+    why = ", which was computed" if isinstance(value, Tensor) and value.requires_grad else ""
+    return TypeError(
+        at(
+            f"{kind}.{name} is a parameter, {typed(held)}, and {what}{why} would take it away from "
+            f"the optimizer: write `with ag.no_grad(): module.{name}.copy_(value)` to change its "
+            "value, assign a tensor made with requires_grad=True, or None"
+        )
+    )
