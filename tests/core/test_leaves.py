@@ -120,15 +120,18 @@ def _in_place(change):
     return way
 
 
+class _Holder(nn.Module):
+    def __init__(self, x):
+        self.x = x
+
+
 def _load(x):
-    module = nn.Module()
-    module.x = x
+    module = _Holder(x)
     module.load_state_dict({"x": np.full(x.shape, 4.0)})
 
 
 def _convert(x):
-    module = nn.Module()
-    module.x = x
+    module = _Holder(x)
     module.to("float64")
 
 
