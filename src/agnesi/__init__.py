@@ -52,6 +52,7 @@ from agnesi.core.errors import MissingInputError as MissingInputError
 from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
 from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.lineage import LINEAGE as _LINEAGE  # noqa: F401 - it counts from here on
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSION

@@ -66,12 +66,12 @@ from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
 from agnesi.core.errors import no_attribute
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.random import Generator as Generator
+from agnesi.ops.generators import Generator as Generator
+from agnesi.ops.generators import default_generator as default_generator
+from agnesi.ops.generators import manual_seed as manual_seed
 from agnesi.ops.random import bernoulli as bernoulli
 from agnesi.ops.random import choice as choice
-from agnesi.ops.random import default_generator as default_generator
 from agnesi.ops.random import dropout_mask as dropout_mask
-from agnesi.ops.random import manual_seed as manual_seed
 from agnesi.ops.random import permutation as permutation
 from agnesi.ops.random import randint as randint
 from agnesi.ops.random import shuffle as shuffle

@@ -8,7 +8,8 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops.random import Generator, normal, uniform
+from agnesi.ops.generators import Generator
+from agnesi.ops.random import normal, uniform
 
 
 def fans(t: Tensor) -> tuple[int, int]:

@@ -12,8 +12,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
 from agnesi.ops.convert import as_tensor
+from agnesi.ops.generators import Generator
 from agnesi.ops.movement import flatten, reshape
-from agnesi.ops.random import Generator
 
 
 class Sequential(Module):

@@ -11,7 +11,6 @@ from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 
-
 #: Reads what a module notes here; a trace that takes down which attributes are read need not know.
 _noted = object.__getattribute__
 

@@ -12,9 +12,10 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import add, multiply
 from agnesi.ops.compare import greater_equal
 from agnesi.ops.convert import as_tensor
+from agnesi.ops.generators import Generator
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import matrix_transpose, reshape
-from agnesi.ops.random import Generator, growth, survivors
+from agnesi.ops.random import growth, survivors
 from agnesi.ops.ranges import arange
 from agnesi.ops.select import where
 from agnesi.ops.softmax import softmax

@@ -7,8 +7,9 @@ from typing import Any
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.demands import chance
+from agnesi.ops.generators import Generator
 from agnesi.ops.images import as_images
-from agnesi.ops.random import Generator, growth, survivors
+from agnesi.ops.random import growth, survivors
 from agnesi.ops.select import where
 
 #: The text of each, indented as that of others.

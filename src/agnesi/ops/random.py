@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE, config
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.ops.bitwise import mulhi
 from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import made, sizes_of
+from agnesi.ops.creation import sizes_of
 from agnesi.ops.demands import chance, demanded, interval, not_negative, weights
 from agnesi.ops.explog import log
+from agnesi.ops.generators import Generator, default_generator
 from agnesi.ops.index import take
 from agnesi.ops.movement import reshape
-from agnesi.ops.noise import Noise, numbers_per_block
-from agnesi.ops.philox import MOST_WORDS, Advance, RandomBits
-from agnesi.ops.ranges import Arange
-from agnesi.ops.replicate import copy
+from agnesi.ops.philox import MOST_WORDS
 from agnesi.ops.running import cumsum
-from agnesi.ops.select import floor, where
+from agnesi.ops.select import where
 from agnesi.ops.slices import Slice
 from agnesi.ops.sort import argsort, searchsorted, topk
 
@@ -38,125 +33,6 @@ _UINT32 = dtypes.uint32
 
 def _range(x: Tensor, start: Any, stop: Any) -> Tensor:
     return apply(Slice(((start, stop, 1),)), x)
-
-
-def _start(seed: int | None) -> np.ndarray:
-    """The first state of a stream."""
-    key = np.random.SeedSequence(seed).generate_state(2, np.uint32)
-    return np.array([*key, 0, 0], _UINT32)
-
-
-class Generator:
-    """A stream of random numbers.
-
-    Its state is a tensor that every draw advances in place; inside ``jit`` it is read and updated
-    like any other state.
-
-    Parameters
-    ----------
-    seed : int, optional
-        Equal seeds give equal streams; without one the system's entropy is used.
-
-    Examples
-    --------
-    >>> from agnesi.ops.random import Generator, uniform
-    >>> a, b = Generator(1), Generator(1)
-    >>> bool((uniform(3, generator=a) == uniform(3, generator=b)).all())
-    True
-    """
-
-    if TYPE_CHECKING:  # every distribution: ``api/random.py``
-
-        def __getattr__(self, name: str) -> Any: ...
-
-    def __init__(self, seed: int | None = None) -> None:
-        self.state = wrap(_start(seed))  # not by assignment, which a trace would note
-
-    def manual_seed(self, seed: int | None = None) -> Generator:
-        """Begin the stream of a seed."""
-        assign(self.state, wrap(_start(seed)))
-        return self
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state, for saving."""
-        return {"state": np.array(self.state.data)}
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Go on where the saved generator was."""
-        state = np.asarray(saved["state"])
-        if state.shape != (4,) or state.dtype != _UINT32:
-            raise ValueError(
-                f"the saved state is {state.dtype}{state.shape}; it must be uint32(4,), as "
-                "Generator.state_dict() gives"
-            )
-        assign(self.state, wrap(state.copy()))
-
-    def bits(self, size: Size) -> Tensor:
-        """``size`` random uint32; inside ``vmap``, others for each example."""
-        if STATE.examples is not None:
-            return STATE.examples.drawn(self._draw, size)
-        return self._draw(size)
-
-    def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
-        """``size`` random numbers of a kind that ``ops.noise`` has."""
-        wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
-        each = 4 // numbers_per_block(wide)
-
-        def draw(size: Size) -> Tensor:
-            return self._drawn(Noise(kind, size, wide), each * size)
-
-        drawn = draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
-        if kind == "unit" and dtype.itemsize < wide.itemsize:
-            digits = 11 if dtype == dtypes.float16 else 8  # more would be rounded up to 1
-            drawn = floor(drawn * 2.0**digits) * 2.0**-digits
-        return cast(drawn, dtype)
-
-    def places(self, blocks: int, size: Size) -> tuple[Tensor, Tensor]:
-        """The state, and the places behind it of ``size`` elements, which take so many blocks
-        each; inside ``vmap``, others for each example."""
-        state = copy(self.state)
-
-        def draw(size: Size) -> Tensor:
-            assign(self.state, apply(Advance(4 * blocks * size), self.state))
-            return made(Arange(0, 1, size, _UINT32), size)
-
-        examples = STATE.examples
-        return state, draw(size) if examples is None else examples.drawn(draw, size)
-
-    def _draw(self, size: Size) -> Tensor:
-        return self._drawn(RandomBits(size), size)
-
-    def _drawn(self, op: Op, words: Size) -> Tensor:
-        drawn = apply(op, self.state)
-        assign(self.state, apply(Advance(words), self.state))
-        return drawn
-
-
-@functools.cache
-def default_generator() -> Generator:
-    """The generator of all draws that name none; it begins at ``config.seed``.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.random.default_generator() is ag.random.default_generator()
-    True
-    """
-    return Generator(config.seed)
-
-
-def manual_seed(seed: int | None = None) -> Generator:
-    """Begin the stream of a seed in the default generator.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> first = ag.random.manual_seed(0), ag.random.uniform(size=2)
-    >>> again = ag.random.manual_seed(0), ag.random.uniform(size=2)
-    >>> bool((first[1] == again[1]).all())
-    True
-    """
-    return default_generator().manual_seed(seed)
 
 
 def words(size: Size, generator: Generator | None) -> Tensor:

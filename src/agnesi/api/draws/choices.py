@@ -15,11 +15,12 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.bitwise import mulhi
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import sizes_of
+from agnesi.ops.generators import Generator
 from agnesi.ops.index import take_along_axis
 from agnesi.ops.movement import moveaxis, reshape
 from agnesi.ops.philox import MOST_WORDS
 from agnesi.ops.positions import argmax
-from agnesi.ops.random import Generator, gumbel, is_float, randint, words
+from agnesi.ops.random import gumbel, is_float, randint, words
 from agnesi.ops.sort import argsort
 
 

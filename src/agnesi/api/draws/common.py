@@ -14,8 +14,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import sizes_of
 from agnesi.ops.expand import broadcast_to
+from agnesi.ops.generators import Generator, default_generator
 from agnesi.ops.movement import reshape
-from agnesi.ops.random import Generator, default_generator, float_of, is_float, noise
+from agnesi.ops.random import float_of, is_float, noise
 from agnesi.ops.samplers import KINDS, Sampler
 
 

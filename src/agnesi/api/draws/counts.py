@@ -18,7 +18,7 @@ from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import cast
 from agnesi.ops.demands import chance, countable, demanded, integral
 from agnesi.ops.explog import exp, log1p
-from agnesi.ops.random import Generator
+from agnesi.ops.generators import Generator
 from agnesi.ops.select import floor, minimum, where
 
 #: Means from which rejection is faster.

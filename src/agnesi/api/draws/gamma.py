@@ -16,8 +16,8 @@ from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import sizes_of
 from agnesi.ops.demands import not_negative, positive
 from agnesi.ops.explog import exp, log
+from agnesi.ops.generators import Generator
 from agnesi.ops.implicit import gamma_path
-from agnesi.ops.random import Generator
 from agnesi.ops.reduce import amax
 from agnesi.ops.reduce import sum as sum_
 from agnesi.ops.select import where

@@ -13,7 +13,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import remainder, sqrt
 from agnesi.ops.demands import not_negative, positive
-from agnesi.ops.random import Generator
+from agnesi.ops.generators import Generator
 from agnesi.ops.select import maximum, where
 
 #: Concentrations below which directions are as good as uniform.

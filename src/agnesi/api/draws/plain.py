@@ -14,7 +14,7 @@ from agnesi.ops.arith import sqrt
 from agnesi.ops.convert import cast
 from agnesi.ops.demands import demanded, not_negative, positive
 from agnesi.ops.explog import exp, expm1, log, log1p
-from agnesi.ops.random import Generator
+from agnesi.ops.generators import Generator
 from agnesi.ops.select import clip, floor, where
 from agnesi.ops.special import erf, erfinv
 from agnesi.ops.trig import tan

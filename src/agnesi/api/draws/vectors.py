@@ -19,12 +19,12 @@ from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import sizes_of
 from agnesi.ops.demands import chance, countable, demanded
 from agnesi.ops.expand import broadcast_to
+from agnesi.ops.generators import Generator
 from agnesi.ops.join import concat
 from agnesi.ops.linalg.cholesky import cholesky
 from agnesi.ops.linalg.eigh import eigh
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.random import Generator
 from agnesi.ops.reduce import sum as sum_
 from agnesi.ops.select import clip, maximum, where
 

@@ -1,0 +1,194 @@
+"""Generators of random numbers: streams that threads share, and that forked processes do not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.config import STATE, config
+from agnesi.core.dims import Size
+from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.forks import at_fork
+from agnesi.core.lineage import LINEAGE
+from agnesi.core.op import Op
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.convert import cast
+from agnesi.ops.creation import made
+from agnesi.ops.noise import Noise, numbers_per_block
+from agnesi.ops.philox import Advance, RandomBits
+from agnesi.ops.ranges import Arange
+from agnesi.ops.replicate import copy
+from agnesi.ops.select import floor
+
+_UINT32 = dtypes.uint32
+
+
+class Turns:
+    """The lock under which streams are advanced."""
+
+    def __init__(self) -> None:
+        self.begin()
+        at_fork(in_child=self.begin)
+
+    def begin(self) -> None:
+        """Make the lock; in a forked process, the old one may be held by a thread not there."""
+        self.lock = threading.RLock()
+
+
+TURNS = Turns()
+
+
+def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np.ndarray:
+    """The first state of a stream."""
+    sequence = np.random.SeedSequence(seed, spawn_key=lineage)
+    return np.array([*sequence.generate_state(2, np.uint32), 0, 0], _UINT32)
+
+
+class Generator:
+    """A stream of random numbers.
+
+    Its state is a tensor that every draw advances in place; inside ``jit`` it is read and updated
+    like any other state.  Threads may draw from one generator: each gets numbers of its own.  A
+    forked process has a copy, which goes on with the same numbers as the original; only the default
+    generator begins another stream there (see :func:`default_generator`).
+
+    Parameters
+    ----------
+    seed : int, optional
+        Equal seeds give equal streams; without one the system's entropy is used.
+
+    Examples
+    --------
+    >>> from agnesi.ops.generators import Generator
+    >>> from agnesi.ops.random import uniform
+    >>> a, b = Generator(1), Generator(1)
+    >>> bool((uniform(3, generator=a) == uniform(3, generator=b)).all())
+    True
+    """
+
+    if TYPE_CHECKING:  # every distribution: ``api/random.py``
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.state = wrap(start(seed))  # not by assignment, which a trace would note
+
+    def manual_seed(self, seed: int | None = None) -> Generator:
+        """Begin the stream of a seed."""
+        assign(self.state, wrap(start(seed)))
+        return self
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state, for saving."""
+        return {"state": np.array(self.state.data)}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Go on where the saved generator was."""
+        state = np.asarray(saved["state"])
+        if state.shape != (4,) or state.dtype != _UINT32:
+            raise ValueError(
+                f"the saved state is {state.dtype}{state.shape}; it must be uint32(4,), as "
+                "Generator.state_dict() gives"
+            )
+        assign(self.state, wrap(state.copy()))
+
+    def bits(self, size: Size) -> Tensor:
+        """``size`` random uint32; inside ``vmap``, others for each example."""
+        if STATE.examples is not None:
+            return STATE.examples.drawn(self._draw, size)
+        return self._draw(size)
+
+    def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
+        """``size`` random numbers of a kind that ``ops.noise`` has."""
+        wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
+        each = 4 // numbers_per_block(wide)
+
+        def draw(size: Size) -> Tensor:
+            return self._drawn(Noise(kind, size, wide), each * size)
+
+        drawn = draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
+        if kind == "unit" and dtype.itemsize < wide.itemsize:
+            digits = 11 if dtype == dtypes.float16 else 8  # more would be rounded up to 1
+            drawn = floor(drawn * 2.0**digits) * 2.0**-digits
+        return cast(drawn, dtype)
+
+    def places(self, blocks: int, size: Size) -> tuple[Tensor, Tensor]:
+        """The state, and the places behind it of ``size`` elements, which take so many blocks
+        each; inside ``vmap``, others for each example."""
+        with TURNS.lock:
+            state = copy(self.state)
+
+            def draw(size: Size) -> Tensor:
+                assign(self.state, apply(Advance(4 * blocks * size), self.state))
+                return made(Arange(0, 1, size, _UINT32), size)
+
+            examples = STATE.examples
+            return state, draw(size) if examples is None else examples.drawn(draw, size)
+
+    def _draw(self, size: Size) -> Tensor:
+        return self._drawn(RandomBits(size), size)
+
+    def _drawn(self, op: Op, words: Size) -> Tensor:
+        if STATE.trace is not None or self.state.data is None:
+            drawn = apply(op, self.state)
+            assign(self.state, apply(Advance(words), self.state))
+            return drawn
+        with TURNS.lock:  # the numbers themselves are made side by side
+            state = wrap(self.state.data.copy())
+            assign(self.state, apply(Advance(words), self.state))
+        return apply(op, state)
+
+
+def default_generator() -> Generator:
+    """The generator of all draws that name none; it begins at ``config.seed``.
+
+    In a forked process it begins a stream of its own there, which follows from that of the parent
+    and from how many processes were forked before: workers get different numbers, and the same
+    ones in each run of a seeded program.  ``ag.random.manual_seed`` in a worker begins the stream
+    of a seed as everywhere.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.default_generator() is ag.random.default_generator()
+    True
+    """
+    if not _DEFAULT:
+        with TURNS.lock:
+            if not _DEFAULT:
+                first = Generator()
+                first.state = wrap(start(config.seed, LINEAGE.places))
+                _DEFAULT.append(first)
+    return _DEFAULT[0]
+
+
+_DEFAULT: list[Generator] = []
+
+
+def _begin_again() -> None:
+    """Give the default generator of a forked process its own stream."""
+    for generator in _DEFAULT:
+        state = generator.state
+        np.copyto(state.data, start(state.data.tolist(), LINEAGE.places))
+        touch(state)
+
+
+at_fork(in_child=_begin_again)
+
+
+def manual_seed(seed: int | None = None) -> Generator:
+    """Begin the stream of a seed in the default generator.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> first = ag.random.manual_seed(0), ag.random.uniform(size=2)
+    >>> again = ag.random.manual_seed(0), ag.random.uniform(size=2)
+    >>> bool((first[1] == again[1]).all())
+    True
+    """
+    return default_generator().manual_seed(seed)
