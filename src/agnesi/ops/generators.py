@@ -16,6 +16,7 @@ from agnesi.core.forks import at_fork
 from agnesi.core.lineage import LINEAGE
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
 from agnesi.ops.convert import cast
 from agnesi.ops.creation import made
 from agnesi.ops.noise import Noise, numbers_per_block
@@ -133,7 +134,7 @@ class Generator:
         return self._drawn(RandomBits(size), size)
 
     def _drawn(self, op: Op, words: Size) -> Tensor:
-        if STATE.trace is not None or self.state.data is None:
+        if not is_known(self.state):
             drawn = apply(op, self.state)
             assign(self.state, apply(Advance(words), self.state))
             return drawn
