@@ -125,7 +125,8 @@ NET = {
     "a named layer": lambda m: m.by_name.update(a=nn.Tanh()),
     "a new name": lambda m: m.by_name.update(b=nn.Tanh()),
     "a tensor in a list": lambda m: m.weights.__setitem__(0, ag.ones(2) * 5),
-    "a weight of a layer": lambda m: setattr(m.layers[0], "weight", ag.ones((2, 2))),
+    "a weight of a layer": lambda m: setattr(
+        m.layers[0], "weight", ag.ones((2, 2), requires_grad=True)),
     "a parameter": _set("w", ag.tensor([5.0, 6.0], requires_grad=True)),
     "frozen": lambda m: m.w.requires_grad_(False),
     "its forward": _set("forward", lambda x: x - 1),
