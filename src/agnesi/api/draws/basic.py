@@ -9,7 +9,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import random
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.random import Generator
+from agnesi.ops.generators import Generator
 
 
 def _sizes(size: Any, *params: Any) -> Any:
