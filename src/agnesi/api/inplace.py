@@ -25,8 +25,12 @@ def update(name: str, function: Method, shown: str) -> Method:
     row = TABLE.get(function.__name__)
     writer = row.writer if row is not None and row.result == "same" else None
     kinds = row.direct if row is not None else ""
+    operator = not shown.isidentifier()
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
+        if operator and self.data is None and self.weak:  # a Python number, which never changes
+            result: Tensor = function(self, *others, **keywords)
+            return result
         if writer is not None and not keywords and self.dtype.kind in kinds:
             operands = _direct(self, others)
             if operands is not None and _run(writer, operands):
@@ -37,7 +41,7 @@ def update(name: str, function: Method, shown: str) -> Method:
         except (ValueError, TypeError) as error:
             raise retold(error, shown, (self, *others)) from None
 
-    method.__name__ = method.__qualname__ = shown if shown.isidentifier() else f"__i{name}__"
+    method.__name__ = method.__qualname__ = f"__i{name}__" if operator else shown
     method.__doc__ = f"Like ``{name}``, written into the tensor itself."
     return method
 

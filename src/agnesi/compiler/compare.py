@@ -18,7 +18,7 @@ def compared(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> An
     """Run both ways from the same state; raise AssertionError where results or state differ."""
     leaves, tree = flatten((args, keywords))
     version = jitted.version(leaves, tree)
-    if version.tangled(leaves):
+    if version.tangled(leaves) or version.effects:
         return jitted.function(*args, **keywords)
     touched = [x for x, *_ in version.state]
     given = [v for v in leaves if isinstance(v, Tensor)]

@@ -101,7 +101,7 @@ class _Text:
 
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
-           recording: bool, unseen: Sequence[Any] = ()) -> Any:
+           recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = ()) -> Any:
     """A function of arguments with this shape.
 
     Parameters
@@ -120,6 +120,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         Whether it is for calls that are recorded.
     unseen : sequence of Place
         What Python has to look at before.
+    hidden : sequence of Place
+        Whose values follow the leaves.
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)
@@ -137,6 +139,9 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         leaves += text.leaves(keywords, "named")
     else:
         text.require("not named")
+    for place in hidden:
+        leaves.append(text.name())
+        text.lines.append(f"{leaves[-1]} = {text.name(place.now)}()")
     for leaf, value in zip(leaves, statics, strict=True):
         text.known(leaf, value)
     for place in unseen:

@@ -8,35 +8,21 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-import numpy as np
-
 from agnesi.compiler.cfunction import CFunction, c_function
 from agnesi.compiler.compare import compared
 from agnesi.compiler.compiled import Settings
 from agnesi.compiler.containers import MISSED
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
-from agnesi.compiler.reads import tells
 from agnesi.compiler.report import Inspectable
-from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
 from agnesi.compiler.version import Version
+from agnesi.compiler.versions import Versions
 from agnesi.core.config import STATE, config
-from agnesi.core.errors import at, warn
+from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
-from agnesi.core.tree import Tree, exact, flatten
-
-#: Versions for one signature: they differ in the state that they were traced for, such as the
-#: mode of a module.
-_KEPT = 4
-#: So often a signature is compiled anew for what changes besides the arguments.
-_PATIENCE = 12
-#: Of what changed, so much is named.
-_NAMED = 3
-#: Signatures whose version is found at once.
-_SERVED = 1000
-
+from agnesi.core.tree import Tree, flatten
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -61,12 +47,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.mode = mode
         self.settings = settings
         self.name = getattr(function, "__name__", type(function).__name__)
-        self._made: dict[Any, list[Version]] = {}
-        self._families: dict[Any, Family[Version]] = {}
-        self._seen: list[Any] = []
-        self._served: dict[Any, Version] = {}
-        self._ready: list[Version] = []
-        self._turns: dict[Any, int] = {}
+        self.versions = Versions(self)
         self.call_directly(self.dispatch)
 
     def __reduce__(self) -> Any:
@@ -93,28 +74,29 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def dispatch(self, *args: Any, **keywords: Any) -> Any:
         """Find or make the version for these arguments, and run it."""
+        leaves: Sequence[Any]
         leaves, tree = flatten((args, keywords))
         if not config.compiles or _stays_eager(leaves):
             return self.function(*args, **keywords)
         if self.mode == "compare":
             return compared(self, args, keywords)
-        key = _key(leaves, tree)
-        if self._turns.get(key, 0) > _PATIENCE and self._serving(key, leaves) is None:
+        if self.versions.gives_up(leaves, tree):
             return self.function(*args, **keywords)
-        version = self.version(leaves, tree)
+        version, leaves = self.versions.of(leaves, tree)
         tangled = version.tangled(leaves)
         self.tangled_calls += tangled
-        if version.changes_record(leaves) or tangled or version.passing:
+        if (version.changes_record(leaves) or tangled or version.passing
+                or version.effects.obstacle):
             return self.function(*args, **keywords)
-        result = version(leaves)
+        result = version(leaves, (args, keywords))
         if version.direct is not None:
             self._use(version)
-            self._ready = [version, *(v for v in self._ready if v is not version)][:_KEPT]
+            self.versions.use(version)
         return result
 
     def ask_others(self, *args: Any, **keywords: Any) -> Any:
         """Run what the version in use does not take: another one's native code may."""
-        for version in self._ready:
+        for version in self.versions.ready:
             call = None if version.unrecorded and STATE.recording else version.asked
             found = MISSED if call is None else call(*args, **keywords)
             if found is not MISSED:
@@ -138,68 +120,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""
-        key = _key(leaves, tree)
-        return self._serving(key, leaves) or self._make(key, leaves)
-
-    def _serving(self, key: Any, leaves: Sequence[Any]) -> Version | None:
-        """The version that serves a key now; one for all sizes comes before one for these."""
-        found = self._served.get(key)
-        if found is not None and found.valid():
-            return found
-        family = self._families.get(_but_sizes(key), Family())
-        shapes, known = shapes_of(leaves), self._made.get(key, [])
-        for serves in (Version.valid, Version.adopts):
-            found = family.find(shapes, serves) or next(filter(serves, reversed(known)), None)
-            if found is not None:
-                self._serve(key, found)
-                return found
-        return None
-
-    def _serve(self, key: Any, version: Version) -> None:
-        if len(self._served) >= _SERVED:
-            self._served.clear()
-        self._served[key] = version
-
-    def _make(self, key: Any, leaves: Sequence[Any]) -> Version:
-        """A new version for a key."""
-        tree, kinds, *_ = key
-        shapes, family = shapes_of(leaves), self._families.setdefault(_but_sizes(key), Family())
-        known = self._made.get(key, [])
-        cause = self._cause(key, known)
-        grown = None
-        if not known:
-            grown = family.grow(shapes, lambda pattern: Version(self, leaves, tree, pattern))
-        if grown is not None:
-            pattern, made = grown
-            self._served.clear()
-            kinds = tuple(map(_kind_with, kinds, in_shapes(pattern, shapes)))
-            cause += f"; {told(pattern)}"
-        else:
-            made = Version(self, leaves, tree)
-            refused = family.learn(shapes)
-            cause += f"; no version for all sizes: {refused}" if refused else ""
-            self._made[key] = [*known[1 - _KEPT :], made]
-        if made.reached:
-            cause += ("; it runs eagerly, for backward() leaves gradients at its arguments: give "
-                      "them with ag.value_and_grad, which is compiled")
-        if made.spills:
-            cause += ("; it runs eagerly, for gradients flow into tensors that it changes: change "
-                      "them in `with ag.no_grad():`, or return what they become")
-        if made.passing:
-            cause += ("; it runs eagerly, for gradients go on to what a tensor that it uses was "
-                      "computed from: compute that inside, or use it detached")
-        self._seen = [*self._seen[1 - _KEPT :], key]
-        self._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
-        self._serve(key, made)
-        return made
-
-    def _turn(self, key: Any, change: str) -> None:
-        """Count how often the function read something new; it runs eagerly before long."""
-        self._turns[key] = self._turns.get(key, 0) + 1
-        if self._turns[key] == _PATIENCE:
-            warn(f"{self.name} runs eagerly from now on, for it was compiled {_PATIENCE} times for "
-                 f"something that it reads and that keeps changing: {change}. Give it as an "
-                 "argument, or keep it in a tensor that is changed in place", RuntimeWarning)
+        return self.versions.of(leaves, tree)[0]
 
     def c_function(self, *args: Any, form: str = "pointers") -> CFunction:
         """The compiled function for arguments like these as a plain C function.
@@ -242,36 +163,6 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """Another function, compiled with the same settings."""
         return Jit(function, keep_grads=False, mode="compile", settings=self.settings)
 
-    def _cause(self, key: Any, known: Sequence[Version]) -> str:
-        """Why none of the versions made so far serves."""
-        if not self._seen:
-            return "it was the first call"
-        if any(v.outdated() for v in known):
-            return ("the gradients that it adds to are other tensors; zero_grad(set_to_none=False) "
-                    "keeps them and their version")
-        changes = known[-1].changes() if known else []
-        if changes:
-            self._turn(key, changes[0])
-            more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-            return "; ".join(changes[:_NAMED]) + more
-        if known:
-            return ("tensors that it uses changed shape, dtype, requires_grad or gradient")
-        tree, kinds, recording, default = key
-        alike = [k for k in reversed(self._seen) if k[0] == tree]
-        if not alike:
-            return "the arguments had a new structure"
-        _, known_kinds, known_recording, known_default = min(
-            alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
-        changed = [
-            f"argument {i} was {_told(a)}, now {_told(b)}"
-            for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b
-        ]
-        if recording != known_recording:
-            changed.append("no_grad was switched")
-        if default != known_default:
-            changed.append("config.default_float was changed")
-        return "; ".join(changed) or "it was called with these arguments for the first time"
-
 
 def _compiled_again(function: Any, keep_grads: bool, mode: str,
                     settings: Settings) -> Jit[..., Any]:
@@ -283,56 +174,6 @@ def _stays_eager(leaves: Sequence[Any]) -> bool:
     return is_tracing() or any(
         isinstance(v, Tensor) and v.data is None for v in leaves
     )
-
-
-def _requires_grad(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
-
-
-def kind_of(value: Any) -> Any:
-    """What the compiled code depends on: type and shape of arrays, the value of anything static."""
-    if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        return ("array", value.dtype, value.shape, _requires_grad(value))
-    if type(value) is float:
-        return ("float",)
-    try:
-        hash(value)
-    except TypeError:
-        return ("object", id(value))
-    if tells(type(value)):  # equal objects of the user's may hold different things
-        return ("object", id(value))
-    return ("static", exact(value))
-
-
-def _key(leaves: Sequence[Any], tree: Tree) -> Any:
-    """What a version is made for, apart from what it reads besides its arguments."""
-    return tree, tuple(map(kind_of, leaves)), STATE.recording, config.default_float
-
-
-def _but_sizes(key: Any) -> Any:
-    """The same for all sizes."""
-    return key[0], tuple(map(_kind_but_sizes, key[1])), *key[2:]
-
-
-def _kind_but_sizes(kind: Any) -> Any:
-    """A kind without an array's sizes."""
-    return _kind_with(kind, (-1,) * len(kind[2]) if kind[0] == "array" else ())
-
-
-def _kind_with(kind: Any, shape: Any) -> Any:
-    """A kind with another shape."""
-    return (*kind[:2], shape, kind[3]) if kind[0] == "array" else kind
-
-
-def _told(kind: Any) -> str:
-    if kind[0] == "array":
-        return f"{kind[1]}{list(kind[2])}" + (" requiring grad" if kind[3] else "")
-    if kind[0] != "static":
-        return kind[0]
-    of, *parts = kind[1]
-    if of is complex:
-        return f"{complex(*(1.0 if p[1] == 'nan' else p[1][0] for p in parts))!r}"
-    return f"{parts[0]!r}"
 
 
 @overload

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,10 @@ class Place:
         """What it holds."""
         raise NotImplementedError
 
+    def put(self, value: Any) -> None:
+        """Let it hold a value, or nothing where that is ``MISSING``; its class is not asked."""
+        raise TypeError
+
     def holds(self) -> bool:
         """Whether it holds what it did; an equal value is the expected one from now on."""
         value = self.now()
@@ -112,6 +116,9 @@ class Attribute(Place):
     def now(self) -> Any:
         return attributes(self.owner).get(self.name, MISSING)
 
+    def put(self, value: Any) -> None:
+        _enter(attributes(self.owner), self.name, value)
+
     def records(self) -> Iterable[Any]:
         held = attributes(self.owner)
         there = dict_pointer(self.owner, held)
@@ -131,6 +138,9 @@ class Name(Place):
     def now(self) -> Any:
         return self.mapping.get(self.name, MISSING)
 
+    def put(self, value: Any) -> None:
+        _enter(self.mapping, self.name, value)
+
     def records(self) -> Iterable[Any]:
         return [entry(self.mapping, self.name, self.value)]
 
@@ -149,6 +159,12 @@ class Cell(Place):
             return self.cell.cell_contents
         except ValueError:
             return MISSING
+
+    def put(self, value: Any) -> None:
+        if value is MISSING:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = value
 
     def records(self) -> Iterable[Any]:
         empty = self.value is MISSING
@@ -171,6 +187,12 @@ class Slot(Place):
             return self.member.__get__(self.owner)
         except AttributeError:
             return MISSING
+
+    def put(self, value: Any) -> None:
+        if value is MISSING:
+            self.member.__delete__(self.owner)
+        else:
+            self.member.__set__(self.owner, value)
 
     def records(self) -> Iterable[Any]:
         from agnesi.runtime.entry import slot_offset
@@ -195,6 +217,9 @@ class Kind(Place):
 
     def now(self) -> Any:
         return type(self.owner)
+
+    def put(self, value: Any) -> None:
+        object.__setattr__(self.owner, "__class__", value)
 
     def records(self) -> Iterable[Any]:
         return [pointer(self.owner, TYPE_AT, self.value)]
@@ -225,6 +250,14 @@ class Definition(Place):
 
     def now(self) -> Any:
         return self.value
+
+    def put(self, value: Any) -> None:
+        while (found := self._changed()) is not None:
+            part, name = found
+            if self.names[found] is MISSING:
+                type.__delattr__(part, name)
+            else:
+                type.__setattr__(part, name, self.names[found])
 
     def holds(self) -> bool:
         return self._changed() is None
@@ -261,6 +294,9 @@ class Function(Place):
         f = self.function
         return f.__code__, f.__defaults__, f.__kwdefaults__
 
+    def put(self, value: Any) -> None:
+        self.function.__code__, self.function.__defaults__, self.function.__kwdefaults__ = value
+
     def holds(self) -> bool:
         return all(a is b for a, b in zip(self.value, self.now(), strict=True))
 
@@ -274,15 +310,27 @@ class Function(Place):
 class Contents(Place):
     """What a container holds: all of it, in order."""
 
-    __slots__ = ("container", "take")
+    __slots__ = ("container", "owner", "take")
 
-    def __init__(self, path: str, container: Any, take: Callable[[Any], Any]) -> None:
+    def __init__(self, path: str, container: Any, take: Callable[[Any], Any],
+                 owner: Any = None) -> None:
+        self.owner = owner
         self.container = container
         self.take = take
         super().__init__(path, self.now())
 
     def now(self) -> Any:
         return tuple(self.take(self.container))
+
+    def put(self, value: Any) -> None:
+        container = self.container
+        if isinstance(container, (list, bytearray)):
+            container[:] = value
+            return
+        if isinstance(container, SimpleNamespace):
+            container = vars(container)
+        container.clear()
+        getattr(container, "update" if hasattr(container, "update") else "extend")(value)
 
     def records(self) -> Iterable[Any]:
         if isinstance(self.container, list):
@@ -337,6 +385,13 @@ def attributes(owner: Any) -> Any:
         return object.__getattribute__(owner, "__dict__")
     except AttributeError:
         return {}
+
+
+def _enter(mapping: dict[Any, Any], key: Any, value: Any) -> None:
+    if value is MISSING:
+        mapping.pop(key, None)
+    else:
+        mapping[key] = value
 
 
 def entry(mapping: dict[Any, Any], key: Any, value: Any) -> Entry:

@@ -38,6 +38,7 @@ from agnesi.compiler.places import (
 )
 from agnesi.core.config import STATE
 from agnesi.core.tensor import Tensor
+from agnesi.core.tree import flatten
 
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
             Tensor, np.ndarray)
@@ -55,8 +56,12 @@ _FOLDERS = tuple(os.path.join(folder, "") for folder in (
 class Reads:
     """The places that a trace reads; while it is entered, objects tell of their attributes."""
 
-    def __init__(self) -> None:
+    def __init__(self, hidden: Iterable[Any] = ()) -> None:
         self.places: dict[Any, Place] = {}
+        #: Places, by their keys, whose values are arguments.
+        self.hidden = frozenset(hidden)
+        #: Where the function put something without having read what was there.
+        self.given: dict[Any, Place] = {}
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         self._told: set[tuple[int, str]] = set()
@@ -98,7 +103,9 @@ class Reads:
     def _add(self, key: Any, place: Callable[[], Place]) -> Place:
         found = self.places.get(key)
         if found is None:
-            found = self.places[key] = place()
+            found = place()
+            if key not in self.hidden:
+                self.places[key] = found
         return found
 
     def _container(self, value: Any, path: str) -> None:
@@ -199,8 +206,29 @@ class Reads:
 
     def written(self, owner: Any, name: str) -> None:
         """What an attribute held counts no longer: the function gives it a value itself."""
-        self._met[id(owner)] = owner
-        self._told.add((id(owner), name))
+        if (id(owner), name) in self._told:
+            return
+        if id(owner) not in self._paths:  # made by the function
+            self._told.add((id(owner), name))
+            return
+        STATE.reads, known = None, self.places
+        self.places = self.given
+        try:
+            self._took(owner, name)
+        finally:
+            STATE.reads, self.places = self, known
+
+    def settle(self) -> None:
+        """Forget what was read of objects that the function made itself."""
+        for key, place in list(self.places.items()):
+            owner = getattr(place, "owner", None)
+            unknown = owner is not None and id(owner) not in self._paths
+            if unknown and (holds_symbol(place.value) or not place.holds()):
+                del self.places[key]
+
+    def knows(self, value: Any) -> bool:
+        """Whether an object was there before the trace."""
+        return id(value) in self._paths
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],
                sources: Callable[[], Iterable[Any]]) -> None:
@@ -218,8 +246,9 @@ class Reads:
         defined = next((vars(k)[name] for k in kind.__mro__ if name in vars(k)), MISSING)
         if name == "__dict__":
             held = attributes(owner)
-            self._add((id(held), "contents"), lambda: Contents(path, held, dict.items))
-            self._container(held, path)
+            self._add((id(held), "contents"), lambda: Contents(path, held, dict.items, owner))
+            for key, inner in list(held.items()):
+                self.meet(inner, f"{path}[{key!r}]")
         elif isinstance(defined, _MEMBER):
             value = _held(owner, defined)
             self._add((id(owner), name), lambda: Slot(path, owner, defined, value))
@@ -232,6 +261,11 @@ class Reads:
                 self._add((id(owner), name), lambda: Attribute(path, owner, name, value))
             if value is MISSING:
                 self._definition(kind).add(name)
+
+
+def holds_symbol(value: Any) -> bool:
+    """Whether a value, or an entry of a container, exists in the trace only."""
+    return any(isinstance(v, Tensor) and v.data is None for v in flatten(value)[0])
 
 
 def _held(owner: Any, member: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agnesi.compiler.compiled import Compiled
@@ -52,6 +52,8 @@ class Inspectable:
     name: str
     #: Calls that ran eagerly because memory that the function writes is also used otherwise.
     tangled_calls = 0
+    #: Versions that were let go, since there were too many.
+    released = 0
 
     @property
     def specialisations(self) -> list[Specialisation]:
@@ -65,6 +67,13 @@ class Inspectable:
         known = self.specialisations
         cause = cause or ("it was the first call" if not known else "the shapes were new")
         known.append(Specialisation(compiled, signature, cause, traced))
+
+    def release(self, gone: Sequence[Compiled]) -> None:
+        """Forget versions that are let go."""
+        here = set(map(id, gone))
+        self.__dict__["_specialisations"] = [
+            s for s in self.specialisations if id(s.compiled) not in here]
+        self.released += len(gone)
 
     def explain(self) -> str:
         """Every specialisation, its cause and its cost.
@@ -80,6 +89,8 @@ class Inspectable:
         n = len(self.specialisations)
         lines = [f"{self.name}: {n} specialisation{'s' if n != 1 else ''}"]
         lines += [f"  {i}: {s}" for i, s in enumerate(self.specialisations)]
+        if self.released:
+            lines.append(f"  {self.released} more were let go: they were not used for longest")
         if self.tangled_calls:
             lines.append(
                 f"  {self.tangled_calls} calls ran eagerly: memory that the function changes "

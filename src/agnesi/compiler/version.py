@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import ALIAS, STOP, is_leaf
+from agnesi.autodiff.recording import is_leaf
+from agnesi.compiler.chance import states, warn_of_draws
+from agnesi.compiler.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import caller, missed
+from agnesi.compiler.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.overlap import Footprint
+from agnesi.compiler.places import Place
 from agnesi.compiler.reads import Reads
 from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.trace import Trace, stand_in, tracing
@@ -21,15 +26,15 @@ from agnesi.core import dtypes
 from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.config import STATE, WITNESSES, config
-from agnesi.core.dims import is_static
 from agnesi.core.dispatch import current, touch
-from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
-from agnesi.core.node import next_serial, toposort
+from agnesi.core.node import next_serial
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
 from agnesi.runtime.watched import Watched
+
+_NONE: Mapping[Any, Place] = MappingProxyType({})
 
 
 class Version:
@@ -44,7 +49,7 @@ class Version:
 
     @no_gc()
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
-                 pattern: Pattern | None = None) -> None:
+                 pattern: Pattern | None = None, hidden: Mapping[Any, Place] = _NONE) -> None:
         start = time.perf_counter()
         shapes: Any = shapes_of(leaves)
         if pattern is not None:
@@ -53,19 +58,21 @@ class Version:
         self.argument_tree = tree
         self.recording = STATE.recording
         since = next_serial()
-        symbols = [_symbol(v, i, n) for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
+        symbols = [_symbol(v, i, n, i >= tree.leaves)
+                   for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
+        #: Places whose values come behind the arguments.
+        self.hidden = hidden
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
         self.statics = [None if isinstance(s, Tensor) else v
                         for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace(s for s in symbols if isinstance(s, Tensor))
-        with tracing(trace), Reads() as reads:
-            self._meet(reads, symbols)
-            args, keywords = tree.build(symbols)
-            self.outputs, self.tree = flatten(owner.function(*args, **keywords))
-            self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
+        reads = self._reads(symbols)
+        with tracing(trace):
+            self._run(symbols, reads)
             self._take_gradients(trace)
-            nodes = [current(t) for t in (*self.tensors, *(g for _, g in self.kept))]
+            nodes = [current(t) for t in (
+                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)]
         returned = len(nodes)
         updates: list[Any] = []
         for x, _, node in trace.changed():
@@ -82,15 +89,18 @@ class Version:
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
-        self.plain = not self.kept and not self.cleared and self._plain_result()
-        self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen)
+        self.plain = (not self.kept and not self.cleared and not self.effects
+                      and self._plain_result())
+        self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen
+                     and not self.hidden)
         self.footprint = self._footprint(trace, updates)
-        graph = _closed(inputs, nodes, since)
+        graph = closed(inputs, nodes, since)
         if pattern is not None:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(
-            [_argument(v, s) for v, s in zip(leaves, shapes, strict=True)],
+            [_argument(v, s, i >= tree.leaves)
+             for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))],
             graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(), watched=self.watched,
@@ -107,14 +117,45 @@ class Version:
             if isinstance(value, Extent):
                 raise UnknownSizeError(f"the size {value} is returned as a number")
 
+    def _run(self, symbols: Sequence[Any], reads: Reads) -> None:
+        """Run the function on symbols; what it does besides is taken down, and undone."""
+        given = self.argument_tree.build(symbols)
+        args, keywords = given
+        behind = symbols[self.argument_tree.leaves:]
+        hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
+                  if isinstance(s, Tensor)]
+        drawn = states()
+        try:
+            with reads:
+                self._meet(reads, symbols)
+                self.outputs, self.tree = flatten(self.owner.function(*args, **keywords))
+            reads.settle()
+            refuse_symbols(reads)
+            self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
+            self.effects.undo()
+        except BaseException as error:
+            undone(reads, error)
+            raise
+        finally:
+            for h in hidden:
+                h.undo()
+        warn_of_draws(self.owner.name, drawn)
+        self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
+
+    def _reads(self, symbols: Sequence[Any]) -> Reads:
+        """What takes down the reads of all but the places whose values are arguments."""
+        behind = symbols[self.argument_tree.leaves:]
+        return Reads(k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor))
+
     def _meet(self, reads: Reads, arguments: Sequence[Any]) -> None:
         """Show what the function can reach to what takes down its reads."""
         reads.meet(self.owner.function, self.owner.name)
-        for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=True):
+        for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=False):
             reads.meet(value, path)
 
     def _take_places(self, reads: Reads, trace: Trace) -> None:
         """What has to be as it was for this version to serve: what the function read, and state."""
+        self.placed = reads.places
         self.places = list(reads.places.values())
         #: Those that native code cannot compare.
         self.unseen = [p for p in self.places if not list(p.records())]
@@ -130,20 +171,21 @@ class Version:
 
         They do not where the function is a training step, which took its gradients itself.
         """
-        flowing = _flowing(nodes)
-        self.flows = [n in flowing for n in nodes[: len(self.tensors)]]
+        reached = flowing(nodes)
+        self.flows = [n in reached for n in nodes[: len(self.tensors)]]
         #: Whether gradients arrive at arguments: then only the function itself leaves them there.
         self.reached = trace.reached
         written = trace.reached or any(r.written for r in trace.grads.values())
-        self.pure = not updates and not written
+        self.pure = not updates and not written and not self.effects
         #: Tensors that it changes without being given them.
         self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
-        trains = written or _trains(
+        taught = written or trains(
             [nodes[i] for x, i in updates if isinstance(x, Tensor) and x.requires_grad], trace)
-        self.records = any(self.flows) and not trains
+        self.records = any(self.flows) and not taught
         #: Whether gradients flow into what it changes.
-        self.spills = "spilled" in trace.noticed or (not trains and any(
-            nodes[i] in flowing and not _is_its_own(nodes[i], x) for x, i in updates))
+        self.spills = "spilled" in trace.noticed or (not taught and any(
+            nodes[i] in reached and not is_its_own(nodes[i], x) for x, i in updates))
+        self.spills = self.spills or (self.records and bool(self.effects))
         #: Where gradients leave the function; those of a view do at what it looks into.
         self.parameters = [x for x, leaf in trace.leaves.values()
                            if leaf.requires_grad and (x._view is None or is_leaf(x))]
@@ -206,7 +248,8 @@ class Version:
 
         The latter where a reshape of an argument is a copy because of how that lies in memory.
         """
-        memory = {i: _memory(leaves[i]) for i in self.arrays if type(leaves[i]) is not float}
+        memory = {i: _memory(leaves[i]) for i in self.arrays
+                  if type(leaves[i]) not in (float, int)}
         if any(not memory[i].flags.c_contiguous for i in self.laid if i in memory):
             return True
         return self.footprint.tangled(
@@ -216,14 +259,14 @@ class Version:
     @property
     def direct(self) -> Any:
         """What the user's own calls can go to; None where Python has to prepare them."""
-        native = self.compiled.direct
+        native = None if self.effects.arguments else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
     @property
     def asked(self) -> Any:
         """The same, which answers ``MISSED`` to what it was not made for."""
         bound = self.compiled.bound
-        native = None if bound is None or self.compiled.direct is None else bound.asked
+        native = None if bound is None or self.direct is None else bound.asked
         return native if self.flat or native is None else self._call(native, missed)
 
     def _call(self, native: Any, otherwise: Any) -> Any:
@@ -231,7 +274,7 @@ class Version:
         known, call = self._callers.get(otherwise, (None, None))
         if known is not native:
             call = caller(self.argument_tree, self.statics, native, otherwise, self._told,
-                          self.recording, self.unseen)
+                          self.recording, self.unseen, list(self.hidden.values()))
             self._callers[otherwise] = native, call
         return call
 
@@ -239,12 +282,28 @@ class Version:
         """An expression for the result, of what the native function gave."""
         if self.plain:
             return found
-        if self.kept or self.cleared:
+        if self.kept or self.cleared or self.effects:
             return f"{text.name(self._finished)}({found})"
         numbers = count()
         leaves = [f"{found}[{next(numbers)}]" if isinstance(v, Tensor) else text.name(v)
                   for v in self.outputs]
         return str(text.built(self.tree, iter(leaves)))
+
+    def eager_causes(self) -> list[str]:
+        """Why calls run eagerly though there is code; empty where they do not."""
+        found = []
+        if self.reached:
+            found.append("backward() leaves gradients at its arguments: give them with "
+                         "ag.value_and_grad, which is compiled")
+        if self.spills:
+            found.append("gradients flow into tensors that it changes: change them in `with "
+                         "ag.no_grad():`, or return what they become")
+        if self.passing:
+            found.append("gradients go on to what a tensor that it uses was computed from: "
+                         "compute that inside, or use it detached")
+        if self.effects.obstacle:
+            found.append(self.effects.obstacle)
+        return found
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:
@@ -263,12 +322,15 @@ class Version:
             return "none"
         return "single" if self.tree.kind is None else "tuple"
 
-    def _finished(self, found: Any) -> Any:
+    def _finished(self, found: Any, given: Any = None) -> Any:
         """What the user gets from what the native function returned."""
         if self.plain:
             return found
-        for (owner, _), grad in zip(self.kept, found[len(self.tensors):], strict=True):
+        behind = found[len(self.tensors):]
+        for (owner, _), grad in zip(self.kept, behind, strict=False):
             owner._grad = grad
+        if self.effects:
+            self.effects.write(behind[len(self.kept):], given)
         for owner in self.cleared:
             owner._grad = None
         tensors = iter(found)
@@ -332,8 +394,8 @@ class Version:
         """Let native code compare what the places hold now."""
         self.watched.fill(r for p in self.places for r in p.records())
 
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Run on the leaves of the arguments, whatever their memory looks like."""
+    def __call__(self, leaves: Sequence[Any], given: Any = None) -> Any:
+        """Run on the leaves of the arguments ``given``, whatever their memory looks like."""
         for owner in self.consumed:
             owner._grad = CONSUMED
         self.compiled.follow()
@@ -346,7 +408,7 @@ class Version:
         found = self.compiled.run(*values)
         if before is not None:
             recorded(self, *before, (found,) if isinstance(found, Tensor) else found)
-        result = self._finished(found)
+        result = self._finished(found, given)
         for i in self.mutated:
             original = _memory(leaves[i])
             if original is not values[i]:
@@ -368,68 +430,7 @@ def _alike(before: Any, now: Any) -> bool:
         now.shape, now.dtype, now.data.strides)
 
 
-def _flowing(results: Sequence[Any]) -> set[Any]:
-    """Nodes that carry gradient from a leaf which asks for it.
-
-    Others carry only what a derivative taken inside of the function asked for.
-    """
-    flowing: set[Any] = set()
-    for node in toposort(results, lambda n: not n.requires_grad):
-        if node.requires_grad and (_is_leaf(node) or any(n in flowing for n in node.inputs)):
-            flowing.add(node)
-    return flowing
-
-
-def _is_leaf(node: Any) -> bool:
-    """Whether gradients end there and are a tensor's with a value, or an argument's."""
-    if node.op is not ALIAS or node.handle is None:
-        return node.op is None
-    return node.handle().data is not None
-
-
-def _trains(parameters: Sequence[Any], trace: Trace) -> bool:
-    """Whether new values of parameters come from gradients."""
-    if not parameters or not (trace.gradients or "derived" in trace.noticed):
-        return False
-    return "derived" in trace.noticed or any(n in trace.gradients for n in toposort(parameters))
-
-
-def _is_its_own(node: Any, x: Any) -> bool:
-    """Whether a new value of ``x`` has the gradient of ``x``, which was changed unrecorded."""
-    while node.op is STOP.put:
-        node = node.inputs[0]
-    begins = node.op is None or node.op is ALIAS
-    return begins and node.handle is not None and node.handle() is x
-
-
-def _closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionGraph:
-    """The graph of a trace, whose nodes are numbered ``since`` some number."""
-    try:
-        graph = FunctionGraph(inputs, nodes, since=since)
-        return graph if _has_sizes(graph) else graph.specialise()
-    except MissingInputError as error:
-        what = str(error).partition(", which")[0]
-        raise TraceError(
-            at(
-                "a value from another trace was used: it was kept in a global, attribute or "
-                "closure when an earlier jit-compiled call or the body of a loop ended. Return it, "
-                f"or keep it in a tensor that is changed in place ({what})"
-            )
-        ) from None
-
-
-def _has_sizes(graph: FunctionGraph) -> bool:
-    """Whether nothing in a graph waits for a size."""
-    nodes = (*graph.inputs, *graph.nodes)
-    shapes = {n.shape for n in nodes}  # there are few, and many nodes
-    shapes.update(shape for n in nodes if n.outputs for shape, _ in n.outputs)
-    return all(map(is_static, shapes)) and all(
-        _has_sizes(getattr(n.op, name).graph)
-        for n in nodes if n.op is not None and n.op.bodies for name in n.op.bodies
-    )
-
-
-def _symbol(value: Any, i: int, shape: Any) -> Any:
+def _symbol(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
     """What the function sees as an argument of some shape while it is traced."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
@@ -437,17 +438,26 @@ def _symbol(value: Any, i: int, shape: Any) -> Any:
                         name=name or f"argument {i}")
     if type(value) is float:
         return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
+    if hidden and type(value) is int and is_small(value):
+        return stand_in((), dtypes.int64, weak=True, name=f"argument {i}")
     return value
 
 
-def _argument(value: Any, shape: Any) -> Any:
+def _argument(value: Any, shape: Any, hidden: bool = False) -> Any:
     from agnesi.runtime.entry import Arg
 
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         return Arg("array", value.dtype.name, shape)
     if type(value) is float:
         return Arg("float")
+    if hidden and type(value) is int and is_small(value):
+        return Arg("int")
     return Arg("identity", object=value)
+
+
+def is_small(value: int) -> bool:
+    """Whether a number of Python's can be one of the code's."""
+    return -(1 << 63) < value < 1 << 63
 
 
 def _requires_grad(value: Any) -> bool:
@@ -460,7 +470,7 @@ def _memory(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """An argument as the native entry takes it: contiguous, aligned, native byte order."""
-    if type(value) is float:
+    if type(value) in (float, int):
         return value
     array = np.asarray(_memory(value))
     if array.flags.carray and array.dtype.isnative:

@@ -17,7 +17,6 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_reads, is_tracing
 from agnesi.nn.owned import begins, followed, is_owned, is_parameter, is_saved, refused
 from agnesi.nn.tree import entries, replaced, table
-from agnesi.ops.convert import cast
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -104,10 +103,17 @@ class Module:
         object.__setattr__(self, name, value)
 
     def _assign_traced(self, name: str, value: Tensor) -> None:
-        """What is assigned inside a compiled function becomes the new value of the buffer."""
-        held = self.__dict__.get(name)
-        if isinstance(held, Tensor) and held.data is not None and held.shape == value.shape:
-            assign(held, cast(value, held.dtype))
+        """What is assigned inside a compiled function becomes the new value of the buffer.
+
+        Where there is none of its type, a function of ``ag.jit`` puts it there after each call.
+        """
+        held = object.__getattribute__(self, "__dict__").get(name)
+        if (isinstance(held, Tensor) and held.data is not None
+                and (held.shape, held.dtype) == (value.shape, value.dtype)):
+            assign(held, value)
+            return
+        if current_reads() is not None:
+            object.__setattr__(self, name, value)
             return
         what = typed(held) if isinstance(held, Tensor) else "no tensor"
         raise TraceError(

@@ -1,0 +1,32 @@
+"""Generators of random numbers that are not ours: what a trace draws from them is fixed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from agnesi.core.errors import warn
+
+_FRESH = 624  # where a generator of NumPy's is that nobody has drawn from
+
+
+def states() -> dict[str, Any]:
+    """The states of the generators that NumPy and Python keep for everybody."""
+    found: dict[str, Any] = {}
+    numpys, pythons = sys.modules.get("numpy.random"), sys.modules.get("random")
+    if numpys is not None:
+        kind, keys, *rest = numpys.get_state()
+        found["numpy.random"] = rest, kind, keys.tobytes()
+    if pythons is not None:
+        found["random"] = pythons.getstate()
+    return found
+
+
+def warn_of_draws(name: str, before: dict[str, Any]) -> None:
+    """Say that a traced function drew numbers, which all calls have in common."""
+    for module, state in states().items():
+        fresh = module not in before and state[0][0] == _FRESH
+        if state != before.get(module) and not fresh:
+            warn(f"{name} draws from the generator of {module} while it is compiled: the numbers "
+                 "are drawn once, and are the same in all calls. Draw with ag.random, or give "
+                 "them as arguments", RuntimeWarning)

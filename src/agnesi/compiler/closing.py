@@ -1,0 +1,74 @@
+"""The graph of a traced function, and where gradients flow in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.autodiff.recording import ALIAS, STOP
+from agnesi.compiler.trace import Trace
+from agnesi.core.dims import is_static
+from agnesi.core.errors import MissingInputError, TraceError, at
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import toposort
+
+
+def flowing(results: Sequence[Any]) -> set[Any]:
+    """Nodes that carry gradient from a leaf which asks for it.
+
+    Others carry only what a derivative taken inside of the function asked for.
+    """
+    flowing: set[Any] = set()
+    for node in toposort(results, lambda n: not n.requires_grad):
+        if node.requires_grad and (_is_leaf(node) or any(n in flowing for n in node.inputs)):
+            flowing.add(node)
+    return flowing
+
+
+def _is_leaf(node: Any) -> bool:
+    """Whether gradients end there and are a tensor's with a value, or an argument's."""
+    if node.op is not ALIAS or node.handle is None:
+        return node.op is None
+    return node.handle().data is not None
+
+
+def trains(parameters: Sequence[Any], trace: Trace) -> bool:
+    """Whether new values of parameters come from gradients."""
+    if not parameters or not (trace.gradients or "derived" in trace.noticed):
+        return False
+    return "derived" in trace.noticed or any(n in trace.gradients for n in toposort(parameters))
+
+
+def is_its_own(node: Any, x: Any) -> bool:
+    """Whether a new value of ``x`` has the gradient of ``x``, which was changed unrecorded."""
+    while node.op is STOP.put:
+        node = node.inputs[0]
+    begins = node.op is None or node.op is ALIAS
+    return begins and node.handle is not None and node.handle() is x
+
+
+def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionGraph:
+    """The graph of a trace, whose nodes are numbered ``since`` some number."""
+    try:
+        graph = FunctionGraph(inputs, nodes, since=since)
+        return graph if _has_sizes(graph) else graph.specialise()
+    except MissingInputError as error:
+        what = str(error).partition(", which")[0]
+        raise TraceError(
+            at(
+                "a value from another trace was used: it was kept in a global, attribute or "
+                "closure when an earlier jit-compiled call or the body of a loop ended. Return it, "
+                f"or keep it in a tensor that is changed in place ({what})"
+            )
+        ) from None
+
+
+def _has_sizes(graph: FunctionGraph) -> bool:
+    """Whether nothing in a graph waits for a size."""
+    nodes = (*graph.inputs, *graph.nodes)
+    shapes = {n.shape for n in nodes}  # there are few, and many nodes
+    shapes.update(shape for n in nodes if n.outputs for shape, _ in n.outputs)
+    return all(map(is_static, shapes)) and all(
+        _has_sizes(getattr(n.op, name).graph)
+        for n in nodes if n.op is not None and n.op.bodies for name in n.op.bodies
+    )

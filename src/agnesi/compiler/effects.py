@@ -1,0 +1,219 @@
+"""What a traced function put into objects, lists and dicts, which each call of its code repeats.
+
+The trace itself leaves everything as it was.  A new value may contain tensors that are computed:
+they are further results of the code, and those that stand for Python's numbers become such again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from agnesi.compiler.places import (
+    MISSING,
+    Answer,
+    Contents,
+    Definition,
+    Function,
+    Kind,
+    Place,
+    same,
+)
+from agnesi.compiler.reads import Reads, holds_symbol, tells
+from agnesi.core.errors import TraceError, at
+from agnesi.core.tensor import Tensor
+from agnesi.core.tree import Tree, flatten
+
+
+class _Result:
+    """Stands for a computed tensor, or for a number that is computed of Python's numbers alone."""
+
+    def __init__(self, symbol: Tensor) -> None:
+        self.is_number = symbol.weak and not symbol.shape
+
+    def of(self, found: Tensor) -> Any:
+        """What a call's result is put down as."""
+        return found.data.item() if self.is_number else found
+
+
+class Written:
+    """A place and what the function put there: a nest with places of results in it."""
+
+    def __init__(self, place: Place, value: Any) -> None:
+        self.place = place
+        self.before = place.value
+        self.value = value
+        self.leaves: list[Any] = []
+        self.tree: Tree | None = None
+        if value is not MISSING:
+            self.leaves, self.tree = flatten(value)
+
+    @property
+    def symbols(self) -> list[Tensor]:
+        """The computed tensors in it."""
+        return [v for v in self.leaves if _is_symbol(v)]
+
+    def write(self, found: Iterator[Any]) -> None:
+        """Put the value there, with results of a call."""
+        if self.tree is None:
+            self.place.put(MISSING)
+            return
+        leaves = [v.of(next(found)) if type(v) is _Result else v for v in self.leaves]
+        self.place.put(self.tree.build(leaves))
+
+
+class Hidden:
+    """A place whose value is an argument that users do not see: it holds a symbol meanwhile."""
+
+    def __init__(self, place: Place, symbol: Tensor) -> None:
+        self.place = place
+        self.symbol = symbol
+        place.value = place.now()
+        place.put(symbol)
+
+    def is_written(self) -> bool:
+        """Whether the function has put something else there."""
+        return self.place.now() is not self.symbol
+
+    def written(self) -> Written:
+        """What it has put there."""
+        return Written(self.place, self.place.now())
+
+    def undo(self) -> None:
+        """Let the place hold what it did before the trace."""
+        self.place.put(self.place.value)
+
+
+class Effects:
+    """All that a trace put somewhere, and the leaves of arguments that it replaced.
+
+    Attributes
+    ----------
+    tensors : list of Tensor
+        What has to be computed for it, in the order in which ``write`` takes it.
+    obstacle : str
+        What cannot be repeated, for the user; empty where all can.
+    """
+
+    def __init__(self, reads: Reads, hidden: Sequence[Hidden], tree: Tree, leaves: Sequence[Any],
+                 given: Any) -> None:
+        places = [*reads.places.values(), *reads.given.values()]
+        self.written = [*_written(places), *(h.written() for h in hidden if h.is_written())]
+        now, structure = flatten(given)
+        self.tree = tree
+        self.arguments = {}
+        self.obstacle = ""
+        if structure != tree:
+            self.obstacle = "it changes the structure of an argument"
+        else:
+            self.arguments = {i: b for i, (a, b) in enumerate(zip(leaves, now, strict=False))
+                              if a is not b and not same(a, b)}
+        if self.arguments and not _is_simple(tree):
+            self.obstacle = "it puts something into an argument that is no list, dict or dataclass"
+        values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
+        for value in values:
+            if tells(type(value)) and not reads.knows(value):
+                self.obstacle = f"it puts a new {type(value).__name__} somewhere"
+        for w in self.written:
+            if isinstance(w.place, (Definition, Function, Kind)):
+                self.obstacle = f"it changes a class or a function: {w.place.change()}"
+        self.tensors = [v for v in values if _is_symbol(v)]
+        for w in self.written:
+            w.leaves = list(map(_put_down, w.leaves))
+        self.arguments = {i: _put_down(v) for i, v in self.arguments.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self.written or self.arguments or self.obstacle)
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether it changes what lists and dicts hold, and not just what is computed."""
+        return any(isinstance(w.place, Contents) for w in self.written)
+
+    def undo(self) -> None:
+        """Leave everything as it was before the trace."""
+        for w in reversed(self.written):
+            w.place.put(w.before)
+
+    def write(self, found: Iterable[Any], given: Any) -> None:
+        """Repeat it, with the results of a call; ``given`` are the user's arguments."""
+        results = iter(found)
+        for w in self.written:
+            w.write(results)
+        for i, value in self.arguments.items():
+            new = value.of(next(results)) if type(value) is _Result else value
+            _put(self.tree, given, i, new)
+
+
+def undone(reads: Reads, error: BaseException) -> None:
+    """After a trace that failed: leave no symbols anywhere, and nothing that tracing did."""
+    ours = type(error).__module__.startswith("agnesi.")
+    for w in _written([*reads.places.values(), *reads.given.values()]):
+        if ours or w.symbols:
+            w.place.put(w.before)
+
+
+def refuse_symbols(reads: Reads) -> None:
+    """Raise where all attributes of an object were read, and one of them is an argument."""
+    for place in reads.places.values():
+        if isinstance(place, Contents) and holds_symbol(place.value):
+            raise TraceError(at(f"{place.path} holds a value that exists in the trace only"))
+
+
+def _written(places: Iterable[Place]) -> Iterator[Written]:
+    for place in places:
+        if isinstance(place, Answer):
+            continue
+        now = place.now()
+        if isinstance(place, (Definition, Function)):
+            if not place.holds():
+                yield Written(place, None)
+        elif now is not place.value and not same(now, place.value):
+            yield Written(place, now)
+
+
+def _is_symbol(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.data is None
+
+
+def _put_down(value: Any) -> Any:
+    return _Result(value) if _is_symbol(value) else value
+
+
+def _is_simple(tree: Tree) -> bool:
+    """Whether all containers are such that ``_put`` knows."""
+    kind = tree.kind
+    return kind is None or (
+        (kind in (list, tuple, dict, type(None)) or hasattr(kind, "__dataclass_fields__")
+         or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
+        and all(map(_is_simple, tree.children)))
+
+
+def _put(tree: Tree, nest: Any, i: int, value: Any) -> None:
+    """Replace a leaf of a nest, in the container that holds it."""
+    _, extra = tree.take(nest)
+    for place, child in enumerate(tree.children):
+        if i >= child.leaves:
+            i -= child.leaves
+            continue
+        key = extra[place] if extra is not None else place
+        inner: Callable[[Any], Any] = _reader(nest, key)
+        if child.kind is None:
+            _setter(nest)(nest, key, value)
+        else:
+            _put(child, inner(nest), i, value)
+        return
+
+
+def _reader(nest: Any, key: Any) -> Callable[[Any], Any]:
+    if isinstance(nest, (list, tuple, dict)):
+        return lambda held: held[key]
+    return lambda held: getattr(held, key)
+
+
+def _setter(nest: Any) -> Callable[[Any, Any, Any], None]:
+    if isinstance(nest, list):
+        return list.__setitem__
+    if isinstance(nest, dict):
+        return dict.__setitem__
+    return setattr

@@ -1,0 +1,312 @@
+"""The versions of a jitted function: for which arguments there is which, and which are let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
+from agnesi.compiler.reads import tells
+from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
+from agnesi.compiler.version import Version, is_small
+from agnesi.core.config import STATE, config
+from agnesi.core.errors import warn
+from agnesi.core.tensor import Tensor
+from agnesi.core.tree import Tree, exact
+
+#: Versions for one signature: they differ in the state that they were traced for, such as the
+#: mode of a module.
+KEPT = 4
+#: Signatures that a function keeps versions for.
+_SIGNATURES = 128
+#: Signatures whose version is found at once.
+_SERVED = 1000
+#: So often a signature is compiled anew for what changes besides the arguments.
+_PATIENCE = 12
+#: So often the value of a place may be another until it is an argument.
+_CONSTANT = 2
+#: So often a function may turn out to do what compiled code cannot.
+_OBSTACLES = 3
+#: Of what changed, so much is named.
+_NAMED = 3
+
+Make = Callable[..., Version]
+
+
+class Versions:
+    """The versions of one function.
+
+    Attributes
+    ----------
+    ready : list of Version
+        Those used last, which calls may go to at once.
+    hidden : dict of Any to Place
+        What the function reads besides its arguments and keeps changing: numbers and tensors,
+        which are arguments of the code.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.ready: list[Version] = []
+        self.hidden: dict[Any, Place] = {}
+        self._changed: dict[Any, int] = {}
+        self._steering: set[Any] = set()
+        self._made: dict[Any, list[Version]] = {}
+        self._families: dict[Any, Family[Version]] = {}
+        self._served: dict[Any, Version] = {}
+        self._seen: list[Any] = []
+        self._turns: dict[Any, int] = {}
+        self._obstacles = 0
+        self._let_go = 0
+
+    def of(self, leaves: Sequence[Any], tree: Tree) -> tuple[Version, Sequence[Any]]:
+        """The version for arguments, made now if there is none, and all that it takes."""
+        while True:
+            taken = [*leaves, *(p.now() for p in self.hidden.values())]
+            key = _key(taken, tree)
+            found = self._serving(key, taken)
+            if found is not None:
+                return found, taken
+            if self._promote(key):
+                continue
+            try:
+                return self._make(key, taken), taken
+            except Exception:
+                if not self._demote():
+                    raise
+
+    def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
+        """Whether the function runs eagerly, for what it does or reads keeps changing."""
+        if self._obstacles > _OBSTACLES:
+            return True
+        if not self._turns:
+            return False
+        taken = [*leaves, *(p.now() for p in self.hidden.values())]
+        key = _key(taken, tree)
+        return self._turns.get(key, 0) >= _PATIENCE and self._serving(key, taken) is None
+
+    def use(self, version: Version) -> None:
+        """Note that a version was used."""
+        self.ready = [version, *(v for v in self.ready if v is not version)][:KEPT]
+
+    # -- which there are --------------------------------------------------------------------
+    def _serving(self, key: Any, leaves: Sequence[Any]) -> Version | None:
+        """The version that serves a key now; one for all sizes comes before one for these."""
+        found = self._served.get(key)
+        if found is not None and found.valid():
+            return self._serve(key, found)
+        family = self._families.get(_but_sizes(key), Family())
+        shapes, known = shapes_of(leaves), self._made.get(key, [])
+        for serves in (Version.valid, Version.adopts):
+            found = family.find(shapes, serves) or next(filter(serves, reversed(known)), None)
+            if found is not None:
+                return self._serve(key, found)
+        return None
+
+    def _serve(self, key: Any, version: Version) -> Version:
+        """Let a version serve a key, which is the one used last from now on."""
+        if key in self._made:
+            self._made[key] = self._made.pop(key)
+        if len(self._served) >= _SERVED:
+            self._served.clear()
+        self._served[key] = version
+        return version
+
+    def _let_one_go(self) -> None:
+        """Forget the versions of the signature that was not used for longest."""
+        key = next(iter(self._made))
+        gone = self._made.pop(key)
+        self._served.pop(key, None)
+        self._turns.pop(key, None)
+        self.ready = [v for v in self.ready if v not in gone]
+        rest = _but_sizes(key)
+        if all(_but_sizes(k) != rest for k in self._made):
+            self._families.pop(rest, None)
+        self.owner.release([v.compiled for v in gone])
+        self._let_go += 1
+        if self._let_go == 1:
+            warn(f"{self.owner.name} was called with more than {_SIGNATURES} signatures; versions "
+                 f"that were not used for longest are let go from now on: {self._changing()}. "
+                 "Give what changes as a float or an array, whose values the code takes at run "
+                 "time", RuntimeWarning)
+
+    def _changing(self) -> str:
+        """The argument that was another most often."""
+        kinds = [key[1] for key in self._made]
+        longest = max(map(len, kinds))
+        rows = [k for k in kinds if len(k) == longest]
+        counts = [len(set(column)) for column in zip(*rows, strict=True)]
+        if not counts or max(counts) < 2:
+            return "the structure of the arguments keeps changing"
+        i = counts.index(max(counts))
+        return f"argument {i} keeps changing, it was {_told(rows[-2][i])}, now {_told(rows[-1][i])}"
+
+    # -- new ones ---------------------------------------------------------------------------
+    def _make(self, key: Any, leaves: Sequence[Any]) -> Version:
+        """A new version for a key."""
+        tree, kinds, *_ = key
+        shapes, family = shapes_of(leaves), self._families.setdefault(_but_sizes(key), Family())
+        known = self._made.get(key, [])
+        cause = self._cause(key, known)
+
+        def make(pattern: Any = None) -> Version:
+            return Version(self.owner, leaves, tree, pattern, dict(self.hidden))
+
+        grown = family.grow(shapes, make) if not known else None
+        if grown is not None:
+            pattern, made = grown
+            self._served.clear()
+            kinds = tuple(map(_kind_with, kinds, in_shapes(pattern, shapes)))
+            cause += f"; {told(pattern)}"
+        else:
+            made = make()
+            refused = family.learn(shapes)
+            cause += f"; no version for all sizes: {refused}" if refused else ""
+            self._made[key] = [*known[1 - KEPT :], made]
+            if len(self._made) > _SIGNATURES:
+                self._let_one_go()
+        self._seen = [*self._seen[1 - KEPT :], key]
+        cause += "".join(f"; it runs eagerly, for {why}" for why in made.eager_causes())
+        self._note_obstacle(made)
+        self.owner._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
+        return self._serve(key, made)
+
+    def _note_obstacle(self, made: Version) -> None:
+        if made.effects.obstacle:
+            self._obstacles += 1
+            if self._obstacles == 1:
+                warn(f"{self.owner.name} runs eagerly, for {made.effects.obstacle}, which compiled "
+                     "code cannot repeat. Return what it makes", RuntimeWarning)
+
+    # -- what keeps changing ----------------------------------------------------------------
+    def _promote(self, key: Any) -> bool:
+        """Make arguments of numbers and tensors that were other ones several times."""
+        last = self._served.get(key)
+        found = False
+        for place_key, place in ({} if last is None else last.placed).items():
+            now = None if place.holds() else place.now()
+            if now is None or not _can_vary(place, now) or place_key in self._steering:
+                continue
+            self._changed[place_key] = self._changed.get(place_key, 0) + 1
+            if self._changed[place_key] >= _CONSTANT:
+                self.hidden[place_key] = copy(place)
+                found = True
+        return found
+
+    def _demote(self) -> bool:
+        """Take numbers that steer Python, and what came with them, for constants again."""
+        self._steering.update(self.hidden)
+        found = bool(self.hidden)
+        self.hidden = {}
+        return found
+
+    def _turn(self, key: Any, change: str, weight: int) -> None:
+        """Count how often the function read something new; it runs eagerly before long."""
+        self._turns[key] = self._turns.get(key, 0) + weight
+        if self._turns[key] == _PATIENCE:
+            warn(f"{self.owner.name} runs eagerly from now on, for it was compiled several times "
+                 f"for something that it reads and that keeps changing: {change}. Give it as an "
+                 "argument, or keep it in a tensor that is changed in place", RuntimeWarning)
+
+    def _cause(self, key: Any, known: Sequence[Version]) -> str:
+        """Why none of the versions made so far serves."""
+        if not self._seen:
+            return "it was the first call"
+        if any(v.outdated() for v in known):
+            return ("the gradients that it adds to are other tensors; zero_grad(set_to_none=False) "
+                    "keeps them and their version")
+        changes = known[-1].changes() if known else []
+        if changes:
+            self._turn(key, changes[0], 4 if known[-1].effects.reshapes else 1)
+            more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+            return "; ".join(changes[:_NAMED]) + more
+        if known:
+            return "tensors that it uses changed shape, dtype, requires_grad or gradient"
+        return self._difference(key)
+
+    def _difference(self, key: Any) -> str:
+        """What is different from the arguments that are most like these."""
+        tree, kinds, recording, default = key
+        alike = [k for k in reversed(self._seen) if k[0] == tree and len(k[1]) == len(kinds)]
+        if not alike:
+            hidden = [p.path for p in self.hidden.values()]
+            if hidden and any(k[0] == tree for k in self._seen):
+                return f"{', '.join(hidden)} kept changing: the code takes it at run time"
+            return "the arguments had a new structure"
+        _, known_kinds, known_recording, known_default = min(
+            alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
+        changed = [
+            f"argument {i} was {_told(a)}, now {_told(b)}"
+            for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b
+        ]
+        if recording != known_recording:
+            changed.append("no_grad was switched")
+        if default != known_default:
+            changed.append("config.default_float was changed")
+        return "; ".join(changed) or "it was called with these arguments for the first time"
+
+
+def _can_vary(place: Place, now: Any) -> bool:
+    """Whether a place holds numbers or tensors, which the code can take at run time."""
+    if not isinstance(place, (Attribute, Slot, Name, Cell)) or type(now) is not type(place.value):
+        return False
+    return type(now) in (float, int) or (isinstance(now, Tensor) and now.data is not None)
+
+
+def _key(leaves: Sequence[Any], tree: Tree) -> Any:
+    """What a version is made for, apart from what it reads besides its arguments."""
+    return tree, tuple(_kinds(leaves, tree.leaves)), STATE.recording, config.default_float
+
+
+def _kinds(leaves: Sequence[Any], count: int) -> Iterator[Any]:
+    """The kinds of arguments, and of what is hidden behind them."""
+    for i, v in enumerate(leaves):
+        yield ("int",) if i >= count and type(v) is int and is_small(v) else kind_of(v)
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def kind_of(value: Any) -> Any:
+    """What the compiled code depends on: type and shape of arrays, the value of anything static."""
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        return ("array", value.dtype, value.shape, _requires_grad(value))
+    if type(value) is float:
+        return ("float",)
+    try:
+        hash(value)
+    except TypeError:
+        return ("object", id(value))
+    if tells(type(value)):  # equal objects of the user's may hold different things
+        return ("object", id(value))
+    return ("static", exact(value))
+
+
+def _but_sizes(key: Any) -> Any:
+    """The same for all sizes."""
+    return key[0], tuple(map(_kind_but_sizes, key[1])), *key[2:]
+
+
+def _kind_but_sizes(kind: Any) -> Any:
+    """A kind without an array's sizes."""
+    return _kind_with(kind, (-1,) * len(kind[2]) if kind[0] == "array" else ())
+
+
+def _kind_with(kind: Any, shape: Any) -> Any:
+    """A kind with another shape."""
+    return (*kind[:2], shape, kind[3]) if kind[0] == "array" else kind
+
+
+def _told(kind: Any) -> str:
+    if kind[0] == "array":
+        return f"{kind[1]}{list(kind[2])}" + (" requiring grad" if kind[3] else "")
+    if kind[0] != "static":
+        return kind[0]
+    of, *parts = kind[1]
+    if of is complex:
+        return f"{complex(*(1.0 if p[1] == 'nan' else p[1][0] for p in parts))!r}"
+    return f"{parts[0]!r}"
