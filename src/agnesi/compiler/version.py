@@ -67,9 +67,8 @@ class Version:
                         for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace(s for s in symbols if isinstance(s, Tensor))
-        reads = self._reads(symbols)
         with tracing(trace):
-            self._run(symbols, reads)
+            reads = self._run(symbols)
             self._take_gradients(trace)
             nodes = [current(t) for t in (
                 *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)]
@@ -89,8 +88,7 @@ class Version:
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
-        self.plain = (not self.kept and not self.cleared and not self.effects
-                      and self._plain_result())
+        self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen
                      and not self.hidden)
         self.footprint = self._footprint(trace, updates)
@@ -117,8 +115,9 @@ class Version:
             if isinstance(value, Extent):
                 raise UnknownSizeError(f"the size {value} is returned as a number")
 
-    def _run(self, symbols: Sequence[Any], reads: Reads) -> None:
+    def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
+        reads = self._reads(symbols)
         given = self.argument_tree.build(symbols)
         args, keywords = given
         behind = symbols[self.argument_tree.leaves:]
@@ -141,6 +140,7 @@ class Version:
                 h.undo()
         warn_of_draws(self.owner.name, drawn)
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
+        return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
         """What takes down the reads of all but the places whose values are arguments."""
@@ -307,7 +307,9 @@ class Version:
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:
-        """Whether the result is nothing, a tensor, or a tuple of tensors."""
+        """Whether the result is nothing, a tensor, or a tuple of tensors, and all there is."""
+        if self.effects:
+            return False
         if not self.outputs:
             return self.tree.kind is type(None)
         if len(self.tensors) != len(self.outputs):
