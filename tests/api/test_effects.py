@@ -225,3 +225,23 @@ def test_prints_without_a_format_are_pythons(capsys):
     for way in (program, ag.jit(program)):
         way(ag.tensor([1.0]))
         assert capsys.readouterr().out == "x is [1.]\n[1.] [2.]\ndone\n"
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("effect", [False, True])
+def test_callbacks_have_no_derivative(run, effect):
+    """Asking for one is an error, and no zero; whole numbers and held arguments need none."""
+    x = ag.tensor([1.0, 2.0])
+
+    def sine(x):
+        return ag.callback(np.sin, x, x, effect=effect)
+
+    for derivative in (ag.grad(lambda x: (sine(x) * x).sum()), ag.hessian(lambda x: sine(x).sum()),
+                       lambda x: ag.jvp(sine, (x,), (x,))[1]):
+        with pytest.raises(ag.GradientError, match=r"callback has no .*ag.op\(vjp=(.|\n)*effects"):
+            run(derivative)(x)
+    held = run(ag.grad(lambda x: (sine(ag.stop_gradient(x)) * x).sum()))(x)
+    np.testing.assert_allclose(held.numpy(), np.sin([1.0, 2.0]), rtol=1e-6)
+    order = run(ag.grad(lambda x: (x[ag.callback(
+        np.argsort, ag.zeros(2, dtype="int64"), x, effect=effect)] * x).sum()))(x)
+    np.testing.assert_array_equal(order.numpy(), [2.0, 4.0])

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.autodiff.recompute import After
 from agnesi.core import tree
 from agnesi.core.config import LENT, STATE
-from agnesi.core.dispatch import apply, assign
+from agnesi.core.dispatch import apply, assign, record_many
 from agnesi.core.op import Op
 from agnesi.core.public import told
 from agnesi.core.record import record
@@ -37,7 +37,9 @@ class Callback(Op):
     function: Callable[..., Any]
     types: Types
     effect: bool = False
-    differentiable = False
+    keep_inputs = ()
+    no_rule = ("give the function one with ag.op(vjp=...) or ag.custom_vjp, or keep gradients out "
+               "of its arguments with ag.stop_gradient")
 
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.types) + self.effect
@@ -117,7 +119,12 @@ def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) ->
     if is_known(*xs):
         arrays: list[Any] = [x.data for x in xs]
         done = op.perform(_ORDER.data, *arrays)
-        return [wrap(v) for v in done[1:]] if types else []
+        if not types:
+            return []
+        results = [wrap(v) for v in done]
+        if STATE.recording and any(x.requires_grad for x in xs):
+            record_many(results, op, (_ORDER, *xs))
+        return results[1:]
     if not is_tracing():
         raise TypeError(
             "an effect has no place in a declared graph, whose operations run when their "
@@ -146,8 +153,8 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
 
     It runs where its result is needed: never, if nobody does, or once for calls with equal
     arguments.  With ``effect`` it runs once each time this is reached, in program order with all
-    other effects, whatever becomes of its result.  It has no gradient: :func:`agnesi.op` and
-    ``custom_vjp`` give one.
+    other effects, whatever becomes of its result.  It has no derivative, and asking for one is an
+    error: :func:`agnesi.op` and ``custom_vjp`` give one, ``stop_gradient`` keeps gradients out.
 
     Parameters
     ----------

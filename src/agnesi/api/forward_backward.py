@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.api.effects import Callback, _effect
+from agnesi.api.effects import _effect
 from agnesi.api.userops import probed
+from agnesi.autodiff.rules import Unknown
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import record, record_many
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.op import Op, explain
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
@@ -21,6 +22,9 @@ from agnesi.ops.creation import filled
 from agnesi.ops.loop import applied
 
 Arrays = tuple[Any, ...]
+
+#: Calls of ``backward`` for one derivative in forward mode.
+_MOST = 1 << 14
 
 
 class Function:
@@ -31,6 +35,10 @@ class Function:
     Each call works on a copy of the object, so what ``forward`` keeps on ``self`` is there for
     ``backward``.  Attributes named in ``parameter_names`` are arrays that ``backward`` has
     gradients for, which it adds to those named in ``gradient_names``.
+
+    Forward mode calls ``backward`` once for each element of the results.  How ``backward`` itself
+    depends on the inputs nobody knows, so that second derivatives to them are an error:
+    :func:`agnesi.op` takes rules in operations on tensors, which have any.
 
     Examples
     --------
@@ -88,10 +96,17 @@ class Function:
         return results[0] if len(results) == 1 else tuple(results)
 
 
+def _same(a: Any, b: Any) -> bool:
+    """Whether two arrays hold the same numbers."""
+    return a is b or np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+
+
 class _Applied(Op):
     """One application of a :class:`Function`."""
 
     keep_output = True
+    #: The inputs for which ``forward`` kept something last.
+    seen: Arrays | None = None
 
     def __init__(self, function: Function, arity: int) -> None:
         self.function = function
@@ -120,7 +135,21 @@ class _Applied(Op):
         return list(applied(self, *xs))
 
     def _forward(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        return self._tuple("forward", self.function.forward(arrays[: self.arity]))
+        inputs, before = arrays[: self.arity], dict(vars(self.function))
+        found = self._tuple("forward", self.function.forward(inputs))
+        changed = any(v is not before.get(k) for k, v in vars(self.function).items())
+        self.seen = inputs if changed else None
+        return found
+
+    def _recall(self, inputs: Arrays, ys: Arrays) -> None:
+        """Let the function keep what it kept for these inputs: loops and ``vmap`` call ``forward``
+        for others before they come to ``backward``."""
+        if self.seen is None or all(map(_same, inputs, self.seen)):
+            return
+        if not all(map(_same, self._forward(*inputs), ys)):
+            raise GradientError(
+                "backward needs what forward kept for these inputs, which other calls of it have "
+                "replaced; forward gives other results now, so that it cannot be run again")
 
     def _tuple(self, what: str, found: Any) -> list[Any]:
         if not isinstance(found, tuple):
@@ -142,6 +171,7 @@ class _Applied(Op):
     def pull(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         """Gradients of the inputs that can have one: of inputs, then cotangents, then results."""
         inputs, gs = arrays[: self.arity], arrays[self.arity : self.arity + self.outputs]
+        self._recall(inputs, arrays[self.arity + self.outputs :])
         found = self._tuple("backward", self.function.backward(inputs, gs))
         if len(found) != self.arity:
             raise ValueError(f"backward returned {len(found)} gradients for {self.arity} inputs")
@@ -162,6 +192,111 @@ class _Applied(Op):
         if self.function.parameter_names:
             found = iter(_effect(self.pull, types, [*inputs, *gs, *ys]))
         else:
-            found = iter(applied(Callback(self.pull, types), *inputs, *gs, *ys) if types else ())
+            found = iter(applied(_Pull(self, types), *inputs, *gs, *ys) if types else ())
         parts = [next(found) if x.dtype.kind in "fcV" else None for x in inputs]
         return (*parts, *(None,) * (len(xs) - self.arity))
+
+    def push(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Tangents of the results: of inputs, then their tangents, then results.
+
+        The transpose of ``backward``, element by element: it is linear in the cotangents.
+        """
+        inputs, ys = arrays[: self.arity], arrays[-self.outputs :]
+        ts = arrays[self.arity : -self.outputs]
+        self._recall(inputs, ys)
+        whole = sum(y.size for y in ys)
+        if whole > _MOST:
+            raise GradientError(
+                f"forward mode would call backward {whole} times, once for each element of the "
+                "results; write it as ag.op with a rule jvp=")
+        function = copy.deepcopy(self.function) if self.function.parameter_names else self.function
+        gs, moves = [np.zeros_like(y) for y in ys], [np.zeros_like(y) for y in ys]
+        for g, move in zip(gs, moves, strict=True):
+            for place in np.ndindex(g.shape):
+                g[place] = 1
+                parts = self._tuple("backward", function.backward(inputs, tuple(gs)))
+                found = [p for p, x in zip(parts, inputs, strict=True) if x.dtype.kind in "fcV"]
+                move[place] = sum(np.vdot(p, t) for p, t in zip(found, ts, strict=True)
+                                  if p is not None)
+                g[place] = 0
+        return tuple(moves)
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        inputs, ys = xs[: self.arity], y if self.outputs > 1 else (y,)
+        moves = [filled(x.shape, 0, x.dtype) if t is None else t
+                 for x, t in zip(inputs, ts, strict=False) if x.dtype.kind in "fcV"]
+        types = tuple((tuple(v.shape), v.dtype) for v in ys)
+        found = applied(_Push(self, types), *inputs, *moves, *ys)
+        return found if self.outputs > 1 else found[0]
+
+
+class _Linear(Op):
+    """A call of ``backward``, or its transpose: linear in the operands between inputs and results.
+
+    How it depends on the others is not known.
+    """
+
+    def __init__(self, of: _Applied, types: Any) -> None:
+        self.of = of
+        self.types = types
+        self.outputs = len(types)  # type: ignore[misc]
+        self.name = of.name  # type: ignore[misc]
+
+    def infer(self, *xs: Any) -> Any:
+        return self.types if self.outputs > 1 else self.types[0]
+
+    def resolve(self, known: Any) -> Op:
+        return type(self)(self.of, tuple((tuple(map(known, s)), d) for s, d in self.types))
+
+    def _middle(self, xs: Sequence[Any]) -> slice:
+        return slice(self.of.arity, len(xs) - self.of.outputs)
+
+    def _single(self, found: tuple[Any, ...]) -> Any:
+        return found if self.outputs > 1 else found[0]
+
+    def _unknown(self) -> GradientError:
+        return GradientError(at(
+            f"{self.name} has no second derivative to its inputs: backward works on arrays; write "
+            "it as ag.op with vjp= in operations on tensors"))
+
+    def _moved(self, ts: Sequence[Any], xs: Sequence[Tensor]) -> list[Tensor]:
+        """Operands with tangents in the places of those in which it is linear."""
+        middle = self._middle(xs)
+        if any(t is not None for t in (*ts[: middle.start], *ts[middle.stop :])):
+            raise self._unknown()
+        moves = [filled(x.shape, 0, x.dtype) if t is None else t
+                 for x, t in zip(xs[middle], ts[middle], strict=True)]
+        return [*xs[: middle.start], *moves, *xs[middle.stop :]]
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        return self._single(applied(self, *self._moved(ts, xs)))
+
+    def _back(self, other: type[_Linear], g: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
+        """Cotangents by the transpose, which ``other`` is."""
+        middle = self._middle(xs)
+        unknown = Unknown(self._unknown())
+        gs = [filled(s, 0, d) if c is None else c
+              for c, (s, d) in zip(g if self.outputs > 1 else (g,), self.types, strict=True)]
+        types = tuple((tuple(x.shape), x.dtype) for x in xs[middle])
+        found = applied(other(self.of, types), *xs[: middle.start], *gs, *xs[middle.stop :])
+        return (*(unknown,) * middle.start, *found, *(unknown,) * self.of.outputs)
+
+
+class _Pull(_Linear):
+    """Gradients of inputs: of inputs, cotangents and results."""
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        return self._single(self.of.pull(*xs))
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        return self._back(_Push, g, xs)
+
+
+class _Push(_Linear):
+    """Tangents of results: of inputs, their tangents and results."""
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        return self._single(self.of.push(*xs))
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        return self._back(_Pull, g, xs)

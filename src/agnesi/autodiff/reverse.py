@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
-from agnesi.autodiff.rules import cotangents, tangents
+from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, MissingRuleError, at, location
@@ -126,6 +126,8 @@ def backprop(
             continue
         for source, part in zip(node.inputs, _pullback(node, g), strict=True):
             if part is not None and source in allowed:
+                if type(part) is Unknown:
+                    raise part.error
                 before = grads.get(source)
                 grads[source] = part if before is None else before + part
     if is_tracing():

@@ -20,6 +20,13 @@ Rule = Callable[..., Any]
 _LOOKS_UP = frozenset(("locals", "vars", "eval", "exec"))
 
 
+class Unknown:
+    """A cotangent that nobody knows, which is an error where it is needed."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
     """Cotangents of an operation's operands, from its reverse rule."""
     found: Any = op.vjp(g, y, *xs)  # type: ignore[misc]

@@ -14,8 +14,7 @@ import numpy as np
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import sign
 from agnesi.ops.elementwise import Elementwise, Function
-from agnesi.ops.formula import binary, called, chebyshev, row, unary
-from agnesi.ops.gammas import no_slope
+from agnesi.ops.formula import binary, called, chebyshev, no_slope, row, unary
 from agnesi.ops.select import where
 
 #: exp(-x) I0(x) on [0, 8] in x / 4 - 1; sqrt(x) exp(-x) I0(x) from there in 16 / x - 1.

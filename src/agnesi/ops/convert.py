@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
-from agnesi.core.config import LENT
+from agnesi.core.config import LENT, STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
@@ -16,6 +16,7 @@ from agnesi.core.layouts import as_operands
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_known
 
 SCALARS = (bool, int, float, complex)
 
@@ -98,6 +99,13 @@ def of_default(x: Tensor) -> Tensor:
 
 
 LENT.strong = _strong
+
+
+def is_live(x: Any) -> bool:
+    """Whether a setting is a tensor that gradients flow to, or whose value is not known yet."""
+    return isinstance(x, Tensor) and (
+        not is_known(x) or (x.requires_grad and STATE.recording)
+    )
 
 
 class Size(Op):

@@ -13,8 +13,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
 from agnesi.ops.elementwise import Function, Rule
 from agnesi.ops.explog import exp, log, log1p
-from agnesi.ops.formula import scipys
-from agnesi.ops.gammas import no_slope
+from agnesi.ops.formula import no_slope, scipys
 from agnesi.ops.incomplete import (
     beta_density,
     betainc_da,

@@ -16,8 +16,7 @@ from agnesi.ops.bessel import i0, iv, j0, jv, k0, kv, y0, yv
 from agnesi.ops.complexes import complex as complex_of
 from agnesi.ops.elementwise import Function, Rule
 from agnesi.ops.explog import exp
-from agnesi.ops.formula import scipys
-from agnesi.ops.gammas import no_slope
+from agnesi.ops.formula import no_slope, scipys
 from agnesi.ops.select import maximum
 
 __all__ = [

@@ -14,8 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
 from agnesi.ops.arith import sqrt, square
 from agnesi.ops.elementwise import Function, Rule
-from agnesi.ops.formula import scipys
-from agnesi.ops.gammas import no_slope
+from agnesi.ops.formula import no_slope, scipys
 from agnesi.ops.integrals import ellipe, ellipk, slope_of_k
 from agnesi.ops.select import where
 from agnesi.ops.trig import cos, sin
@@ -36,10 +35,30 @@ elliprf: Function = _told(
     lambda g, a, b, c: g * elliprd(b, c, a) * (-1 / 6),
     lambda g, a, b, c: g * elliprd(c, a, b) * (-1 / 6),
     lambda g, a, b, c: g * elliprd(a, b, c) * (-1 / 6))
+
+#: ``elliprc(a, b) * sqrt(b)`` as a series in ``1 - a / b``, which is small where it is used.
+_RC_SERIES = tuple(math.comb(2 * k, k) / (4.0**k * (2 * k + 1)) for k in range(14))
+_RC_NEAR = 0.05
+
+
+def _rc_slope(to_second: bool, g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
+    """The derivative to one operand; formulas are 0 / 0 where both are the same."""
+    near = magnitude(a - b) < _RC_NEAR * magnitude(b)
+    off = where(near, 1.0, b - a)
+    far = (sqrt(a) / b - y if to_second else y - 1 / sqrt(a)) / (2 * off)
+    low, high = where(near, a, 1.0), where(near, b, 1.0)
+    e = 1 - low / high
+    value: Any = 0.0
+    slope: Any = 0.0
+    for c in reversed(_RC_SERIES):
+        slope, value = slope * e + value, value * e + c
+    close = low / high * slope - value / 2 if to_second else -slope
+    return g * where(near, close / (high * sqrt(high)), far)
+
+
 elliprc: Function = _told(
     "elliprc", "Carlson's degenerate integral.", "[1.0], [1.0]", "[1.]",
-    lambda g, a, b: g * elliprd(b, b, a) * (-1 / 6),
-    lambda g, a, b: g * elliprd(a, b, b) * (-1 / 3))
+    lambda g, a, b, y: _rc_slope(False, g, a, b, y), lambda g, a, b, y: _rc_slope(True, g, a, b, y))
 elliprd: Function = _told(
     "elliprd", "Carlson's integral of the second kind.", "[1.0], [1.0], [1.0]", "[1.]",
     lambda g, a, b, c, y: g * (elliprd(b, c, a) - y) / (2 * (a - c)),

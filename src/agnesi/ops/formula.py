@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops import elementwise
 from agnesi.ops.elementwise import TABLE, Elementwise, Function, Rule, call, told
@@ -335,3 +336,13 @@ def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
     for c in reversed(coefficients[1:-2]):
         last, total = total, twice * total - last + c
     return t * total - last + coefficients[0]
+
+
+def no_slope(name: str, operand: str, order: str = "") -> Any:
+    """The rule of an operand whose derivative, of some order, is not known in closed form."""
+
+    def rule(g: Tensor) -> Tensor:
+        text = f"{name} has no {order}derivative to {operand}; hold it with ag.stop_gradient"
+        raise GradientError(at(text))
+
+    return rule

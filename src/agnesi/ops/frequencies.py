@@ -11,15 +11,18 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.errors import DTypeError
 from agnesi.core.public import on_host, public, told
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.arith import divide
+from agnesi.ops.convert import as_tensor, cast, is_live
 from agnesi.ops.join import roll
 
 
-def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, device: Any) -> Tensor:
+def _frequencies(steps: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Tensor:
     on_host(device)
     dtype = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
     if dtype.kind != "f":
         raise DTypeError(f"frequencies are floating numbers, not {dtype}")
+    if is_live(d):
+        return divide(wrap((steps / n).astype(dtype)), cast(d, dtype))
     return wrap((steps / (n * float(d))).astype(dtype))
 
 

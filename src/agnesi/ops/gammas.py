@@ -6,14 +6,22 @@ import math
 from typing import Any
 
 from agnesi.core import dtypes, ufuncs
-from agnesi.core.errors import GradientError, at
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import remainder, safe_multiply
 from agnesi.ops.compare import less
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.elementwise import Elementwise, Function
-from agnesi.ops.formula import binary, called, horner, or_scipy, row, unary, value_of
+from agnesi.ops.formula import (
+    binary,
+    called,
+    horner,
+    no_slope,
+    or_scipy,
+    row,
+    unary,
+    value_of,
+)
 from agnesi.ops.select import round as nearest
 from agnesi.ops.select import where
 from agnesi.ops.special import POLYGAMMA, digamma, lgamma
@@ -94,16 +102,6 @@ def _sign(m: Any, x: Any) -> Any:
 
 def _beta(m: Any, a: Any, b: Any) -> Any:
     return m.exp(m.betaln(a, b)) * (_sign(m, a) * _sign(m, b) * _sign(m, a + b))
-
-
-def no_slope(name: str, operand: str, order: str = "") -> Any:
-    """The rule of an operand whose derivative, of some order, is not known in closed form."""
-
-    def rule(g: Tensor) -> Tensor:
-        text = f"{name} has no {order}derivative to {operand}; hold it with ag.stop_gradient"
-        raise GradientError(at(text))
-
-    return rule
 
 
 GAMMA = row("gamma", _gamma, (lambda g, x, y: g * (y * digamma(x)),), __name__, scipy="gamma")

@@ -15,8 +15,7 @@ from agnesi.ops.complexes import complex as complex_of
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.elementwise import Function, Rule
 from agnesi.ops.explog import exp, log
-from agnesi.ops.formula import scipys
-from agnesi.ops.gammas import no_slope
+from agnesi.ops.formula import no_slope, scipys
 from agnesi.ops.hyperbolic import cosh, sinh
 from agnesi.ops.select import where
 from agnesi.ops.trig import cos, sin

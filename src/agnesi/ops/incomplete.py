@@ -16,8 +16,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, safe_multiply, square
 from agnesi.ops.elementwise import Elementwise, Function, call
 from agnesi.ops.explog import exp, log, log1p, xlogy
-from agnesi.ops.formula import binary, code_of, horner, or_scipy, value_of
-from agnesi.ops.gammas import betaln, correction, no_slope
+from agnesi.ops.formula import binary, code_of, horner, no_slope, or_scipy, value_of
+from agnesi.ops.gammas import betaln, correction
 from agnesi.ops.jets import Jet, fraction, summed
 from agnesi.ops.special import digamma, lgamma, trigamma
 from agnesi.ops.uniform import LARGE, WIDE, large_shape

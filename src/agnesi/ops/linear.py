@@ -14,7 +14,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import add
+from agnesi.ops.arith import add, conj
 from agnesi.ops.convert import common
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, sum_to
@@ -52,8 +52,8 @@ class Linear(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Any, ...]:
         return (
-            product_of(g, weight) if x.requires_grad else None,
-            apply(OVER_ROWS, g, x) if weight.requires_grad else None,
+            product_of(g, _conjugate(weight)) if x.requires_grad else None,
+            apply(OVER_ROWS, g, _conjugate(x)) if weight.requires_grad else None,
             sum_to(g, bias.shape) if bias.requires_grad else None,
         )
 
@@ -65,6 +65,10 @@ class Linear(Op):
         if ts[2] is None:
             return total
         return broadcast_to(ts[2], y.shape) if total is None else add(total, ts[2])
+
+
+def _conjugate(x: Tensor) -> Tensor:
+    return conj(x) if x.dtype.kind == "c" else x
 
 
 def _affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -94,8 +98,8 @@ class OverRows(Op):
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return (
-            product_of(b, matrix_transpose(g)) if a.requires_grad else None,
-            product_of(a, g) if b.requires_grad else None,
+            product_of(_conjugate(b), matrix_transpose(g)) if a.requires_grad else None,
+            product_of(_conjugate(a), g) if b.requires_grad else None,
         )
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:

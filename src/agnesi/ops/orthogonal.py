@@ -14,8 +14,8 @@ from agnesi.ops.complexes import complex as complex_of
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.elementwise import Function, Rule
 from agnesi.ops.explog import exp
-from agnesi.ops.formula import scipys
-from agnesi.ops.gammas import binom, no_slope
+from agnesi.ops.formula import no_slope, scipys
+from agnesi.ops.gammas import binom
 from agnesi.ops.select import maximum, where
 from agnesi.ops.special import lgamma
 from agnesi.ops.trig import cos, sin

@@ -10,14 +10,16 @@ import numpy as np
 from agnesi.core import dtypes, shapes
 from agnesi.core.dispatch import assign
 from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.op import typed
+from agnesi.core.op import called, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.compare import not_equal
 from agnesi.ops.convert import as_tensor, cast, common
 from agnesi.ops.index import getitem, placed, take
 from agnesi.ops.join import stack
 from agnesi.ops.movement import reshape
+from agnesi.ops.places import within
 from agnesi.ops.replicate import broadcast_arrays, broadcast_to
 from agnesi.ops.running import cumsum
 from agnesi.ops.scatter import index_put
@@ -49,11 +51,20 @@ def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise",
     """
     arrays = common(*choices)
     index = placed(indices, len(arrays), mode)
+    if mode == "raise":
+        index = _of_choices(index, len(arrays))
     index, *rows = broadcast_arrays(index, *arrays)
-    if mode == "raise" and index.data is not None and index.size and index.data.min() < 0:
-        raise ValueError(f"an index is negative, and mode is {mode!r}")
     found = stack(rows, -1).take_along_axis(reshape(index, (*index.shape, 1)), -1)
     return reshape(found, index.shape)
+
+
+def _of_choices(index: Tensor, count: int) -> Tensor:
+    """Numbers of choices, none of them counted from the end."""
+    if not is_known(index):
+        return within(index, count, called("choose", (index,)), least=0)
+    if index.size and index.data.min() < 0:
+        raise ValueError("an index is negative, and mode is 'raise'")
+    return index
 
 
 @public

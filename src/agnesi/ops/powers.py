@@ -12,8 +12,8 @@ from agnesi.ops.arith import safe_multiply, square
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.elementwise import Function, Rule, flat
 from agnesi.ops.explog import exp, log, log1p
-from agnesi.ops.formula import binary, horner, row, scipys, several, unary
-from agnesi.ops.gammas import binom, factorial, gamma, no_slope, poch
+from agnesi.ops.formula import binary, horner, no_slope, row, scipys, several, unary
+from agnesi.ops.gammas import binom, factorial, gamma, poch
 from agnesi.ops.incomplete import (
     beta_density,
     betainc_da,

@@ -12,9 +12,11 @@ from agnesi.core.dims import Dim, product
 from agnesi.core.errors import DTypeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.compare import isnan, logical_not
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import full
+from agnesi.ops.demands import demanded
 from agnesi.ops.index import take, take_along_axis
 from agnesi.ops.movement import moveaxis, reshape
 from agnesi.ops.reduce import Axis
@@ -79,14 +81,19 @@ def _rows(x: Tensor, axis: Axis) -> tuple[Tensor, tuple[int, ...]]:
     return reshape(moved, (*kept, product(moved.shape[len(kept):]))), axes
 
 
-def _shares(q: Any) -> Tensor:
+def _shares(q: Any) -> Any:
     t = as_tensor(q)
     t = cast(as_tensor(np.asarray(q, np.float64)), dtypes.float64) if not isinstance(q, Tensor) \
         else cast(t, dtypes.float64)
-    known = t.data
-    if known is not None and not ((known >= 0) & (known <= 1)).all():
+    if isinstance(q, Tensor) and not is_known(q):
+        return demanded("quantile", "q must lie between 0 and 1", _is_share, q=t)[0]
+    if not _is_share(t.data).all():
         raise ValueError(f"q must lie between 0 and 1, not {q}")
     return t
+
+
+def _is_share(q: Any) -> Any:
+    return (q >= 0) & (q <= 1)
 
 
 def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: bool) -> Tensor:

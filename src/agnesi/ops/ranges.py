@@ -11,13 +11,17 @@ import numpy as np
 from agnesi.core import dtypes, loops
 from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import apply
-from agnesi.core.op import Op
+from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.arith import add, divide, multiply, power, subtract
+from agnesi.ops.compare import equal
+from agnesi.ops.convert import as_tensor, cast, is_live
 from agnesi.ops.creation import checked_sizes, constant, float_dtype, made
+from agnesi.ops.movement import reshape
+from agnesi.ops.select import where
 
 
 @record
@@ -114,7 +118,7 @@ class Eye(Op):
 def _number(x: Any) -> Any:
     """A bound of arange: a Python number or a size."""
     if isinstance(x, Tensor):
-        if x.data is None:
+        if x.data is None or is_tracing():
             raise TypeError(
                 "the bounds of arange decide the size of the result, so they must be numbers or "
                 "sizes of other tensors (x.shape[0]), not symbolic tensors"
@@ -133,7 +137,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
     Parameters
     ----------
     start, stop, step : number, size
-        Integers give int64, floats the default float dtype.
+        Integers give int64, floats the default float dtype.  Gradients flow to the start and the
+        step; the number of elements that they and ``stop`` decide is piecewise constant.
     dtype : dtype, optional
 
     Returns
@@ -146,9 +151,10 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
     >>> ag.arange(2, 8, 2)
     tensor([2, 4, 6])
     """
-    start, stop, step = (_number(v) for v in (start, stop, step))
     if stop is None:
         start, stop = 0, start
+    given = start, step
+    start, stop, step = (_number(v) for v in (start, stop, step))
     if step == 0 and not isinstance(step, Dim):
         raise ValueError("the step of arange must not be zero")
     floats = any(isinstance(v, float) for v in (start, stop, step))
@@ -160,6 +166,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
     else:
         size = max(int(np.ceil((stop - start) / step)), 0) if floats \
             else max(-((start - stop) // step), 0)
+    if kind.kind in "fV" and any(map(is_live, given)):
+        first, between = (cast(as_tensor(v), kind) for v in given)
+        return add(multiply(apply(Arange(0, 1, size, kind)), between), first)
     return made(Arange(start, step, size, kind), size)
 
 
@@ -174,7 +183,7 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
 @public
 def linspace(start: Any, stop: Any, /, num: int = 50, dtype: Any = None, *, device: Any = None,
              endpoint: bool = True, out: Tensor | None = None) -> Tensor:
-    """``num`` evenly spaced numbers from ``start`` to ``stop``.
+    """``num`` evenly spaced numbers from ``start`` to ``stop``, which may be tensors.
 
     Examples
     --------
@@ -183,7 +192,27 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: Any = None, *, devi
     tensor([0. , 0.5, 1. ])
     """
     kind = float_dtype(of_ends(start, stop) if dtype is None else dtype)
-    return apply(Linspace(float(start), float(stop), operator.index(num), endpoint, kind))
+    num = operator.index(num)
+    if is_live(start) or is_live(stop):
+        return cast(_spaced(start, stop, num, endpoint), kind)
+    return apply(Linspace(float(start), float(stop), num, endpoint, kind))
+
+
+def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> Tensor:
+    """``linspace`` of ends that are tensors, in double precision."""
+    first, last = _end(start), _end(stop)
+    step = divide(subtract(last, first), max(num - 1 if endpoint else num, 1))
+    count = arange(num, dtype=dtypes.float64)
+    values = add(multiply(count, step), first)
+    return where(equal(count, num - 1), last, values) if endpoint and num > 1 else values
+
+
+def _end(x: Any) -> Tensor:
+    """One end of a range as a double."""
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        raise TypeError(f"the ends are real numbers, not {typed(x)}")
+    return reshape(cast(x, dtypes.float64), ())
 
 
 def of_ends(*ends: Any) -> Any:
@@ -194,9 +223,11 @@ def of_ends(*ends: Any) -> Any:
 
 
 @public
-def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype: Any = None, *,
+def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: Any = None, *,
              endpoint: bool = True, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
+
+    The ends and the base may be tensors of one element.
 
     Examples
     --------
@@ -207,6 +238,9 @@ def logspace(start: float, stop: float, num: int = 50, base: float = 10.0, dtype
     if isinstance(base, bool):
         raise TypeError(f"base must be a number, not {base}; give endpoint by name")
     kind = float_dtype(of_ends(start, stop, base) if dtype is None else dtype)
+    if any(map(is_live, (start, stop, base))):
+        exponents = _spaced(start, stop, operator.index(num), endpoint)
+        return cast(power(_end(base), exponents), kind)
     start, stop, base = float(start), float(stop), float(base)
     values = np.logspace(start, stop, num, endpoint, base, kind)
     return constant(values, values.dtype) if is_tracing() else wrap(values)

@@ -260,7 +260,7 @@ def _floating(x: Any, dtype: Any = None) -> Tensor:
     return cast(x, kind)
 
 
-def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0, where: Any = None
+def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: Any = 0, where: Any = None
           ) -> Tensor:
     """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
     dtype = x.dtype
@@ -270,13 +270,12 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0, whe
         wide = select.where(where, wide, 0)
         counted = broadcast_to(cast(as_tensor(where), dtypes.real_of(wide.dtype)), wide.shape)
         count = apply(reducer("add", axes, bool(keepdims)), counted)
-        count = select.maximum(count - less, 0) if less else count
     elif isinstance(count, Dim):
         count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
-        if less:
-            count = select.maximum(count - less, 0)
-    elif less:
-        count = builtins.max(float(count - less), 0.0)
+    if isinstance(less, Tensor) or less:
+        number = isinstance(count, int) and not isinstance(less, Tensor)
+        count = builtins.max(float(count - less), 0.0) if number else select.maximum(
+            count - less, 0)
     result = arith.divide(apply(reducer("add", axes, bool(keepdims)), wide), count)
     return result if wide is x else cast(result, dtype)
 

@@ -9,11 +9,12 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dispatch import apply, share
-from agnesi.core.errors import ShapeError
+from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.leaves import COPY
 from agnesi.core.public import public
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import made, sizes_of
@@ -210,7 +211,10 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
     if axis is None:
         x, axis = flatten(x), 0
     axis = shapes.axis_of(axis, x.ndim)
-    if isinstance(repeats, Tensor) and repeats.data is not None:
+    if isinstance(repeats, Tensor):
+        if not is_known(repeats):
+            raise TraceError("repeats decide the size of the result, and are not known when the "
+                             "graph is written; give numbers")
         repeats = repeats.data
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
         raise ValueError(f"repeats must not be negative: {repeats}")

@@ -15,6 +15,7 @@ from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.elementwise import silently
@@ -262,15 +263,20 @@ class Pick(Op):
                          f"0 to {classes - 1}{hint}")
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
-        known = within(labels, x.shape[-1], called(self.name, (x, labels)), least=0,
-                       what="a label")
-        return apply(Chosen(), x, known)
+        return apply(Chosen(), x, _in_range(x, labels))
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
+        if not is_known(labels):  # the value may not be computed at all
+            labels = _in_range(x, labels)
         return select.where(is_label(labels, x.shape[-1]), expand_dims(g, -1), 0), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
         return None if ts[0] is None else apply(self, ts[0], labels)
+
+
+def _in_range(x: Tensor, labels: Tensor) -> Tensor:
+    """Labels of the last axis of ``x``, checked when the code runs; all share one check."""
+    return within(labels, x.shape[-1], called(Pick.name, (x, labels)), least=0, what="a label")
 
 
 @record
@@ -322,6 +328,7 @@ class SoftmaxLessLabel(Op):
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
         p = apply(Softmax((len(x.shape) - 1,)), x)
+        labels = _in_range(x, labels)
         return arith.subtract(p, cast(is_label(labels, x.shape[-1]), x.dtype))
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:

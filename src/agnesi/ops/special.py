@@ -14,7 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
 from agnesi.ops.elementwise import Elementwise, Function, binary, unary
 from agnesi.ops.explog import exp
-from agnesi.ops.formula import each, horner, or_scipy, row
+from agnesi.ops.formula import each, horner, no_slope, or_scipy, row
 from agnesi.ops.formula import unary as special_unary
 
 
@@ -130,7 +130,8 @@ DIGAMMA = Elementwise(
 )
 TRIGAMMA = row("trigamma", _trigamma, (lambda g, x: g * polygamma(2, x),), __name__)
 POLYGAMMA = Elementwise(
-    "polygamma", _polygamma, (None, lambda g, a, b: g * polygamma(a + 1, b)), kinds="f",
+    "polygamma", _polygamma,
+    (no_slope("polygamma", "its order"), lambda g, a, b: g * polygamma(a + 1, b)), kinds="f",
     lowered=False,
 )
 

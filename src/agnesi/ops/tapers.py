@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arith import divide, multiply
+from agnesi.ops.bessel import i0
+from agnesi.ops.convert import as_tensor, cast, is_live
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 
 def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) -> Tensor:
-    return wrap(function(n, *parameters).astype(dtypes.config.float_dtype))
+    return wrap(function(operator.index(n), *parameters).astype(dtypes.config.float_dtype))
 
 
 @public
@@ -70,7 +75,7 @@ def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def kaiser(n: int, beta: float, *, out: Tensor | None = None) -> Tensor:
+def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
     """Kaiser's window; ``beta`` 0 is a rectangle, 14 falls to nearly nothing.
 
     Examples
@@ -79,4 +84,10 @@ def kaiser(n: int, beta: float, *, out: Tensor | None = None) -> Tensor:
     >>> ag.kaiser(3, 0.0)
     tensor([1., 1., 1.])
     """
-    return _weights(np.kaiser, n, beta)
+    if not is_live(beta):
+        return _weights(np.kaiser, n, beta)
+    n = operator.index(n)
+    beta = cast(as_tensor(beta), dtypes.float64)
+    middle = (n - 1) / 2
+    arch = np.sqrt(1 - ((np.arange(n) - middle) / middle) ** 2) if n > 1 else np.ones(n)
+    return cast(divide(i0(multiply(beta, wrap(arch))), i0(beta)), dtypes.config.float_dtype)

@@ -15,8 +15,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import square
 from agnesi.ops.elementwise import Function, Rule
-from agnesi.ops.formula import scipys
-from agnesi.ops.gammas import no_slope
+from agnesi.ops.formula import no_slope, scipys
 from agnesi.ops.hyperbolic import cosh
 from agnesi.ops.trig import cos
 

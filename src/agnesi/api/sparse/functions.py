@@ -370,9 +370,10 @@ def remove0(a: SparseTensor) -> Any:
     >>> ag.sparse.remove0(ag.sparse.csr(([0.0, 1.0], [0, 1], [0, 2]))).nnz
     1
     """
-    found = a.to_scipy().copy()
-    found.eliminate_zeros()
-    return from_scipy(found)
+    kept = a.data.detach().numpy() != 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[a.indptr.numpy()]
+    places = np.flatnonzero(kept)
+    return type(a)(a.data[places], a.indices.numpy()[places], indptr, a.shape)
 
 
 # -- products ---------------------------------------------------------------------------------

@@ -84,7 +84,9 @@ class NumpyDraw(Op):
     dtype: np.dtype
     name = "numpy_draw"
     outputs = 2
-    differentiable = False
+    keep_inputs = ()
+    no_rule = ("draws of NumPy's have no derivative to their parameters: scale and shift a "
+               "standard draw, or keep gradients out with ag.stop_gradient")
 
     def infer(self, state: Any, *params: Any) -> Any:
         outer = self.sizes

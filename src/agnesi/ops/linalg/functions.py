@@ -18,7 +18,7 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.compare import equal, isfinite, less_equal
-from agnesi.ops.convert import cast
+from agnesi.ops.convert import cast, is_live
 from agnesi.ops.diagonal import Diagonal
 from agnesi.ops.explog import log
 from agnesi.ops.linalg.base import (
@@ -260,7 +260,7 @@ def expm_frechet(a: Any, e: Any, *, compute_expm: bool = True) -> Any:
 
 
 @public
-def fractional_matrix_power(x: Any, t: float, *, out: Tensor | None = None) -> Tensor:
+def fractional_matrix_power(x: Any, t: Any, *, out: Tensor | None = None) -> Tensor:
     """Powers of matrices with any exponent, by their logarithms; whole ones by products.
 
     Examples
@@ -271,6 +271,8 @@ def fractional_matrix_power(x: Any, t: float, *, out: Tensor | None = None) -> T
             [0., 3.]])
     """
     x = square(x)
+    if is_live(t):
+        return expm(arith.multiply(logm(x), t))
     if isinstance(t, numbers.Integral) or float(t).is_integer():
         return matrix_power(x, int(t))
     return expm(arith.multiply(logm(x), float(t)))

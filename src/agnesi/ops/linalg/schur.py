@@ -66,11 +66,13 @@ def _wide(x: np.ndarray) -> np.ndarray:
 
 @record
 class Schur(MatrixOp):
-    """Triangles and bases, which have no derivatives."""
+    """Triangles and bases."""
 
     name = "schur"
     outputs = 2
-    differentiable = False
+    keep_inputs = ()
+    no_rule = ("the basis is not unique, nor is its derivative; eig, eigh and svd have one, "
+               "and ag.stop_gradient keeps gradients out")
 
     def infer(self, a: Any) -> Any:
         check_square(a.shape)
@@ -161,7 +163,9 @@ SYLVESTER = Sylvester()
 
 @public
 def schur(x: Any, /, output: Literal["real", "complex"] = "real") -> SchurResult:
-    """Schur's form: ``x = Z @ T @ adjoint(Z)``, where ``Z`` is unitary.  It has no derivatives.
+    """Schur's form: ``x = Z @ T @ adjoint(Z)``, where ``Z`` is unitary.
+
+    The bases are not unique, so that it has no derivative, and asking for one is an error.
 
     Parameters
     ----------

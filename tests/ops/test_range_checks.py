@@ -1,0 +1,65 @@
+"""Places and labels out of range are errors, of values and gradients, eager and compiled."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+Z = np.random.default_rng(0).normal(size=(3, 5))
+F = ag.nn.functional
+#: Functions of whole numbers and of numbers, whole numbers that are right, and numbers.
+FUNCTIONS = {
+    "cross_entropy": (lambda i, z: ag.cross_entropy(z, i), [0, 4, 1], Z),
+    "cross_entropy of rows": (
+        lambda i, z: ag.cross_entropy(z, i, reduction="none"), [0, 4, 1], Z),
+    "cross_entropy, weighted": (
+        lambda i, z: ag.cross_entropy(z, i, weight=np.arange(5.0)), [0, 4, 1], Z),
+    "cross_entropy, smoothed": (
+        lambda i, z: ag.cross_entropy(z, i, label_smoothing=0.1, ignore_index=3), [0, 4, 1], Z),
+    "nll_loss": (lambda i, z: ag.nll_loss(z, i), [0, 4, 1], Z),
+    "getitem": (lambda i, z: z[i], [0, 2, 1], Z),
+    "take": (lambda i, z: ag.take(z, i, axis=1), [0, 4, 1], Z),
+    "take_along_axis": (lambda i, z: ag.take_along_axis(z, i[:, None], 1), [0, 4, 1], Z),
+    "gather": (lambda i, z: ag.gather(z, 1, i[:, None]), [0, 4, 1], Z),
+    "choose": (lambda i, z: ag.choose(i, [z[0, :3], z[1, :3]]), [0, 1, 1], Z),
+    "index_put": (lambda i, z: ag.index_put(z, (i,), 1.0), [0, 2, 1], Z),
+    "scatter": (lambda i, z: ag.scatter(ag.zeros((3, 5), dtype="float64"), 1, i[:, None], z),
+                [0, 4, 1], Z),
+    "embedding": (lambda i, z: F.embedding(i, z), [0, 2, 1], Z),
+    "embedding_bag": (lambda i, z: F.embedding_bag(i, z, [0, 1]), [0, 2, 1], Z),
+    "max_unpool": (lambda i, z: F.max_unpool(z[None, None, 0, :3], i[None, None], 3), [0, 2, 1], Z),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_gradients_are_checked(name):
+    f, right, z = FUNCTIONS[name]
+
+    def total(i, z):
+        return f(i, z).sum()
+
+    ways = {
+        "value": f, "gradient": ag.grad(total, 1), "compiled value": ag.jit(f),
+        "compiled gradient": ag.jit(ag.grad(total, 1)),
+        "compiled tangent": ag.jit(lambda i, z: ag.jvp(lambda z: f(i, z), (z,), (z,))[1]),
+    }
+    z = ag.tensor(z)
+    for way, function in ways.items():
+        function(ag.tensor(right), z)
+        for wrong in (100, -100):
+            with pytest.raises((IndexError, ValueError), match=r"test_range_checks\.py"):
+                function(ag.tensor([*right[:-1], wrong]), z)
+                pytest.fail(f"{way}: nothing was said of {wrong}")
+
+
+def test_shares_and_repeats_that_are_known_late():
+    x, q = ag.tensor(Z[0]), ag.tensor(0.5)
+    for f in (lambda q: ag.quantile(x, q), lambda q: ag.percentile(x, q * 100)):
+        compiled = ag.jit(f)
+        np.testing.assert_allclose(float(compiled(q)), np.median(Z[0]))
+        with pytest.raises(ValueError, match="q must lie between 0 and 1"):
+            compiled(q * 3)
+    n = ag.tensor(2)
+    assert ag.repeat(x, n).shape == (10,)
+    with pytest.raises(TypeError, match="repeats decide the size of the result"):
+        ag.jit(lambda: ag.repeat(x, n))()
