@@ -106,8 +106,8 @@ if TYPE_CHECKING:
     from agnesi.compiler.control import limit_memory as limit_memory
     from agnesi.compiler.control import memory_stats as memory_stats
     from agnesi.compiler.control import set_num_threads as set_num_threads
-    from agnesi.compiler.function import In as In
     from agnesi.compiler.function import function as function
+    from agnesi.compiler.inputs import In as In
     from agnesi.compiler.jit import jit as jit
     from agnesi.core.graph import clone as clone
     from agnesi.ops.bessel import i0 as i0
@@ -156,7 +156,7 @@ _LATE = {
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "hessian": "agnesi.autodiff.jacobians:hessian",
     "hvp": "agnesi.autodiff.jacobians:hvp",
-    "In": "agnesi.compiler.function:In",
+    "In": "agnesi.compiler.inputs:In",
     "inspect": "agnesi.inspect",
     "jacfwd": "agnesi.autodiff.jacobians:jacfwd",
     "jacobian": "agnesi.autodiff.jacobians:jacobian",

@@ -287,7 +287,8 @@ GRADIENTS = [
      "cannot differentiate with respect to int64(2): only float and complex tensors have "
      "gradients; choose the arguments with argnums"),
     (lambda: ag.ones(3, dtype="int64").requires_grad_(), TypeError,
-     "only float and complex tensors can require grad, not int64(3); convert it first"),
+     "requires_grad_(int64(3)): only float and complex tensors can require grad, not int64(3); "
+     "convert it first"),
     (lambda: (leaf(3) * 2).requires_grad_(False), ag.GradientError,
      "float32(3) was computed; use .detach() to cut its history"),
     (lambda: ag.ones(3).retain_grad(), ag.GradientError,

@@ -14,6 +14,7 @@ from agnesi.core.errors import PACKAGE, at
 from agnesi.core.public import DEVICE, on_host, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
+from agnesi.ops.convert import check_unmasked
 from agnesi.ops.types import KINDS
 
 #: The version of the array API standard that is implemented, and those that it contains.
@@ -172,6 +173,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     tensor([0, 1, 2])
     """
     on_host(device)
+    check_unmasked(x)
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(at(f"{type(x).__name__} has no __dlpack__; see ag.asarray"))
     try:

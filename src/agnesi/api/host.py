@@ -15,6 +15,7 @@ from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import TraceError, at, location
 from agnesi.core.layouts import is_row_major
 from agnesi.core.op import typed
+from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_known, is_tracing
 from agnesi.ops import movement
@@ -75,6 +76,7 @@ def tolist(self: Tensor) -> Any:
     return value(self, "tolist()").tolist()
 
 
+@higher
 def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     """The value of a symbolic tensor, computed now by ``ag.function``.
 

@@ -10,7 +10,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import retold, typed
-from agnesi.core.public import public
+from agnesi.core.public import public, told
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import SCALARS, as_tensor, cast
@@ -86,6 +86,7 @@ def _fitted(target: Tensor, result: Tensor) -> Tensor:
     return cast(result, target.dtype)
 
 
+@told
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to a number.
 

@@ -15,6 +15,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import explain, typed
+from agnesi.core.public import higher
 from agnesi.core.shapes import axes_of, broadcast
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
@@ -97,6 +98,7 @@ class _Elementwise(_Kernel):
         return self._run(xs)
 
 
+@higher
 def elementwise(expression: Expression, *, name: str = "elementwise",
                 parameters: str = "") -> Callable[..., Any]:
     """A function of single elements, from an expression, for tensors that broadcast.
@@ -212,6 +214,7 @@ class _Reduction(_Kernel):
         return found
 
 
+@higher
 def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any = None, *,
               post: Expression | None = None, dtype: Any = None, name: str = "reduction",
               parameters: str = "") -> Callable[..., Tensor]:

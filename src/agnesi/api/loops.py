@@ -30,7 +30,7 @@ from agnesi.core.dtypes import int64
 from agnesi.core.errors import at
 from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
-from agnesi.core.public import keyworded
+from agnesi.core.public import higher, keyworded
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.ranges import arange
@@ -38,6 +38,7 @@ from agnesi.ops.ranges import arange
 Function = Callable[..., Any]
 
 
+@higher
 @keyworded
 def scan(
     f: Function,
@@ -141,6 +142,7 @@ def _at_least(least: int, name: str, number: Any) -> Any:
     return found
 
 
+@higher
 @keyworded
 def map(f: Function, xs: Any) -> Any:
     """Apply ``f`` to every row of ``xs`` and stack the results: a scan without a carry.
@@ -165,6 +167,7 @@ def map(f: Function, xs: Any) -> Any:
     return loop.run()[1]
 
 
+@higher
 @keyworded
 def while_loop(condition: Function, body: Function, init: Any) -> Any:
     """Run ``carry = body(carry)`` as long as ``condition(carry)`` holds.
@@ -218,6 +221,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     return traced_while("while_loop", test, step, carry) if found is None else found
 
 
+@higher
 @keyworded
 def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     """Run ``carry = body(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
@@ -255,6 +259,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     return traced_while("fori_loop", lambda state: state[0] < upper, step, carry)[1]
 
 
+@higher
 @keyworded
 def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) -> Any:
     """``then(*operands)`` or ``otherwise(*operands)``; only the one that is chosen runs.

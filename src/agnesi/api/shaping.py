@@ -9,7 +9,7 @@ from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.errors import at
-from agnesi.core.public import is_device, on_host, public
+from agnesi.core.public import is_device, on_host, public, told
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import imag
 from agnesi.ops.complexes import part
@@ -175,6 +175,7 @@ def imaginary_part(self: Tensor) -> Tensor:
     return part(self, True) if self.dtype.kind == "c" else imag(self)
 
 
+@told
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The values as the dtype of another tensor."""
     return cast(self, other.dtype)

@@ -21,6 +21,7 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
+from agnesi.core.public import higher
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast, constant
@@ -318,6 +319,7 @@ def _remade(function: CustomFunction, keywords: dict[str, Any]) -> _Custom:
     return function.with_keywords(**keywords)
 
 
+@higher
 def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = None,
        infer: Rule | None = None, vjp: Rule | None = None, jvp: Rule | None = None,
        lower: Rule | None = None, batch: Rule | None = None, c: Any = None,

@@ -21,12 +21,14 @@ from agnesi.core.dispatch import current, record_many, share
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
+from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
 from agnesi.ops.creation import zeros_like
 
 
+@higher
 def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """``function(*args, **keywords)``, whose intermediate values are not kept for the gradient.
 
@@ -110,6 +112,7 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
     return Rerun(function, leaves, tree).first()
 
 
+@higher
 def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: int, x: Any) -> Any:
     """Functions one after another, in checkpointed segments; the last segment is run once.
 

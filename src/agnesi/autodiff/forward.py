@@ -14,6 +14,7 @@ from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.public import higher
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -76,6 +77,7 @@ def _listed(xs: Any) -> list[Any]:
     return [xs] if isinstance(xs, Tensor) or not isinstance(xs, Sequence) else list(xs)
 
 
+@higher
 def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
     """Jacobian of a computed (or symbolic) ``f`` times a vector: ``df/dwrt @ eval_points``.
 
@@ -104,6 +106,7 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     return results[0] if isinstance(f, Tensor) else results
 
 
+@higher
 def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
     """A vector times the Jacobian of a computed (or symbolic) ``f``: ``eval_points @ df/dwrt``.
 

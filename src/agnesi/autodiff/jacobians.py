@@ -24,12 +24,14 @@ from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import current
 from agnesi.core.errors import GradientError, at
 from agnesi.core.op import typed
+from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor
 from agnesi.ops.creation import zeros_like
 from agnesi.ops.movement import reshape
 from agnesi.ops.ranges import eye
 
 
+@higher
 def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto") -> Function:
     """The function that computes all first derivatives of ``f``.
 
@@ -120,6 +122,7 @@ def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
     return [nest[0] if inputs.single else nest for nest in nests]
 
 
+@higher
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by forward mode: for functions of few numbers.
 
@@ -132,6 +135,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     return jacobian(f, argnums, mode="forward")
 
 
+@higher
 def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by reverse mode: for functions with few results.
 
@@ -144,6 +148,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     return jacobian(f, argnums, mode="reverse")
 
 
+@higher
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """The function that computes all second derivatives of a scalar ``f``.
 
@@ -159,6 +164,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     return jacobian(grad(f, argnums=argnums), argnums, mode="forward")
 
 
+@higher
 def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar ``f`` times a vector, without forming the Hessian.
 
@@ -184,6 +190,7 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     return jvp(grad(f, argnums=numbers), primals, tangents)[1]
 
 
+@higher
 def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of ``f``, and its derivative there as a function of directions.
 

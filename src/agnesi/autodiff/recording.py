@@ -14,7 +14,7 @@ from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at, user_where
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import public, told
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_known
 
@@ -292,6 +292,7 @@ def looking(x: Tensor, base: Node) -> Node:
     return node
 
 
+@told
 def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Switch whether operations on a leaf are recorded; returns the tensor.
 
@@ -303,7 +304,7 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """
     if requires_grad and not is_inexact(x.dtype):
         raise TypeError(
-            at(f"only float and complex tensors can require grad, not {typed(x)}; convert it first")
+            f"only float and complex tensors can require grad, not {typed(x)}; convert it first"
         )
     if not requires_grad and not is_leaf(x):
         raise GradientError(at(f"{typed(x)} was computed; use .detach() to cut its history"))

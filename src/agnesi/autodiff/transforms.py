@@ -19,7 +19,7 @@ from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
-from agnesi.core.public import renamed
+from agnesi.core.public import higher, renamed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import as_tensor
@@ -28,6 +28,7 @@ from agnesi.ops.creation import zeros_like
 Function = Callable[..., Any]
 
 
+@higher
 @renamed(argnum="argnums", retain_graph="")
 def grad(
     cost: Any,
@@ -168,6 +169,7 @@ def _gradient_function(f: Function, argnums: Any, has_aux: bool) -> Function:
     return gradient
 
 
+@higher
 @renamed(argnum="argnums")
 def value_and_grad(
     f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
@@ -316,6 +318,7 @@ class Inputs:
         return nests[0] if self.single else nests
 
 
+@higher
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and the function that pulls cotangents back to its arguments.
 
@@ -383,6 +386,7 @@ def tensors_of(f: Function, value: Any) -> tuple[list[Tensor], tree.Tree]:
     return leaves, shape
 
 
+@higher
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """The value of ``f`` and its derivative along ``tangents``, by forward mode.
 

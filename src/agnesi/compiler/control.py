@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.limits import byte_count
+from agnesi.core.public import higher
 from agnesi.runtime import diskcache, pool, threads
 
 
@@ -52,6 +53,7 @@ def get_num_threads() -> int:
     return threads.get_num_threads()
 
 
+@higher
 def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
     """What the pool holds, from which compiled functions and large results take memory.
 

@@ -18,6 +18,7 @@ from agnesi.compiler.copies import (
     with_other_state,
 )
 from agnesi.compiler.direct import Direct
+from agnesi.compiler.inputs import In
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import (
@@ -43,35 +44,13 @@ from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
+from agnesi.core.public import higher
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.convert import as_tensor, check_range
 
 #: What copies have in common.
 _SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_returned")
-
-
-class In:
-    """An input of a function, with what may be done to it.
-
-    Parameters
-    ----------
-    variable : Tensor
-        The input.
-    mutable : bool
-        The function may overwrite the caller's array, and return results in its memory.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> from agnesi import symbolic as T
-    >>> x = T.vector("x")
-    >>> double = ag.function([ag.In(x, mutable=True)], x + x)
-    """
-
-    def __init__(self, variable: Tensor, *, mutable: bool = False) -> None:
-        self.variable = variable
-        self.mutable = mutable
 
 
 class Function(Direct, Inspectable):
@@ -181,6 +160,14 @@ class Function(Direct, Inspectable):
         ]
         return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
 
+    def _fits(self, i: int, array: np.ndarray) -> None:
+        """Whether whole numbers that the user wrote fit into the input's dtype."""
+        try:
+            check_range(array, self._types[i][0])
+        except DTypeError as error:
+            label = self._names[i] or f"number {i}"
+            raise DTypeError(at(f"input {label} of {self.name}: {error}")) from None
+
     def _checked(self, i: int, value: Any) -> np.ndarray:
         dtype, ndim = self._types[i]
         label = self._names[i] or f"number {i}"
@@ -189,6 +176,8 @@ class Function(Direct, Inspectable):
             array = plain(array, f"input {label} of {self.name}")
             python = isinstance(value, (float, list, tuple))
             if array.dtype != dtype and python and np.can_cast(array.dtype, dtype, "same_kind"):
+                if dtype.kind in "iu" and array.dtype.kind in "iu":
+                    self._fits(i, array)
                 array = array.astype(dtype)
         if array.dtype != dtype:
             if array.dtype.kind in "OUS":
@@ -408,6 +397,7 @@ def _rest(key: Any) -> Any:
     return tuple(map(len, shapes)), *others
 
 
+@higher
 def function(
     inputs: Sequence[Tensor | In] | Tensor,
     outputs: Any = None,

@@ -20,6 +20,7 @@ from agnesi.compiler.versions import Versions
 from agnesi.core.config import STATE, config
 from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
@@ -192,6 +193,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
 
 
+@higher
 def jit(
     function: Callable[..., Any] | None = None,
     *,

@@ -14,8 +14,9 @@ from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import DTypeError, ShapeError, at, user_where
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_array, as_tensor, cast
+from agnesi.ops.convert import as_array, as_tensor, cast, check_range
 
 
 class _Advancing:
@@ -100,6 +101,9 @@ class Shared(Tensor):
             If dtype or number of axes differ from the variable's.
         """
         array = value.data if isinstance(value, Tensor) else np.asarray(value)
+        written = isinstance(value, (int, list, tuple)) and array.dtype.kind in "iu"
+        if written and self.dtype.kind in "iu":
+            check_range(array, self.dtype)
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 at(
@@ -122,6 +126,7 @@ class Shared(Tensor):
         touch(self.storage)
 
 
+@higher
 def shared(value: Any, name: str | None = None, *, borrow: bool = False) -> Shared:
     """A shared variable: a symbolic tensor whose value lasts between calls of functions.
 

@@ -123,6 +123,16 @@ def plain_where(where: Where) -> Where:
     return file, int(line), where[2]
 
 
+def typed(x: Any) -> str:
+    """``float32(3, 4)`` for anything with dtype and shape, also in lists; ``repr`` otherwise."""
+    if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, type):
+        return f"{x.dtype}({', '.join(map(str, x.shape))})"
+    if isinstance(x, (list, tuple)) and any(hasattr(v, "dtype") for v in x):
+        return f"[{', '.join(map(typed, x[:4]))}{', ...' if len(x) > 4 else ''}]"
+    text = repr(x)
+    return text if len(text) < 40 else text[:37] + "..."
+
+
 def at(message: str, where: Where = None) -> str:
     """The message followed by the user's line."""
     place = location(where if where is not None else user_where(2))

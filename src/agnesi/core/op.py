@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from opcode import opmap
 from typing import Any, ClassVar
 
 from agnesi.core.dtypes import fits
 from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import PACKAGE, DTypeError, ShapeError, location, user_where
+from agnesi.core.errors import typed as typed
 
 
 class Op:
@@ -125,16 +127,6 @@ def check_result(found: Any, shape: Any, dtype: Any) -> None:
         raise DTypeError(f"it returned {found.dtype} where {dtype} was declared")
 
 
-def typed(x: Any) -> str:
-    """``float32(3, 4)`` for anything with dtype and shape, also in lists; ``repr`` otherwise."""
-    if hasattr(x, "dtype") and hasattr(x, "shape"):
-        return f"{x.dtype}({', '.join(map(str, x.shape))})"
-    if isinstance(x, (list, tuple)) and any(hasattr(v, "dtype") for v in x):
-        return f"[{', '.join(map(typed, x[:4]))}{', ...' if len(x) > 4 else ''}]"
-    text = repr(x)
-    return text if len(text) < 40 else text[:37] + "..."
-
-
 def called(name: str, args: Any) -> str:
     """``add(float32(3), float32(4))``: an operation with its operands' types."""
     return f"{name}({', '.join(map(typed, args))})"
@@ -157,24 +149,45 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
         return error
     telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
     reason = with_keyword(error.args[0] if telling else str(error), known)
-    return _told(error, reason, name, args, where)
+    return located(error, reason, name, args, where)
 
 
+#: Modules whose functions ours call: what they raise is no error of a function of the user's.
+_LIBRARIES = (PACKAGE, "numpy", "scipy", "contextlib", "functools", "importlib")
 #: Errors by which NumPy and rules refuse operands.
 EXPLAINED = (ValueError, TypeError, IndexError, MemoryError)
 
 
-def _in_user_code(error: Exception) -> bool:
+def in_user_code(error: Exception) -> bool:
     """Whether a function that an operation calls raised it, rather than the operation."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-        if not step.tb_frame.f_globals.get("__name__", "").startswith((PACKAGE, "numpy")):
+        if not step.tb_frame.f_globals.get("__name__", "").startswith(_LIBRARIES):
             return True
     return False
 
 
-def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where: Any) -> Exception:
+_RAISE = opmap["RAISE_VARARGS"]
+
+
+def is_accident(error: Exception) -> bool:
+    """Whether no line of ours raised an error: it says nothing about the arguments of a call."""
+    known: bool | None = getattr(error, "accident", None)
+    if known is not None or isinstance(error, (AssertionError, MemoryError)):
+        return known if known is not None else isinstance(error, AssertionError)
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None:
+        return False
+    ours = step.tb_frame.f_globals.get("__name__", "").startswith(PACKAGE)
+    return not ours or step.tb_frame.f_code.co_code[step.tb_lasti] != _RAISE
+
+
+def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
+            where: Any) -> Exception:
+    """An error of the same kind that tells the operation, its operands and the user's line."""
     place = location(where if where is not None else user_where(3))
     kind = type(error)
     if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
@@ -183,8 +196,9 @@ def _told(error: Exception, reason: Any, name: str, args: tuple[Any, ...], where
     told: Any = kind(f"{called(name, args)}: {reason}\n  at {place}")
     told.located = True
     told.reason = reason
+    told.accident = is_accident(error)
     found: Exception = told
-    return found.with_traceback(error.__traceback__) if _in_user_code(error) else found
+    return found.with_traceback(error.__traceback__) if in_user_code(error) else found
 
 
 def retold(error: Exception, name: str, args: tuple[Any, ...],
@@ -192,5 +206,5 @@ def retold(error: Exception, name: str, args: tuple[Any, ...],
     """The error as that of the outer operation ``name``, if an inner one has explained it."""
     reason = getattr(error, "reason", None)
     if reason is not None:
-        return _told(error, reason, name, args, None)
+        return located(error, reason, name, args, None)
     return explain(error, name, args, user_where(2), known)

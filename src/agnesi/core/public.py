@@ -6,14 +6,14 @@ import builtins
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from agnesi.core import dtypes
+from agnesi.core import arguments, dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import DTypeError, ShapeError, at
-from agnesi.core.op import EXPLAINED, Op, retold, typed
+from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
 from agnesi.core.spellings import DEVICE as DEVICE
 from agnesi.core.spellings import Form, watched
 from agnesi.core.spellings import on_host as on_host
@@ -30,7 +30,7 @@ def told(function: F) -> F:
 
     Where public functions call each other, the one that the user called is told.
     """
-    name, names = _shown(function), _parameters(function)
+    name, declared = _shown(function), arguments.counts(function)
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
@@ -38,15 +38,61 @@ def told(function: F) -> F:
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
+            if declared:
+                arguments.check_counts(declared, args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 return form.call(args, keywords)
             return run(*args, **keywords)
-        except EXPLAINED as error:
-            if (found := form.again(args, keywords)) is not NotImplemented:
+        except Exception as error:
+            if isinstance(error, EXPLAINED) and (
+                found := form.again(args, keywords)
+            ) is not NotImplemented:
                 return found
-            raise retold(error, name, args, names) from None
+            _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)
+
+
+def higher(function: F) -> F:
+    """A public function that calls the user's: what those raise, and what it refuses, passes."""
+    name = _shown(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except Exception as error:
+            told = name in str(error) or not isinstance(error, EXPLAINED)
+            if in_user_code(error) or (told and not is_accident(error)):
+                raise
+            _refuse(error, function, name, args, keywords)
+
+    return _renamed(call, name)
+
+
+def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
+            keywords: dict[str, Any]) -> NoReturn:
+    """Raise an error as that of the function that the user called, with the argument at fault.
+
+    What a function of the user's raised, and what ours raise that is about no operand, passes.
+    """
+    unbound = str(error).startswith(f"{function.__name__}() ")  # Python's words for a wrong call
+    if unbound or not is_accident(error) or in_user_code(error):
+        if not isinstance(error, EXPLAINED):
+            raise error
+        raise retold(error, name, args, _parameters(function)) from None
+    reason = arguments.culprit(function, args, keywords)
+    better: Exception | None = TypeError(reason) if reason else None
+    if better is None:
+        better = arguments.few_axes(error, function, args, keywords)
+    if better is None and (reason := arguments.stranger(error, function, args, keywords)):
+        better = TypeError(reason)
+    if better is None and not isinstance(error, EXPLAINED):
+        better = TypeError(f"the arguments do not fit together: {type(error).__name__}: {error}")
+        better.__cause__ = error
+    found: Any = retold(error if better is None else better, name, args, _parameters(function))
+    found.accident = True
+    raise found from (None if better is None else better.__cause__)
 
 
 def _renamed(call: Any, name: str) -> Any:
@@ -64,7 +110,7 @@ def public(function: F) -> F:
     name, names = _shown(function), _parameters(function)
     if "out" not in names:
         return told(function)
-    placed = "device" in names
+    placed, declared = "device" in names, arguments.counts(function)
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
@@ -74,15 +120,19 @@ def public(function: F) -> F:
         try:
             if placed:
                 on_host(keywords.pop("device", None))
+            if declared:
+                arguments.check_counts(declared, args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 result = form.call(args, keywords)
             else:
                 result = run(*args, **keywords)
             return result if out is None else into(out, result)
-        except EXPLAINED as error:
-            if (found := form.again(args, keywords)) is not NotImplemented:
+        except Exception as error:
+            if isinstance(error, EXPLAINED) and (
+                found := form.again(args, keywords)
+            ) is not NotImplemented:
                 return found if out is None else into(out, found)
-            raise retold(error, name, args, names) from None
+            _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)
 

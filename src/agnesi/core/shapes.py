@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core.dims import Dim, Shape, Size, is_open, product
 from agnesi.core.errors import ShapeError
+from agnesi.core.integers import integer
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -45,10 +45,7 @@ def fits(a: Shape, b: Shape) -> bool:
 
 def axis_of(axis: Any, ndim: int) -> int:
     """A valid axis as a number in [0, ndim)."""
-    try:
-        number = operator.index(axis)
-    except TypeError:
-        raise TypeError(f"axis must be an integer, not {axis!r}") from None
+    number: int = axis if type(axis) is int else integer(axis, "axis")
     if not -ndim <= number < ndim:
         raise IndexError(f"axis {number} is out of range for {ndim} dimensions")
     return number % ndim

@@ -24,6 +24,7 @@ __all__ = ["batch_norm", "instance_norm", "log_softmax", "pad", "relu", "softmax
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+@public
 def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Each element, or 0 where it is negative; ``inplace`` writes into the operand.
 

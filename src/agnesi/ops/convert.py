@@ -11,7 +11,7 @@ from agnesi.core import dtypes, loops
 from agnesi.core.config import LENT, STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError
+from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.layouts import as_operands
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -19,6 +19,9 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_known
 
 SCALARS = (bool, int, float, complex)
+#: What is said of masked arrays.
+MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
+          "mask as where= of a reduction")
 
 
 class Cast(Op):
@@ -162,14 +165,21 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     Python floats take the default float dtype; arrays keep theirs.
     """
     only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
-    array = np.from_dlpack(x) if only_dlpack else np.asarray(x)
+    check_unmasked(x)
+    try:
+        array = np.from_dlpack(x) if only_dlpack else np.asarray(x)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in length; "
+                         "nn.functional.pad_sequence fills them up") from None
     written = isinstance(x, (list, tuple)) and not _has_array(x)
     if dtype is None:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if written:
             dtype = _default(array.dtype)
     elif (written or type(x) is int) and dtype.kind in "iu" and array.dtype.kind in "iu":
-        _check_range(array, dtype)
+        check_range(array, dtype)
     if type(x) is int and array.dtype.kind == "O":
         raise too_large(x, dtype)
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
@@ -180,7 +190,13 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     return array.astype(dtypes.as_dtype(dtype), copy=False)
 
 
-def _check_range(array: np.ndarray, dtype: np.dtype) -> None:
+def check_unmasked(x: Any) -> None:
+    """Refuse a masked array, whose mask would be ignored."""
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray and hasattr(x, "mask"):
+        raise DTypeError(MASKED)
+
+
+def check_range(array: np.ndarray, dtype: np.dtype) -> None:
     """Whether all integers that the user wrote fit into a dtype."""
     limits = np.iinfo(dtype)
     for x in (array.min(), array.max()) if array.size else ():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from agnesi.core.config import STATE
 from agnesi.core.dims import Dim, Shape, is_static
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
 from agnesi.core.errors import DTypeError
+from agnesi.core.integers import integer
 from agnesi.core.leaves import COPY
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -36,7 +36,7 @@ def sizes_of(shape: Any) -> Shape:
     """A shape from a size or a sequence of sizes, each an integer or a Dim."""
     if isinstance(shape, (int, Dim)) or not isinstance(shape, Sequence):
         shape = (shape,)
-    return tuple(n if isinstance(n, Dim) else operator.index(n) for n in shape)
+    return tuple([n if type(n) is int else integer(n, "a size") for n in shape])
 
 
 def checked_sizes(shape: Any) -> Shape:

@@ -447,6 +447,16 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
         raise explain(error, op.name, xs) from None
 
 
+def operand(name: str, x: Any) -> Tensor:
+    """An operand of a public function as a tensor, with its name in errors."""
+    if type(x) is Tensor:
+        return x
+    try:
+        return as_tensor(x)
+    except EXPLAINED as error:
+        raise explain(error, name, (x,)) from None
+
+
 def _imported() -> str:
     """The module that is being imported, or runs."""
     frame: Any = sys._getframe(2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
+from agnesi.core.integers import integer
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -51,8 +51,7 @@ def _complex(x: Any) -> Tensor:
 def resized(x: Tensor, axis: int, n: Any) -> Tensor:
     """The first ``n`` elements along an axis, with zeros behind them where there are fewer."""
     have = x.shape[axis]
-    if not isinstance(n, Dim):
-        n = operator.index(n)
+    n = integer(n, "n", 0)
     not_empty(n)
     if n == have:
         return x
@@ -112,7 +111,7 @@ def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
     if s is None or (not isinstance(s[-1], Dim) and s[-1] == -1):
         sizes[-1], n = x.shape[last], 2 * (x.shape[last] - 1)
     else:
-        n = sizes[-1] if isinstance(sizes[-1], Dim) else operator.index(sizes[-1])
+        n = sizes[-1] if isinstance(sizes[-1], Dim) else integer(sizes[-1], "n", 0)
         sizes[-1] = n // 2 + 1
     not_empty(n)
     for axis, size in zip(axes, sizes, strict=True):
@@ -122,7 +121,7 @@ def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
 
 
 def _one(n: Any) -> Any:
-    return None if n is None else (n,)
+    return None if n is None else (integer(n, "n", 0),)
 
 
 # -- along one axis -----------------------------------------------------------------------------

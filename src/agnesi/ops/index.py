@@ -280,6 +280,8 @@ def select(x: Any, axis: Any, index: Any = 0, *, default: Any = None,
 def _by_conditions(conditions: Any, choices: Any, default: Any) -> Tensor:
     if len(conditions) != len(choices):
         raise ValueError(f"{len(conditions)} conditions for {len(choices)} choices")
+    if not len(conditions):
+        raise ValueError("there is no condition to select by; give one or more")
     *values, result = common(*choices, default)
     for condition, value in zip(reversed(conditions), reversed(values), strict=True):
         result = where(condition, value, result)

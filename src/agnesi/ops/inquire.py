@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
+from agnesi.core import dtypes, shapes
 from agnesi.core.dims import Size
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import typed
@@ -69,7 +69,7 @@ def size(x: Any, axis: int | None = None) -> Any:
     (3, 1)
     """
     x = as_tensor(x)
-    return x.size if axis is None else x.shape[axis]
+    return x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
 
 
 @public

@@ -10,6 +10,7 @@ from agnesi.core import dtypes
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.integers import number
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -148,7 +149,7 @@ def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
     axes = (0, *range(2, x.ndim))
     if training or running_mean is None or running_var is None:
-        return _scaled(apply(Standardize(axes, eps), x), weight, bias)
+        return _scaled(apply(Standardize(axes, number(eps, "eps")), x), weight, bias)
     sizes = _per_channel(x.shape[1], x.ndim)
     off = x - reshape(as_tensor(running_mean), sizes)
     return _scaled(off * arith.rsqrt(reshape(as_tensor(running_var), sizes) + eps), weight, bias)
@@ -181,7 +182,7 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-
     x = _floats(x)
     if x.ndim < 3:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, places, ...)")
-    return _scaled(apply(Standardize(tuple(range(2, x.ndim)), eps), x), weight, bias)
+    return _scaled(apply(Standardize(tuple(range(2, x.ndim)), number(eps, "eps")), x), weight, bias)
 
 
 @public
@@ -253,7 +254,7 @@ def layer_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = No
     tensor([-1.,  1.])
     """
     x = _floats(x)
-    y = apply(Standardize(_last(x, normalized_shape), eps), x)
+    y = apply(Standardize(_last(x, normalized_shape), number(eps, "eps")), x)
     y = y if weight is None else y * weight
     result: Tensor = y if bias is None else y + bias
     return result

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.op import EXPLAINED, explain, retold
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, select
@@ -29,7 +30,10 @@ def _scaled(row: Binary) -> Binary:
 
     def function(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
         if type(alpha) is not int or alpha != 1:
-            other = arith.multiply(other, alpha)
+            try:
+                other = arith.multiply(other, alpha)
+            except EXPLAINED as error:
+                raise retold(error, row.__name__, (input, other, alpha)) from None
         return row(input, other, out=out)
 
     return _named(function, row, "alpha : number or Tensor\n    A factor of ``other``.")
@@ -42,9 +46,10 @@ def _divided(row: Binary) -> Binary:
                  out: Tensor | None = None) -> Tensor:
         if rounding_mode is None:
             return row(input, other, out=out)
-        if rounding_mode not in _ROUNDINGS:
-            raise ValueError(f"rounding_mode must be None, 'floor' or 'trunc', not "
-                             f"{rounding_mode!r}")
+        if not isinstance(rounding_mode, str) or rounding_mode not in _ROUNDINGS:
+            wrong = ValueError("rounding_mode must be None, 'floor' or 'trunc', not "
+                               f"{rounding_mode!r}")
+            raise explain(wrong, row.__name__, (input, other))
         return _ROUNDINGS[rounding_mode](input, other)
 
     return _named(function, row, "rounding_mode : {None, 'floor', 'trunc'}\n    What is done "

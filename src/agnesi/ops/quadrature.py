@@ -5,13 +5,13 @@ SciPy computes them when they are asked for; they are constants, to which nothin
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.integers import integer
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.creation import tensor
@@ -54,7 +54,7 @@ def _named(function: Callable[..., Any], name: str, summary: str, example: str, 
 def _rule(name: str, polynomials: str, parameters: str, numbers: str = "") -> Callable[..., Any]:
     """Roots of orthogonal polynomials and weights, in SciPy's order of parameters."""
     def rule(n: int, /, *more: float) -> Quadrature:
-        points, weights = from_scipy(name)(operator.index(n), *more)
+        points, weights = from_scipy(name)(integer(n, "n"), *more)
         return Quadrature(_made(points), _made(weights))
 
     given = f"3{', ' if numbers else ''}{numbers}"
@@ -88,7 +88,11 @@ roots_sh_jacobi = _rule("roots_sh_jacobi", "Jacobi's polynomials on [0, 1]", ", 
 def _zeros(name: str, of: str, order: bool = False, several: bool = False) -> Callable[..., Any]:
     """The first zeros of a function; ``order`` comes in front of how many."""
     def zeros(*numbers: int) -> Any:
-        found = from_scipy(name)(*map(operator.index, numbers))
+        if len(numbers) != 1 + order:
+            raise TypeError(f"takes {'an order and ' if order else ''}how many, not {numbers}")
+        count = integer(numbers[-1], "how many", 1)
+        orders = [integer(n, "the order") for n in numbers[:-1]]
+        found = from_scipy(name)(*orders, count)
         return tuple(map(_made, found)) if isinstance(found, tuple) else _made(found)
 
     first = "an order and " if order else ""
@@ -139,7 +143,7 @@ def bernoulli(n: int, /) -> Tensor:
     >>> ag.special.bernoulli(2).shape
     (3,)
     """
-    return _made(from_scipy("bernoulli")(operator.index(n)))
+    return _made(from_scipy("bernoulli")(integer(n, "n")))
 
 
 @public
@@ -152,4 +156,4 @@ def euler(n: int, /) -> Tensor:
     >>> ag.special.euler(4)
     tensor([ 1.,  0., -1.,  0.,  5.])
     """
-    return _made(from_scipy("euler")(operator.index(n)))
+    return _made(from_scipy("euler")(integer(n, "n")))

@@ -13,6 +13,7 @@ from agnesi.core import dtypes, loops, shapes
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.integers import integer
 from agnesi.core.op import Op, typed
 from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.record import record
@@ -22,7 +23,7 @@ from agnesi.ops.convert import accumulator, as_tensor, cast
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, lower_reduce
 from agnesi.ops.movement import reshape
-from agnesi.ops.scans import product_of_others
+from agnesi.ops.scans import halved, product_of_others
 
 Axis = int | tuple[int, ...] | None
 
@@ -121,7 +122,7 @@ class Reduce(Op):
         if x.dtype.kind != "c" or not builtins.all(isinstance(n, int) and n for n in sizes):
             return None
         for axis in self.axes:
-            x = _halved(x, axis)
+            x = halved(x, axis)
         return x if self.keepdims else reshape(x, shapes.reduced(x.shape, self.axes, False))
 
     def lower(self, at: Any, x: Any) -> Any:
@@ -139,19 +140,6 @@ class Reduce(Op):
         return loops.cast(result, x.dtype) if narrow else result
 
 
-def _halved(x: Tensor, axis: int) -> Tensor:
-    """The product along an axis, which stays with one element."""
-    front = (slice(None),) * axis
-    rest = None
-    while (n := x.shape[axis]) > 1:
-        half = n // 2
-        if n % 2:
-            last = x[(*front, slice(n - 1, n))]
-            rest = last if rest is None else rest * last
-        x = x[(*front, slice(0, half))] * x[(*front, slice(half, 2 * half))]
-    return x if rest is None else x * rest
-
-
 def _truth(value: Any) -> Any:
     return loops.call("not_equal", value, loops.const(0, value.dtype))
 
@@ -167,8 +155,18 @@ def _reducer_for(kind: str, axis: Axis, ndim: int, keepdims: bool) -> Reduce:
     return reducer(kind, shapes.axes_of(axis, ndim), bool(keepdims))
 
 
+def _axes(axis: Any) -> Axis:
+    """Axes as the cache of operations takes them, for which True is 1."""
+    if isinstance(axis, (tuple, list)):
+        return tuple([integer(a, "axis") for a in axis])
+    return integer(axis, "axis")
+
+
 def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None = None) -> Tensor:
-    axis = tuple(axis) if isinstance(axis, list) else axis
+    if axis is not None and type(axis) is not int and (
+        type(axis) is not tuple or bool in map(type, axis)
+    ):
+        axis = _axes(axis)
     op = _reducer_for(kind, axis, len(x.shape), keepdims)
     return apply(op, x) if out is None else apply_to(out, op, x)
 
@@ -481,6 +479,8 @@ def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False
     if x.dtype in dtypes.HALVES:  # powers of its elements would soon be infinite
         return cast(norm(cast(x, dtypes.float32), ord, axis, keepdims=keepdims), x.dtype)
     axes = shapes.axes_of(axis, x.ndim)
+    if isinstance(axis, (tuple, list)) and not axis:
+        raise ValueError("axis names no axis, along which there is a norm; see abs")
     size = arith.abs(x)
     if ord == math.inf:
         return _reduce("maximum", size, axes, keepdims)

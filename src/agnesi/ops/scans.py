@@ -277,3 +277,16 @@ def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     )
     back = tuple(order.index(i) for i in range(x.ndim))
     return cast(permute_dims(reshape(result, shape), back), x.dtype)
+
+
+def halved(x: Tensor, axis: int) -> Tensor:
+    """The product along an axis, which stays with one element."""
+    front = (slice(None),) * axis
+    rest = None
+    while (n := x.shape[axis]) > 1:
+        half = n // 2
+        if n % 2:
+            last = x[(*front, slice(n - 1, n))]
+            rest = last if rest is None else rest * last
+        x = x[(*front, slice(0, half))] * x[(*front, slice(half, 2 * half))]
+    return x if rest is None else x * rest

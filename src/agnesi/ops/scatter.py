@@ -131,8 +131,9 @@ def _masked(x: Tensor, key: Any) -> Any:
 def _under(mask: Any, x: Tensor) -> Tensor:
     mask = as_tensor(mask)
     complete(x, [mask])
-    if shapes.broadcast(mask.shape, x.shape[: mask.ndim]) != x.shape[: mask.ndim]:
-        raise IndexError(f"the mask has shape {mask.shape}, the tensor {x.shape}")
+    if not shapes.fits(mask.shape, x.shape[: mask.ndim]):
+        raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for "
+                         f"{x.shape[: mask.ndim]}")
     return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
 
 

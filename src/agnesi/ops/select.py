@@ -13,14 +13,23 @@ from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
 from agnesi.core.loops import Expr
 from agnesi.core.op import explain, typed
-from agnesi.core.public import apply_to, into
+from agnesi.core.public import apply_to, public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.choice import choose
 from agnesi.ops.compare import isnan
 from agnesi.ops.convert import as_tensor, cast, common, constant
-from agnesi.ops.elementwise import Binary, Elementwise, Rule, binary, call, flat, unary
+from agnesi.ops.elementwise import (
+    Binary,
+    Elementwise,
+    Rule,
+    binary,
+    call,
+    flat,
+    operand,
+    unary,
+)
 
 # -- where --------------------------------------------------------------------------------------
 WHERE = Elementwise(
@@ -174,7 +183,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Tensor | None = No
     >>> ag.clip(ag.tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
     tensor([0. , 0.5, 1. ])
     """
-    x = as_tensor(x)
+    x = operand("clip", x)
     if min is None and max is None:
         return positive(x, out=out)
     low, high = _limits(x.dtype)
@@ -199,7 +208,7 @@ def _rounding(row: Elementwise, *texts: str) -> Any:
     compute = unary(row, *texts)
 
     def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
-        x = as_tensor(x)
+        x = operand(row.name, x)
         return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
 
     return functools.update_wrapper(function, compute)
@@ -220,12 +229,19 @@ def round(x: Any, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
     >>> ag.round(ag.tensor([0.5, 1.5, 2.6]))
     tensor([0., 2., 3.])
     """
-    if decimals == 0:
+    if type(decimals) is int and decimals == 0:
         return _round(x, out=out)
+    return _to_places(x, decimals, out=out)
+
+
+def _to_places(x: Any, decimals: int, *, out: Tensor | None = None) -> Tensor:
     x = as_tensor(x)
     scale = 10.0 ** decimals
-    result = cast(_round(x * scale) / scale, x.dtype)
-    return result if out is None else into(out, result)
+    return cast(_round(x * scale) / scale, x.dtype)
+
+
+_to_places.__name__ = "round"
+_to_places = public(_to_places)
 
 
 # -- signs --------------------------------------------------------------------------------------

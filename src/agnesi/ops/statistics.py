@@ -15,6 +15,7 @@ from agnesi.ops.arith import conj, imag, real, sqrt
 from agnesi.ops.compare import isnan, logical_and, logical_not
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.creation import filled
+from agnesi.ops.demands import demanded
 from agnesi.ops.diagonal import diagonal
 from agnesi.ops.ensure import ensure
 from agnesi.ops.join import concat, stack
@@ -280,11 +281,19 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Tensor | None = Non
     tensor([1, 3])
     """
     edges = as_tensor(bins)
+    if edges.ndim != 1:
+        raise ShapeError(f"bins must be a vector of edges, not of shape {edges.shape}")
+    (edges,) = demanded("digitize", "bins must rise or fall", _in_order, bins=edges)
     rising = searchsorted(edges, x, "left" if right else "right")
     falling = edges.shape[0] - searchsorted(edges[::-1], x, "right" if right else "left")
     if edges.shape[0] < 2:
         return rising
     return where(edges[0] > edges[-1], falling, rising)
+
+
+def _in_order(edges: Any) -> Any:
+    """Whether edges never fall, or never rise."""
+    return (edges[1:] >= edges[:-1]).all() | (edges[1:] <= edges[:-1]).all()
 
 
 def _finite(low: Tensor, high: Tensor) -> None:

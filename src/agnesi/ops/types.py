@@ -78,6 +78,7 @@ def astype(x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None,
     return apply(Cast(kind), x) if copy else cast(x, kind)
 
 
+@public
 def can_cast(from_: Any, to: Any, /) -> bool:
     """Whether values of a dtype may stand for those of another: whether promotion leads there.
 
@@ -100,6 +101,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     return dtypes.promote(_dtype_of(from_), target) == target
 
 
+@public
 def finfo(type: Any, /) -> FloatInfo:
     """Limits of a floating or complex dtype, or of a tensor's.
 
@@ -128,6 +130,7 @@ def finfo(type: Any, /) -> FloatInfo:
     )
 
 
+@public
 def iinfo(type: Any, /) -> IntegerInfo:
     """Limits of an integer dtype, or of a tensor's.
 
@@ -154,6 +157,7 @@ def iinfo(type: Any, /) -> IntegerInfo:
     return IntegerInfo(of.bits, int(of.max), int(of.min), dtype)
 
 
+@public
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind.
 
@@ -184,6 +188,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return dtypes.as_dtype(dtype) == dtypes.as_dtype(kind)
 
 
+@public
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """The dtype that an operation on all of these has; Python numbers give way to arrays.
 

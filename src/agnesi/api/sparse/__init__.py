@@ -20,7 +20,6 @@ from agnesi.api.sparse.functions import col_scale as col_scale
 from agnesi.api.sparse.functions import coo as coo
 from agnesi.api.sparse.functions import csc as csc
 from agnesi.api.sparse.functions import csc_from_dense as csc_from_dense
-from agnesi.api.sparse.functions import csc_matrix as csc_matrix
 from agnesi.api.sparse.functions import csm_data as csm_data
 from agnesi.api.sparse.functions import csm_indices as csm_indices
 from agnesi.api.sparse.functions import csm_indptr as csm_indptr
@@ -28,7 +27,6 @@ from agnesi.api.sparse.functions import csm_properties as csm_properties
 from agnesi.api.sparse.functions import csm_shape as csm_shape
 from agnesi.api.sparse.functions import csr as csr
 from agnesi.api.sparse.functions import csr_from_dense as csr_from_dense
-from agnesi.api.sparse.functions import csr_matrix as csr_matrix
 from agnesi.api.sparse.functions import dense_from_sparse as dense_from_sparse
 from agnesi.api.sparse.functions import diag as diag
 from agnesi.api.sparse.functions import dot as dot
@@ -52,3 +50,5 @@ from agnesi.api.sparse.functions import true_dot as true_dot
 from agnesi.api.sparse.tensors import CSC as CSC
 from agnesi.api.sparse.tensors import CSR as CSR
 from agnesi.api.sparse.tensors import SparseTensor as SparseTensor
+from agnesi.api.sparse.variables import csc_matrix as csc_matrix
+from agnesi.api.sparse.variables import csr_matrix as csr_matrix

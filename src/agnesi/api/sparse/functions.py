@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.sparse.layout import guarded, lined_up
+from agnesi.api.sparse.layout import lined_up
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
-from agnesi.api.symbolic import variable
 from agnesi.core import dtypes
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
@@ -17,9 +16,10 @@ from agnesi.core.dtypes import as_dtype
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import told
+from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast, pair
-from agnesi.ops.creation import filled, made
+from agnesi.ops.creation import filled, made, sizes_of
 from agnesi.ops.ranges import Arange
 from agnesi.ops.sparse.patterns import Solve, check_square
 from agnesi.ops.sparse.products import SAMPLED
@@ -94,6 +94,8 @@ def _sparse(x: Any, shape: Any, dtype: Any, kind: Any) -> Any:
         found = _from_triples(as_tensor(x[0]), x[1], shape, kind)
     else:
         found = _from_dense(as_tensor(x), kind)
+    if shape is not None and not fits(found.shape, sizes_of(shape)):
+        raise ShapeError(f"the matrix has shape {tuple(found.shape)}, not {shape}")
     return found if dtype is None else found.astype(dtype)
 
 
@@ -123,6 +125,7 @@ def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
     return kind(data[order], indices, indptr, shape)
 
 
+@told
 def from_scipy(x: Any) -> Any:
     """A matrix of ``scipy.sparse``: CSC if it is one, else CSR.
 
@@ -137,6 +140,7 @@ def from_scipy(x: Any) -> Any:
     return kind(x.data, x.indices, x.indptr, x.shape)
 
 
+@told
 def to_scipy(a: SparseTensor) -> Any:
     """``a.to_scipy()``.
 
@@ -185,62 +189,8 @@ def square_diagonal(diagonal: Any) -> CSC:
     return CSC._made(x, places, starts, (n, n))
 
 
-def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
-    """Symbolic parts, whose names are that of the matrix and their own."""
-    count = Dim()
-    lines, columns = shape[kind.major], shape[1 - kind.major]
-    start = lines + 1 if isinstance(lines, int) else None
-    data, indices, indptr, width = (
-        variable(None if name is None else f"{name}_{part}", kind_, sizes)
-        for part, kind_, sizes in (
-            ("data", dtype, (count,)), ("indices", "int32", (count,)),
-            ("indptr", "int32", (start,)), ("width", "bool", (columns, 0)),
-        )
-    )
-    sizes = [width.shape[0], width.shape[0]]
-    sizes[kind.major] = indptr.shape[0] - 1 if start is None else lines
-    new = kind._made(data, *guarded(indices, indptr, width.shape[0]), sizes)
-    new._given = data, indices, indptr, width
-    return new
-
-
-def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSR:
-    """A symbolic sparse matrix by rows, for ``ag.function``, which takes its ``inputs``.
-
-    Parameters
-    ----------
-    name : str, optional
-    dtype : dtype, optional
-        ``config.symbolic_float`` by default.
-    shape : sequence
-        Sizes as for symbolic variables.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> from agnesi import symbolic as T
-    >>> A, x = ag.sparse.csr_matrix("A"), T.vector("x")
-    >>> f = ag.function([*A.inputs, x], A @ x)
-    >>> f(*ag.sparse.eye(2).inputs, [1.0, 2.0])
-    array([1., 2.])
-    """
-    found: CSR = _variable(CSR, name, dtype, shape)
-    return found
-
-
-def csc_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSC:
-    """A symbolic sparse matrix by columns; see :func:`csr_matrix`.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.sparse.csc_matrix("A", "float32").format
-    'csc'
-    """
-    return _variable(CSC, name, dtype, shape)
-
-
 # -- Theano's words ---------------------------------------------------------------------------
+@told
 def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
     """``data, indices, indptr, shape``.
 
@@ -253,51 +203,61 @@ def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
     return (*a.parts, a.shape)
 
 
+@told
 def csm_data(a: SparseTensor) -> Tensor:
     """The entries."""
     return a.data
 
 
+@told
 def csm_indices(a: SparseTensor) -> Tensor:
     """The column of each entry (CSR), or its row (CSC)."""
     return a.indices
 
 
+@told
 def csm_indptr(a: SparseTensor) -> Tensor:
     """Where the entries of each row (CSR) or column (CSC) begin."""
     return a.indptr
 
 
+@told
 def csm_shape(a: SparseTensor) -> Any:
     """The shape."""
     return a.shape
 
 
+@told
 def csr_from_dense(x: Any) -> CSR:
     """The elements of a dense matrix that are not 0, by rows."""
     return csr(x)
 
 
+@told
 def csc_from_dense(x: Any) -> CSC:
     """The elements of a dense matrix that are not 0, by columns."""
     return csc(x)
 
 
+@told
 def dense_from_sparse(a: SparseTensor) -> Tensor:
     """The matrix with all its zeros."""
     return a.todense()
 
 
+@told
 def transpose(a: SparseTensor) -> Any:
     """The transpose, of the other format."""
     return a.T
 
 
+@told
 def neg(a: SparseTensor) -> Any:
     """``-a``."""
     return -a
 
 
+@told
 def add(a: Any, b: Any) -> Any:
     """The sum: sparse if both are, else dense.
 
@@ -310,11 +270,13 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
+@told
 def sub(a: Any, b: Any) -> Any:
     """The difference: sparse if both are, else dense."""
     return a - b
 
 
+@told
 def mul(a: Any, b: Any) -> Any:
     """The elementwise product, which is sparse.
 
@@ -327,6 +289,7 @@ def mul(a: Any, b: Any) -> Any:
     return a * b if isinstance(a, SparseTensor) else b * a
 
 
+@told
 def row_scale(a: SparseTensor, s: Any) -> Any:
     """Every row times its number in a vector.
 
@@ -339,6 +302,7 @@ def row_scale(a: SparseTensor, s: Any) -> Any:
     return a * as_tensor(s)[:, None]
 
 
+@told
 def col_scale(a: SparseTensor, s: Any) -> Any:
     """Every column times its number in a vector.
 
@@ -351,16 +315,19 @@ def col_scale(a: SparseTensor, s: Any) -> Any:
     return a * as_tensor(s)
 
 
+@told
 def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
     """The sum of all elements, or of those along an axis (dense)."""
     return a.sum(axis)
 
 
+@told
 def diag(a: SparseTensor) -> Tensor:
     """The main diagonal of a matrix (dense)."""
     return a.diagonal()
 
 
+@told
 def remove0(a: SparseTensor) -> Any:
     """The matrix without entries that are 0 (eager only).
 

@@ -89,9 +89,11 @@ def norm(x: Any, /, ord: Order = None, axis: Any = None, keepdims: bool = False,
         raise ShapeError(f"a norm by order {ord!r} needs an axis for shape {x.shape}")
     if axis is None:
         axis = tuple(range(len(x.shape)))
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    elif isinstance(axis, (tuple, list)) and not axis:
+        raise ValueError("axis names no axis, along which there is a norm; see abs")
+    axes = shapes.axes_of(axis, x.ndim) if not isinstance(axis, (tuple, list)) else tuple(axis)
     if ord is None:
-        return reduce.norm(x, 2, axes, keepdims=keepdims)
+        return reduce.norm(x, 2, axes or None, keepdims=keepdims)
     if len(axes) == 2:
         return _norm_of_matrices(x, ord, axes, keepdims)
     if len(axes) != 1 or isinstance(ord, str):

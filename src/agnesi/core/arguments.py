@@ -1,0 +1,209 @@
+"""Arguments of public functions: what parameters take, and which argument an error is about.
+
+What is declared as an integer is checked when a function is called; all else only where an error
+that no line of ours raises passes through the function, so that correct calls cost nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dims import Dim
+from agnesi.core.errors import ShapeError, typed
+from agnesi.core.integers import integer, is_integer
+from agnesi.core.tensor import Tensor
+
+#: Integers that are declared, see :func:`counts`.
+Counts = tuple[tuple[str, int, bool, int | None], ...]
+
+
+# -- before a call ------------------------------------------------------------------------------
+def counts(function: Any) -> Counts:
+    """Parameters that are declared as integers: name, place, whether they may be None, and the
+    least that they may be.
+
+    Axes are not among them: who uses them checks them.
+    """
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found = []
+    for place, name in enumerate(names):
+        declared = function.__annotations__.get(name)
+        if declared in ("int", "int | None") and not name.startswith("axis"):
+            at = place if place < code.co_argcount else len(names)
+            found.append((name, at, declared != "int", 0 if name in _NATURAL else None))
+    return tuple(found)
+
+
+def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Refuse what is no integer where one is declared."""
+    for name, place, optional, least in declared:
+        value = args[place] if place < len(args) else keywords.get(name, 0)
+        if type(value) is int and least is None:
+            continue
+        if value is not None or not optional:
+            integer(value, name, least)
+
+
+# -- after an error -----------------------------------------------------------------------------
+def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+    """What is wrong with the first argument that its parameter does not take, or nothing."""
+    given = list(_given(function, args, keywords))
+    for test in (_declared, _operand):
+        for name, declared, default, value in given:
+            if value is not default and (wanted := test(name, declared, value)):
+                return f"{name} must be {wanted}, not {typed(value)}"
+    return ""
+
+
+def stranger(error: Exception, function: Any, args: tuple[Any, ...],
+             keywords: dict[str, Any]) -> str:
+    """Which argument an error of Python's or NumPy's is about, by the types that it names."""
+    text = str(error)
+    given = [entry for entry in _given(function, args, keywords) if entry[3] is not entry[2]]
+    if any(words in text for words in _OF_ARRAYS):
+        given = [e for e in given if isinstance(e[3], (np.ndarray, Tensor, list, tuple))][::-1]
+    elif any(words in text for words in _OF_LENGTHS):
+        given = [e for e in given if isinstance(e[3], (list, tuple)) and not e[3]]
+    else:
+        types = set(re.findall(r"'(?:\w+\.)*(\w+)'", text))
+        given = [e for e in given if type(e[3]).__name__ in types] or [
+            e for e in given if any(type(v).__name__ in types for v in _several(e[3]))]
+    return f"{given[0][0]} cannot be {typed(given[0][3])}" if given else ""
+
+
+#: Parts of errors that are about an array where one number is wanted.
+_OF_ARRAYS = ("truth value of an array", "only integer scalar", "setting an array element",
+              "can be converted to", "arrays used as indices")
+#: Parts of errors that are about a list with too few entries.
+_OF_LENGTHS = ("zip()", "index out of range", "pop from empty")
+
+
+def few_axes(error: Exception, function: Any, args: tuple[Any, ...],
+             keywords: dict[str, Any]) -> ShapeError | None:
+    """The error where a shape was taken apart that has too few axes, or too many."""
+    text = str(error)
+    short = "tuple index" in text or "not enough values" in text
+    if not short and "too many values" not in text:
+        return None
+    shaped = [(len(v.shape), name, v) for name, _, _, value in _given(function, args, keywords)
+              for v in [value if hasattr(value, "shape") else _array(value)] if v is not None]
+    if not shaped:
+        return None
+    pick: Callable[..., Any] = min if short else max
+    _, name, value = pick(shaped, key=lambda entry: entry[0])
+    return ShapeError(f"{name} has too {'few' if short else 'many'} axes: its shape is "
+                      f"{tuple(value.shape)}")
+
+
+def _array(value: Any) -> Any:
+    """An array of what is written as numbers or lists of them; None for all else."""
+    if not isinstance(value, (bool, int, float, complex, list, tuple)):
+        return None
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        return None
+    return found if found.dtype.kind in "biufc" else None
+
+
+def _given(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+           ) -> Iterator[tuple[str, str, Any, Any]]:
+    """Name, annotation, default and value of each argument of a call."""
+    function = inspect.unwrap(function)
+    code = function.__code__
+    places = code.co_varnames[: code.co_argcount]
+    defaults = dict(zip(reversed(places), reversed(function.__defaults__ or ()), strict=False))
+    defaults |= function.__kwdefaults__ or {}
+    for name, value in (*zip(places, args, strict=False), *keywords.items()):
+        yield name, str(function.__annotations__.get(name, "Any")), defaults.get(name, ...), value
+    if code.co_flags & 4:  # the rest has one name
+        rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        for value in args[len(places):]:
+            yield rest, str(function.__annotations__.get(rest, "Any")), ..., value
+
+
+def _declared(name: str, declared: str, value: Any) -> str:
+    """What a parameter must be by its declaration or its name, where the value is not."""
+    if name in ("axis", "axes", "dim", "dims") and declared in ("Any", "Axis"):
+        good = value is None or all(map(is_integer, _several(value)))
+        return "" if good else "an axis or several, as integers"
+    if name in ("f", "fun", "function", "pyfunc") and declared == "Any":
+        return "" if callable(value) else "a function"
+    if name in ("shape", "size") and declared == "Any":
+        good = all(isinstance(n, Dim) or is_integer(n) for n in _several(value))
+        return "" if good else "a size or several, as integers"
+    wanted = [_KINDS[kind] for kind in _kinds(declared) if kind in _KINDS]
+    if len(wanted) < len(_kinds(declared)) or any(test(value) for test, _ in wanted):
+        return ""
+    return " or ".join(text for _, text in wanted)
+
+
+def _kinds(declared: str) -> list[str]:
+    """The alternatives of an annotation, without what they are made of."""
+    if declared.startswith("Literal["):
+        return ["str"]
+    plain, depth = "", 0
+    for letter in declared:
+        depth += letter == "["
+        plain += letter if not depth else ""
+        depth -= letter == "]"
+    return plain.split(" | ")
+
+
+def _several(value: Any) -> Sequence[Any]:
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return list(value[:4])
+    return value if isinstance(value, (tuple, list)) else (value,)
+
+
+def _is_real(value: Any) -> bool:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "biufV"
+    return isinstance(value, (int, float, Dim, Tensor))
+
+
+#: Integers that are sizes, wherever they occur.
+_NATURAL = frozenset(("size", "minlength", "length", "deg", "num", "ndim"))
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "int": (lambda v: isinstance(v, Dim) or is_integer(v), "an integer"),
+    "float": (_is_real, "a number"),
+    "bool": (lambda v: isinstance(v, (bool, np.bool_)), "True or False"),
+    "str": (lambda v: isinstance(v, str), "a string"),
+    "None": (lambda v: v is None, "None"),
+    "Axis": (lambda v: v is None or all(map(is_integer, _several(v))), "an axis or several"),
+    "Tensor": (lambda v: isinstance(v, Tensor), "a tensor"),
+    "SparseTensor": (lambda v: hasattr(v, "indptr") or hasattr(v, "toarray"), "a sparse tensor"),
+    "Callable": (callable, "a function"),
+    "Function": (callable, "a function"),
+    "Rule": (callable, "a function"),
+    "Sequence": (lambda v: isinstance(v, (Sequence, np.ndarray, Tensor))
+                 and not isinstance(v, str), "a list or tuple"),
+    "tuple": (lambda v: isinstance(v, (tuple, list)), "a tuple"),
+    "Generator": (lambda v: hasattr(v, "state") or type(v).__name__ == "Generator",
+                  "a generator of random numbers"),
+}
+
+
+def _operand(name: str, declared: str, value: Any) -> str:
+    """What an operand must be, where the value is none."""
+    if declared not in ("Any", "Sequence[Any]") or name in ("dtype", "device", "text"):
+        return ""
+    return "" if _is_operand(value) else "a tensor, an array without a mask or a number"
+
+
+def _is_operand(value: Any) -> bool:
+    if isinstance(value, (Tensor, Dim, bool, int, float, complex)) or callable(value):
+        return True
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_operand, value))
+    found = getattr(value, "dtype", None)
+    if isinstance(found, np.dtype):
+        plain = not (isinstance(value, np.ndarray) and hasattr(value, "mask"))
+        return plain and (found.kind in "biufc" or found.name == "bfloat16")
+    return value is not None and not isinstance(value, (str, bytes, dict, set))

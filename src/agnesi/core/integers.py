@@ -1,0 +1,38 @@
+"""Numbers that the user gives as sizes, axes and parameters of operations."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dims import Dim
+from agnesi.core.errors import typed
+
+
+def integer(value: Any, name: str, least: int | None = None) -> Any:
+    """A whole number that the user gave, as an int; sizes that are not known yet as they are."""
+    if isinstance(value, Dim):
+        return value
+    if not is_integer(value):
+        raise TypeError(f"{name} must be an integer, not {typed(value)}")
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise ValueError(f"{name} must be at least {least}, not {number}")
+    return number
+
+
+def number(value: Any, name: str) -> Any:
+    """A number that the user gave for a parameter of an operation."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"{name} must be a number, not {typed(value)}")
+
+
+def is_integer(value: Any) -> bool:
+    """Whether something is a whole number, which booleans are not."""
+    if isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_:
+        return False
+    array = isinstance(value, np.ndarray) and (value.shape or value.dtype.kind not in "iu")
+    return hasattr(type(value), "__index__") and not array

@@ -1,0 +1,256 @@
+"""Every public function, called with what it does not take: an error of ours that names it."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import functools
+import inspect
+import io
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+from agnesi.core.op import in_user_code
+
+MODULES = (ag, ag.linalg, ag.fft, ag.special, ag.random, ag.nn.functional, ag.sparse)
+#: What stands in the place of each argument in turn.
+WRONG: dict[str, Any] = {
+    "string": "a", "None": None, "objects": np.array([None, {}], object),
+    "axes": np.ones((2, 1, 3, 2, 1)), "bool": True, "float": 1.5, "negative": -7,
+    "ragged": [[1], [2, 3]], "masked": np.ma.masked_array([1.0, 2.0], [False, True]),
+}
+#: Texts of Python and NumPy that say nothing about the function that was called.
+INTERNAL = (
+    "object has no attribute", "'NoneType'", "unsupported operand", "not iterable", "has no len",
+    "not subscriptable", "list indices", "tuple index out", "list index out", "not supported be",
+    "only integer scalar", "too large to convert", "cannot unpack", "not enough values",
+    "too many values", "unhashable", "as an integer", "do not fit together", "truth value of an a",
+    "setting an array", "cannot convert", "zip()", "recursion",
+)
+#: They take functions or compile: what their arguments may be is another matter, or takes time.
+ASIDE = ("scaled_dot_product_attention", "while_loop", "callback", "config", "NoReturn", "public",
+         "no_attribute", "set_num_threads", "limit_memory", "keep_memory", "manual_seed",
+         "clear_cache", "reduced_loss")
+#: Their errors are of a kind of their own: other exceptions, or texts about functions.
+OTHERS = {"from_dlpack": AttributeError, "elementwise": SyntaxError, "reduction": SyntaxError,
+          "function": ag.MissingInputError if hasattr(ag, "MissingInputError") else ValueError}
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    seen = set()
+    for module in MODULES:
+        for name in sorted(dir(module)):
+            f = getattr(module, name)
+            known = name.startswith("_") or name in ASIDE or isinstance(f, type) or id(f) in seen
+            if callable(f) and not known and getattr(f, "__doc__", None):
+                seen.add(id(f))
+                yield name, f
+
+
+def example(f: Any) -> tuple[list[Any], dict[str, Any]] | None:
+    """The arguments of the first call in the docstring's example."""
+    calls: list[tuple[list[Any], dict[str, Any]]] = []
+
+    @functools.wraps(f)
+    def note(*args: Any, **keywords: Any) -> Any:
+        calls.append((list(args), dict(keywords)))
+        return f(*args, **keywords)
+
+    places = [(m, n) for m in MODULES for n in dir(m) if not n.startswith("_")
+              and getattr(m, n, None) is f]
+    for m, n in places:
+        setattr(m, n, note)
+    names: dict[str, Any] = {}
+    try:
+        for e in doctest.DocTestParser().get_examples(inspect.getdoc(f) or ""):
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+                exec(compile(e.source, "<example>", "single"), names)
+            if calls:
+                return calls[0]
+    finally:
+        for m, n in places:
+            setattr(m, n, f)
+    return None
+
+
+def changed(f: Any) -> Iterator[tuple[str, str, str, list[Any], dict[str, Any]]]:
+    """Calls of a function with one argument replaced: parameter, its declaration, what, arguments.
+    """
+    found = example(f)
+    for i, p in enumerate(inspect.signature(f).parameters.values() if found else ()):
+        for what, wrong in WRONG.items():
+            args, keywords = list(found[0]), dict(found[1])  # type: ignore[index]
+            if p.kind is p.VAR_POSITIONAL:
+                args[i:i + 1] = [wrong]
+            elif p.kind is not p.KEYWORD_ONLY and i < len(args):
+                args[i] = wrong
+            elif p.kind is not p.POSITIONAL_ONLY and p.kind is not p.VAR_KEYWORD:
+                keywords[p.name] = wrong
+            else:
+                continue
+            yield p.name, str(p.annotation), what, args, keywords
+
+
+def complaint(name: str, f: Any, error: Exception) -> str:
+    """What is wrong with an error, or nothing."""
+    text = str(error).partition("\n")[0]
+    reason = text.partition("): ")[2] or text
+    if in_user_code(error) or isinstance(error, OTHERS.get(name, ag.GradientError)):
+        return ""
+    if not isinstance(error, (TypeError, ValueError, IndexError, MemoryError)):
+        return f"{type(error).__name__}: {text}"
+    if any(words in reason for words in INTERNAL) and "it is called as" not in reason:
+        return f"internal: {text}"
+    if NAMED.get(name, name) in text:
+        return ""
+    return "" if f.__name__.strip("_") in text else f"without a name: {text}"
+
+
+def refused(name: str, parameter: str, declared: str, what: str) -> bool:
+    """Whether a call has to fail: numbers that are no integers, or are no sizes."""
+    if what in ("bool", "float"):
+        return declared in ("int", "int | None", "Axis") or parameter in ("axis", "shape")
+    if what in ("string", "objects", "ragged", "masked"):
+        kinds = ("int", "int | None", "Axis")
+        return parameter in ("x", "x1", "x2") or declared in kinds
+    return what == "negative" and parameter in ("size", "minlength", "length", "num")
+
+
+#: What some functions are for the arguments of their examples.
+NAMED = {"pow": "square", "polygamma": "trigamma", "to": "astype"}
+#: Where a general rule does not hold, and why.
+KEPT = {
+    "can_cast", "result_type", "isscalar", "iterable",  # they ask what it is
+    "gamma", "standard_gamma",  # the shape is that of the distribution
+    "op", "scan", "checkpoint_sequential", "vmap",  # ``like=True``; lengths are of their own kind
+}
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_errors_name_the_function_and_its_arguments(part: int) -> None:
+    warnings.simplefilter("ignore")
+    wrong, count, silent = [], 0, []
+    rows = [(n, f) for n, f in functions() if f.__module__ != "agnesi.ops.formula"]
+    for name, f in rows[part::6]:
+        for parameter, declared, what, args, keywords in changed(f):
+            count += 1
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    f(*args, **keywords)
+            except Exception as error:
+                if text := complaint(name, f, error):
+                    wrong.append((name, parameter, what, text))
+            else:
+                if refused(name, parameter, declared, what) and name not in KEPT:
+                    silent.append((name, parameter, declared, what))
+    assert count > 1000
+    assert wrong == []
+    assert silent == []
+
+
+def test_methods_refuse_as_functions_do() -> None:
+    warnings.simplefilter("ignore")
+    wrong, count = [], 0
+    for name in dir(ag.Tensor):
+        method = inspect.getattr_static(ag.Tensor, name)
+        if name.startswith("_") or not inspect.isfunction(method):
+            continue
+        places = [p for p in list(inspect.signature(method).parameters.values())[1:]
+                  if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        for i, p in enumerate(places):
+            for what, bad in WRONG.items():
+                args = [1 if q.default is q.empty else q.default for q in places]
+                args[i], count = bad, count + 1
+                try:
+                    method(ag.ones((2, 3)), *args[:i + 1])
+                except Exception as error:
+                    if text := complaint(name.rstrip("_"), method, error):
+                        wrong.append((name, p.name, what, text))
+    assert count > 1000
+    assert wrong == []
+
+
+def test_errors_are_the_same_while_a_function_is_traced() -> None:
+    warnings.simplefilter("ignore")
+    wrong, count = [], 0
+    for name, f in [*functions()][::12]:
+        for parameter, _, what, args, keywords in changed(f):
+            if what not in ("string", "bool") or parameter == "out":
+                continue
+            def call(f: Any = f, args: Any = args, keywords: Any = keywords) -> Any:
+                return f(*args, **keywords)
+            count += 1
+            errors = []
+            for run in (call, ag.jit(call)):
+                try:
+                    run()
+                except Exception as error:
+                    errors.append(type(error))
+                    if text := complaint(name, f, error):
+                        wrong.append((name, parameter, what, text))
+            if len(errors) == 1 and not issubclass(errors[0], TypeError):
+                wrong.append((name, parameter, what, f"{errors} in one way only"))
+    assert count > 100
+    assert wrong == []
+
+
+X, Q = np.ones((2, 3)), np.array([3.0, 4.0])
+REFUSED: list[tuple[Any, str]] = [
+    (lambda: ag.fft.fft(Q, n=-1), "n must be at least 0"),
+    (lambda: ag.fft.fft(Q, n=True), "n must be an integer, not True"),
+    (lambda: ag.digitize(Q, [1, 3, 2]), "bins must rise or fall"),
+    (lambda: ag.sum(X, axis=True), "axis must be an integer, not True"),
+    (lambda: ag.sum(X, axis=(True, 0)), "axis must be an integer, not True"),
+    (lambda: ag.zeros((True, 6)), "a size must be an integer, not True"),
+    (lambda: ag.select([], []), "there is no condition to select by"),
+    (lambda: ag.norm(Q, axis=()), "axis names no axis"),
+    (lambda: ag.linalg.norm(Q, axis=()), "axis names no axis"),
+    (lambda: ag.exp(np.ma.masked_array(Q, [0, 1])), "tensors have no masks"),
+    (lambda: ag.from_dlpack(np.ma.masked_array(Q, [0, 1])), "tensors have no masks"),
+    (lambda: ag.shared(np.zeros(2, "int8")).set_value([300, 1]), "300 does not fit into int8"),
+    (lambda: ag.function([a := T.imatrix("a")], a + 1)([[2**40]]), "does not fit into int32"),
+    (lambda: ag.unique(Q, size=-1), "size must be at least 0"),
+    (lambda: ag.special.jnjnp_zeros(-1), "how many must be at least 1"),
+    (lambda: ag.sparse.csr(X, (5, 5)), "the matrix has shape"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSED)
+def test_what_was_accepted_silently(call: Any, text: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=text):
+        call()
+
+
+@pytest.mark.parametrize("mask", [[[True]], [True], np.array([[True]]), ag.tensor([True])])
+def test_masks_have_the_shape_of_what_they_select_from(mask: Any) -> None:
+    def assign(q: Any) -> Any:
+        q = q * 1
+        q[mask] = 7
+        return q
+
+    for run in (assign, ag.jit(assign)):
+        with pytest.raises(IndexError, match="the axes it stands for"):
+            run(ag.zeros((2, 3)))
+
+
+def test_bins_are_checked_in_compiled_code() -> None:
+    digitize = ag.jit(lambda x, bins: ag.digitize(x, bins))
+    assert digitize(ag.tensor(Q), ag.tensor([4.0, 3.5, 3.0])).tolist() == [3, 1]
+    with pytest.raises(ValueError, match="bins must rise or fall"):
+        digitize(ag.tensor(Q), ag.tensor([4.0, 3.0, 3.5]))
+
+
+def test_what_the_users_functions_raise_passes() -> None:
+    def f(x: Any) -> Any:
+        return x.nothing + {}["key"]
+
+    with pytest.raises(AttributeError, match="nothing"):
+        ag.grad(f)(ag.ones(2))
+    with pytest.raises(AttributeError, match="nothing"):
+        ag.scan(lambda c, x: f(c), 0.0, ag.ones(3))
