@@ -39,6 +39,8 @@ _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 _CONTROL = (("ptr", "places"), ("ptr", "rt"))
 #: Multiply-adds from which a product is worth several threads.
 _PARALLEL_WORK = 600_000
+#: Units of a group of kernels, about: the parts in which threads share their work.
+_UNITS = 64
 
 
 @record
@@ -79,16 +81,17 @@ class Varying:
 
 
 def emit_program(kernels: Sequence[Kernel], machine: Machine, varying: Varying | None = None,
-                 written: Written = lambda function, outside: None) -> tuple[str, list[Step]]:
-    """The module's text, and what its body does step by step.
+                 written: Written = lambda function, outside: None,
+                 groups: Sequence[Any] = ()) -> tuple[str, list[Step]]:
+    """The module's text, and how each kernel is run.
 
     The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.  ``written`` is
     told the function of each kernel as soon as there is one, and how to ask for the lines
-    outside of functions then.
+    outside of functions then.  Kernels of one of the ``groups`` run at the same time.
     """
     program = _Program(kernels, machine, varying.names if varying else (), written)
     steps = [program.step(kernel) for kernel in kernels]
-    _body(program, steps, varying.slot if varying else 0)
+    _body(program, program.together(kernels, steps, groups), varying.slot if varying else 0)
     if varying:
         _measure(program.module, varying)
     return str(program.module), steps
@@ -136,6 +139,39 @@ class _Program:
             if len({spot(p) for p in places}) == len(places):
                 return replace(step, places=places)
         return self._first(kernel, like, key)
+
+    def together(self, kernels: Sequence[Kernel], steps: Sequence[Step],
+                 groups: Sequence[Any]) -> list[Step]:
+        """The steps of a body: one for all kernels of a group."""
+        works = {id(group.kernels[0]): group.work for group in groups if group.work}
+        result, k = [], 0
+        while k < len(steps):
+            work = works.get(id(kernels[k]), [0])
+            members = steps[k : k + len(work)]
+            result.append(self._joined(members, work) if len(work) > 1 else steps[k])
+            k += len(work)
+        return result
+
+    def _joined(self, steps: Sequence[Step], work: Sequence[int]) -> Step:
+        """One step whose units are those of several, as many of each as it does of all the work."""
+        b = Builder(self.module, self.module.fresh("k"), _TASK, attributes=LIGHT)
+        places, begin, end, thread = b.parameters
+        first = at = 0
+        for step, mine in zip(steps, work, strict=True):
+            count = max(1, min(guess(step.units), round(_UNITS * mine / sum(work))))
+
+            def unit(n: Value, first: int = first, step: Step = step, count: int = count) -> Value:
+                whole = b.mul(b.sub(n, i64(first)), b.size(step.units))
+                return b.op("udiv", whole, i64(count))
+
+            low = b.intrinsic("smax", begin, i64(first))
+            high = b.intrinsic("smin", end, i64(first + count))
+            with b.when(b.icmp("slt", low, high)):
+                b.call("void", step.name, b.gep("ptr", places, i64(at)), unit(low), unit(high),
+                       thread)
+            first, at = first + count, at + len(step.places)
+        b.ret()
+        return Step(self._added(b), first, True, tuple([p for s in steps for p in s.places]))
 
     def _own(self, kernel: Kernel) -> Step:
         """How the body runs a kernel without constant offsets."""

@@ -94,7 +94,7 @@ class Scheduled:
             self.layout.kernels,
             Machine(found.vector_bits, found.l1, found.l2, found.l3, found.names, policy,
                     products.threads), varying,
-            self.ahead.add,
+            self.ahead.add, self.layout.groups,
         )
         clock.mark("emit")
         table = self.layout.table

@@ -179,10 +179,12 @@ class MemoryPlan:
         return [f"policy: {self.policy}", f"passes: {'; '.join(told(self.passes))}"]
 
     def _kernels(self) -> Iterable[str]:
+        beside = {id(kernel): f" beside {len(group.kernels) - 1} others on all threads"
+                  for group in self.layout.groups for kernel in group.kernels}
         for k, (kernel, step) in enumerate(zip(self.layout.kernels, self.steps, strict=True)):
             reads = ", ".join(map(repr, kernel.reads()))
             writes = ", ".join(map(_placed, kernel.writes()))
-            threads = " on all threads" if step.parallel else ""
+            threads = beside.get(id(kernel), " on all threads" if step.parallel else "")
             yield f"{k}: {_told(kernel)}: {reads} -> {writes}{threads}"
             yield from _inside(kernel, "  ")
 

@@ -7,19 +7,33 @@ reduction adds up is evaluated in its own loops, inside those.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from agnesi.core.costs import price
+from agnesi.core.costs import is_heavy, price
 from agnesi.core.dims import Size, product
 from agnesi.core.extents import guess
-from agnesi.core.kernels import Convolution, Kernel, Nest, Product
+from agnesi.core.kernels import Convolution, Kernel, Nest, Product, buffers_of
 from agnesi.core.lanes import lane_axis, reduced_along
 from agnesi.core.loops import Axis, Expr
+from agnesi.core.record import struct
 
 Loops = tuple[Axis, ...]
 #: Operations that bind axes of their own.
 BINDING = ("reduce", "steps")
+#: Instructions of functions that work on whole arrays, for each element of their results.
+_WHOLE = 8
+
+
+@struct
+class Work:
+    """Scalar instructions of kernels: of costly operations, and all.
+
+    Polynomials, where sizes are run-time values.
+    """
+
+    costly: Any = 0
+    all: Any = 0
 
 
 def loops_of(kernel: Kernel) -> Loops:
@@ -87,3 +101,24 @@ def instructions(value: Expr, loops: Loops, turns: Callable[[Loops], Any] = turn
     if value.op in BINDING:
         return turns(inside(value, loops))
     return turns(loops) * price(value.op)
+
+
+def work(kernels: Iterable[Kernel]) -> Work:
+    """How much kernels compute, those of bodies left out."""
+    total = Work()
+    for kernel in kernels:
+        if isinstance(kernel, Product):
+            total.all += product(kernel.sizes)
+        elif isinstance(kernel, Convolution):
+            total.all += kernel.sizes.work
+        elif not isinstance(kernel, Nest):
+            total.all += sum([b.size for b in kernel.writes()]) * _WHOLE
+            continue
+        loops = loops_of(kernel)
+        starts = [(v, loops) for s in kernel.stores() for v in (s.value, *s.offset.atoms)]
+        for value, here in below(kernel, starts):
+            if is_heavy(value.op):
+                total.costly += instructions(value, here, turns_in)
+            if buffers_of([value]):  # not what follows from indices alone
+                total.all += instructions(value, here, turns_in)
+    return total

@@ -24,7 +24,7 @@ from agnesi.core.kernels import (
 from agnesi.core.loops import Affine, Axis, load, ravel
 from agnesi.schedule import varying
 from agnesi.schedule.depend import Dependence, Traffic
-from agnesi.schedule.program import Layout, Program
+from agnesi.schedule.program import Group, Layout, Program
 from agnesi.schedule.rows import reads_rows_first
 
 _ROLES = ("argument", "state", "constant", "output")
@@ -90,7 +90,7 @@ def rematerialize(program: Program) -> Program:
 
 def find_lifetimes(program: Program) -> Program:
     """Find the first and last kernel that touches each buffer."""
-    program.lifetimes = _lifetimes(program.kernels, program.dependence.traffic)
+    program.lifetimes = _lifetimes(program.kernels, program.dependence.traffic, program.groups)
     program.count(len(program.lifetimes))
     return program
 
@@ -142,7 +142,8 @@ def place(program: Program) -> Program:
     busy = [kernel for kernel in kernels if not _idle(kernel)]
     if len(busy) < len(kernels):
         spans = _lifetimes(busy, program.dependence.traffic)
-    program.layout = Layout(busy, table, len(table), arena_bytes, shared, spans)
+    program.layout = Layout(busy, table, len(table), arena_bytes, shared, spans,
+                            [group.without(_idle) for group in program.groups])
     program.count(guess(arena_bytes))
     return program
 
@@ -288,15 +289,20 @@ def _same(a: Buffer, b: Buffer) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
 
 
-def _lifetimes(kernels: Sequence[Kernel], traffic: Traffic) -> dict[Buffer, tuple[int, int]]:
-    """First and last kernel that touches each buffer."""
+def _lifetimes(kernels: Sequence[Kernel], traffic: Traffic,
+               groups: Sequence[Group] = ()) -> dict[Buffer, tuple[int, int]]:
+    """First and last kernel that touches each buffer; with one of a group, all of it does."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
+    sizes = {id(group.kernels[0]): len(group.kernels) for group in groups}
+    begin = end = -1
     for k, kernel in enumerate(kernels):
+        if k > end:
+            begin, end = k, k + sizes.get(id(kernel), 1) - 1
         for buffers in traffic.of(kernel):
             for buffer in buffers:
-                first.setdefault(buffer, k)
-                last[buffer] = k
+                first.setdefault(buffer, begin)
+                last[buffer] = end
     return {b: (k, last[b]) for b, k in first.items()}
 
 

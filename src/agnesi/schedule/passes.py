@@ -18,6 +18,7 @@ from agnesi.core.record import record, replace
 from agnesi.schedule.bounds_checks import fuse_bounds_checks
 from agnesi.schedule.columns import fuse_sums
 from agnesi.schedule.complexes import to_real
+from agnesi.schedule.concurrent import group_independent
 from agnesi.schedule.copies import privatize
 from agnesi.schedule.layout import choose_layouts
 from agnesi.schedule.lower import lower
@@ -70,6 +71,7 @@ PASSES = (
     Pass("state_copies", copy_states, "copies to states", required=True),
     Pass("narrow_storage", store_narrow, "kernels for values stored in fewer bits"),
     Pass("rematerialization", rematerialize, "kernels that compute values again"),
+    Pass("concurrency", group_independent, "kernels that run beside others"),
     Pass("lifetimes", find_lifetimes, "buffers", required=True),
     Pass("donation", donate, "results in the memory of arguments"),
     Pass("in_place_results", write_in_place, "values made where the result lies"),
@@ -134,6 +136,7 @@ class _Verifier:
                 self._verify.check_work(program, lambda: _unfused(program.request), name)
         if name == "placement":
             self._verify.check_memory(program.layout, name)
+            self._verify.check_groups(program.layout, name)
 
 
 def _unfused(request: Request) -> Program:

@@ -65,6 +65,19 @@ class Request:
 
 
 @struct
+class Group:
+    """Kernels in a row that run at the same time, and about how much each of them does."""
+
+    kernels: list[Kernel]
+    work: list[int]
+
+    def without(self, gone: Callable[[Kernel], bool]) -> Group:
+        """The group without some of its kernels."""
+        left = [(k, w) for k, w in zip(self.kernels, self.work, strict=True) if not gone(k)]
+        return Group([k for k, _ in left], [w for _, w in left])
+
+
+@struct
 class Layout:
     """The finished memory plan.
 
@@ -78,6 +91,7 @@ class Layout:
     arena_bytes: int
     shared: dict[Buffer, Buffer] = field(default_factory=dict)
     lifetimes: dict[Buffer, tuple[int, int]] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
 
 
 class Program:
@@ -100,6 +114,8 @@ class Program:
         Which values get memory, and which kernel fills them.
     kernels, outputs, buffers : list
         The kernels in order, the buffers of the results, and all buffers.
+    groups : list of Group
+        Kernels that run at the same time.
     shared : dict
         Buffers that lie in the memory of others.
     lifetimes : dict
@@ -126,6 +142,7 @@ class Program:
         self.kernels: list[Kernel] = []
         self.outputs: list[Buffer] = []
         self.buffers: list[Buffer] = [*request.leaves.values()]
+        self.groups: list[Group] = []
         self.shared: dict[Buffer, Buffer] = {}
         self.owners: dict[Buffer, int] | None = None
         self._pass = ""

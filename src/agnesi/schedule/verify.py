@@ -6,18 +6,18 @@ inside, no value lies where another one is still needed, and kernels compute lit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from itertools import product as pairs
 from typing import Any
 
-from agnesi.core.costs import is_heavy
-from agnesi.core.dims import is_static, product
+from agnesi.core.dims import is_static
 from agnesi.core.dtypes import name_of
 from agnesi.core.extents import guess
 from agnesi.core.growth import grows_no_faster
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of, walk
+from agnesi.core.kernels import Buffer, Kernel, Store, walk
 from agnesi.core.loops import Affine
-from agnesi.core.record import struct
-from agnesi.schedule.evaluations import below, instructions, loops_of, turns_in
+from agnesi.schedule.evaluations import work
 from agnesi.schedule.memory import overwrites_safely
 from agnesi.schedule.program import Layout, Program
 
@@ -27,23 +27,9 @@ _GIVEN = frozenset(("argument", "state", "constant"))
 #: operations, and all; and how many do not count.
 _COSTLY, _ALL, _LITTLE = 2, 4, 1 << 16
 
-#: Instructions of functions that work on whole arrays, for each element of their results.
-_WHOLE = 8
-
 
 class BrokenProgramError(AssertionError):
     """A pass of the scheduler made a program that is wrong, or far too slow."""
-
-
-@struct
-class Work:
-    """Scalar instructions of kernels: of costly operations, and all.
-
-    Polynomials, where sizes are run-time values.
-    """
-
-    costly: Any = 0
-    all: Any = 0
 
 
 class Verifier:
@@ -119,6 +105,17 @@ def check_memory(layout: Layout, name: str) -> None:
                 _check_pair(name, layout.kernels, spans, a, b)
 
 
+def check_groups(layout: Layout, name: str) -> None:
+    """Whether kernels that run at the same time write nothing that another one of them touches."""
+    for group in layout.groups:
+        for one, other in permutations(group.kernels, 2):
+            for a, b in pairs(one.writes(), (*other.reads(), *other.writes())):
+                if a.slot == b.slot and a.offset < b.offset + b.nbytes and (
+                    b.offset < a.offset + a.nbytes
+                ):
+                    _fail(name, one, f"writes {_told(a)} while another one needs {_told(b)}")
+
+
 def _check_pair(name: str, kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
                 a: Buffer, b: Buffer) -> None:
     """Whether two buffers may have memory in common: the later one begins as the other ends."""
@@ -149,27 +146,6 @@ def check_work(program: Program, plain: Callable[[], Program], name: str) -> Non
             _fail(name, max(program.kernels, key=lambda k: guess(work([k]).all)),
                   f"is of a program that takes {mine} instructions for {what}, {most} at most "
                   f"if each value were kept:\n{_listed(program.kernels)}")
-
-
-def work(kernels: Iterable[Kernel]) -> Work:
-    """How much kernels compute, those of bodies left out."""
-    total = Work()
-    for kernel in kernels:
-        if isinstance(kernel, Product):
-            total.all += product(kernel.sizes)
-        elif isinstance(kernel, Convolution):
-            total.all += kernel.sizes.work
-        elif not isinstance(kernel, Nest):
-            total.all += sum([b.size for b in kernel.writes()]) * _WHOLE
-            continue
-        loops = loops_of(kernel)
-        starts = [(v, loops) for s in kernel.stores() for v in (s.value, *s.offset.atoms)]
-        for value, here in below(kernel, starts):
-            if is_heavy(value.op):
-                total.costly += instructions(value, here, turns_in)
-            if buffers_of([value]):  # not what follows from indices alone
-                total.all += instructions(value, here, turns_in)
-    return total
 
 
 def _fail(name: str, kernel: Kernel, what: str) -> None:

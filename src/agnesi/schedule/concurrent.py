@@ -1,0 +1,99 @@
+"""Small kernels that do not need each other run at the same time: threads share all of their work.
+
+Each alone is too little for several threads.  In between the kernels of a group nobody waits for
+anybody, so what one of them writes no other one reads or writes: the memory plan takes all that
+they touch as alive during all of them (``memory.find_lifetimes``), and results do not depend on how
+many threads there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agnesi.core.dims import is_static
+from agnesi.core.kernels import Buffer, Kernel, Nest, Product
+from agnesi.schedule.evaluations import work
+from agnesi.schedule.program import Group, Program
+
+#: Instructions of a member, at least; of a group, at least; of a nest, and multiply-adds of a
+#: product, at most: from there on it has work enough for threads alone.
+_LEAST, _ENOUGH, _NEST, _PRODUCT = 20_000, 1_500_000, 400_000, 4_000_000
+#: Kernels to look through for members, and bytes that those write which move forward, at most.
+_NEAR, _BYTES = 16, 1 << 20
+
+
+def group_independent(program: Program) -> Program:
+    """Bring small kernels that do not need each other together, and let them share threads.
+
+    In bodies of loops every turn is too short, and under a memory limit the order is what counts.
+    """
+    request = program.request
+    if request.inner or request.limit is not None or len(program.kernels) < 2:
+        return program
+    traffic = [_Traffic(program, kernel) for kernel in program.kernels]
+    left, result = [*traffic], []
+    while left:
+        members = [left.pop(0)]
+        if members[0].work:
+            members += _companions(members[0], left[:_NEAR])
+        if len(members) > 1 and sum([m.work for m in members]) >= _ENOUGH:
+            program.groups.append(Group([m.kernel for m in members], [m.work for m in members]))
+            program.count(len(members))
+            left = [t for t in left if t not in members]
+        else:
+            del members[1:]
+        result += [m.kernel for m in members]
+    program.kernels = result
+    return program
+
+
+class _Traffic:
+    """A kernel with the memory that it reads and writes, and its work if it may be a member."""
+
+    def __init__(self, program: Program, kernel: Kernel) -> None:
+        reads, writes = program.dependence.traffic.of(kernel)
+        self.kernel = kernel
+        self.reads = {_owner(b, program.shared) for b in (*reads, *kernel.waits)}
+        self.writes = {_owner(b, program.shared) for b in writes}
+        self.work = _work(kernel)
+
+    @property
+    def moves(self) -> bool:
+        """Whether others may run before it that came behind it."""
+        return isinstance(self.kernel, Nest | Product)
+
+    def needs(self, reads: set[Buffer], writes: set[Buffer]) -> bool:
+        """Whether it has to stay behind what reads and writes these, or before it."""
+        return not (self.writes.isdisjoint(reads) and self.writes.isdisjoint(writes)
+                    and self.reads.isdisjoint(writes))
+
+
+def _companions(first: _Traffic, following: Sequence[_Traffic]) -> Iterator[_Traffic]:
+    """Kernels that may run while the first one does, and before those that stand in between."""
+    reads, writes = {*first.reads}, {*first.writes}
+    left = _BYTES
+    for other in following:
+        if not other.moves:
+            return
+        size = sum([b.nbytes for b in other.writes]) if other.work else left
+        if other.work and size < left and not other.needs(reads, writes):
+            left -= size
+            yield other
+        reads |= other.reads
+        writes |= other.writes
+
+
+def _owner(buffer: Buffer, shared: dict[Buffer, Buffer]) -> Buffer:
+    while buffer in shared:
+        buffer = shared[buffer]
+    return buffer
+
+
+def _work(kernel: Kernel) -> int:
+    """The instructions of a kernel that may share threads with others; 0 for any other one."""
+    if not isinstance(kernel, Nest | Product) or (isinstance(kernel, Product) and kernel.symbol):
+        return 0
+    found: Any = kernel.answer(_work, lambda: work([kernel]).all)
+    most = _PRODUCT if isinstance(kernel, Product) else _NEST
+    return found if is_static((found,)) and _LEAST <= found < most else 0
