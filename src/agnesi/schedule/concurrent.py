@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agnesi.core.dims import is_static
+from agnesi.core.dims import is_static, product
 from agnesi.core.kernels import Buffer, Kernel, Nest, Product
-from agnesi.schedule.evaluations import work
+from agnesi.schedule.evaluations import below, instructions, loops_of
 from agnesi.schedule.program import Group, Program
 
 #: Instructions of a member, at least; of a group, at least; of a nest, and multiply-adds of a
 #: product, at most: from there on it has work enough for threads alone.
 _LEAST, _ENOUGH, _NEST, _PRODUCT = 20_000, 1_500_000, 400_000, 4_000_000
+#: Instructions for an element that a nest touches, of which few take more.
+_DEAR = 40
 #: Kernels to look through for members, and bytes that those write which move forward, at most.
 _NEAR, _BYTES = 16, 1 << 20
 
@@ -92,8 +94,21 @@ def _owner(buffer: Buffer, shared: dict[Buffer, Buffer]) -> Buffer:
 
 def _work(kernel: Kernel) -> int:
     """The instructions of a kernel that may share threads with others; 0 for any other one."""
-    if not isinstance(kernel, Nest | Product) or (isinstance(kernel, Product) and kernel.symbol):
+    found: Any
+    if isinstance(kernel, Product):
+        found, most = 0 if kernel.symbol else product(kernel.sizes), _PRODUCT
+    elif isinstance(kernel, Nest):
+        found, most = kernel.answer(_work, lambda: _instructions(kernel)), _NEST
+    else:
         return 0
-    found: Any = kernel.answer(_work, lambda: work([kernel]).all)
-    most = _PRODUCT if isinstance(kernel, Product) else _NEST
     return found if is_static((found,)) and _LEAST <= found < most else 0
+
+
+def _instructions(nest: Nest) -> Any:
+    """The instructions of a nest; fewer of one that touches little."""
+    touched: Any = sum([b.size for b in (*nest.reads(), *nest.writes())])
+    if not is_static((touched,)) or touched * _DEAR < _LEAST:
+        return touched
+    loops = loops_of(nest)
+    starts = [(v, loops) for s in nest.body for v in (s.value, *s.offset.atoms)]
+    return sum([instructions(value, here) for value, here in below(nest, starts)])
