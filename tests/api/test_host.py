@@ -143,3 +143,30 @@ def test_arrays_of_the_other_byte_order_are_converted():
         assert ag.zeros(2, kind).dtype.isnative
         with pytest.raises(ValueError, match="copy"):
             ag.asarray(x, copy=False)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize("look", [
+    lambda x: x[1:3], lambda x: x[::-2], lambda x: x.T, lambda x: x.reshape(2, 6),
+    lambda x: x[0, 1], lambda x: x.detach(), lambda x: x[:, 1:][1],
+])  # fmt: skip
+@pytest.mark.parametrize("turned", [False, True])
+def test_copies_of_views_look_into_the_copy(look, copied, turned):
+    base = ag.tensor(np.arange(12.0).reshape(4, 3).T if turned else np.arange(12.0).reshape(3, 4))
+    for order in (lambda *x: x, lambda *x: x[::-1]):
+        again, view = order(*copied(list(order(base, look(base)))))
+        assert again.tolist() == base.tolist() and view.tolist() == look(base).tolist()
+        view.add_(100)
+        assert view.tolist() == look(again).tolist() and (again.numpy() >= 100).any()
+        assert not np.shares_memory(again.data, base.data) and base.numpy().max() == 11
+
+
+def test_a_copied_module_keeps_parameters_in_one_block():
+    class Flat(ag.nn.Module):
+        def __init__(self):
+            self.block = ag.zeros(6)
+            self.a, self.b = self.block[:4].reshape(2, 2), self.block[4:]
+
+    net = copy.deepcopy(Flat())
+    net.block.copy_(ag.arange(6, dtype="float32"))
+    assert net.a.tolist() == [[0, 1], [2, 3]] and net.b.tolist() == [4, 5]

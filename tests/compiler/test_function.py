@@ -405,3 +405,10 @@ def test_other_arrays_are_refused_by_name(array, reason):
     x = T.matrix("x")
     with pytest.raises((TypeError, ag.DTypeError), match=f"input x of .*{reason}"):
         ag.function([x], x.sum())(array)
+
+
+def test_two_new_values_for_one_variable_are_refused():
+    s = ag.shared(np.zeros(2))
+    for updates in ([(s, s + 1), (s, s + 2)], [(s, s + 1), (s, s + 1)]):
+        with pytest.raises(ValueError, match=r"two new values; give one\n  at .*test_function"):
+            ag.function([], s * 1, updates=updates)

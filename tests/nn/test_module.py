@@ -267,3 +267,35 @@ def test_buffers_that_are_registered():
     for bad in (3.0, ag.ones(2, requires_grad=True)):
         with pytest.raises(TypeError, match="buffer 'bad'"):
             net.register_buffer("bad", bad)
+
+
+@pytest.mark.parametrize("bad", [
+    lambda t: np.ones(5), lambda t: np.ones(t.shape, complex), lambda t: "text",
+    lambda t: np.full(t.shape, None),
+])
+def test_a_state_of_which_one_entry_does_not_fit_changes_nothing(bad):
+    net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))
+    before = {k: v.tolist() for k, v in net.state_dict().items()}
+    state = {k: v + 1 for k, v in net.state_dict().items()}
+    *_, last = state
+    state[last] = bad(state[last])
+    with pytest.raises((TypeError, ValueError), match=rf"{last} .*\n  at .*test_module"):
+        net.load_state_dict(state)
+    assert {k: v.tolist() for k, v in net.state_dict().items()} == before
+
+
+def test_a_state_for_read_only_memory_changes_nothing():
+    net = nn.Linear(2, 2)
+    net.bias.data.flags.writeable = False
+    before = net.weight.tolist()
+    with pytest.raises(ValueError, match="bias lies in read-only memory"):
+        net.load_state_dict({k: v + 1 for k, v in net.state_dict().items()})
+    assert net.weight.tolist() == before
+
+
+def test_tensors_may_be_loaded_from_each_other():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    first, second = (layer.weight for layer in net.children())
+    before = first.tolist(), second.tolist()
+    net.load_state_dict({"0.weight": second, "1.weight": first}, strict=False)
+    assert (second.tolist(), first.tolist()) == before

@@ -251,3 +251,15 @@ def test_schedules():
 def test_numbers_that_cannot_be_are_refused(make, kind, text):
     with pytest.raises(kind, match=text):
         make(ag.ones(2, requires_grad=True))
+
+
+def test_a_state_that_does_not_fit_changes_nothing():
+    w = ag.ones(2, requires_grad=True)
+    optimizer = ag.optim.SGD([w], lr=0.1, momentum=0.9)
+    before = {k: v.tolist() for k, v in optimizer.state_dict().items()}
+    for name, bad in (("momentum.0", np.ones(2, complex)), ("momentum.0", np.ones(3)),
+                      ("momentum", np.array(0.0)), ("lr", np.array(-1.0))):
+        state = {k: v / 2 for k, v in optimizer.state_dict().items()}
+        with pytest.raises((TypeError, ValueError)):
+            optimizer.load_state_dict({**state, name: bad})
+        assert {k: v.tolist() for k, v in optimizer.state_dict().items()} == before

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import show
+from agnesi.api.memory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core import dims
 from agnesi.core.dims import Dim, Size
@@ -227,8 +228,9 @@ def clone(self: Tensor) -> Tensor:
     return copy(self)
 
 
-def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:
-    t = wrap(data)
+def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None,
+             view: Any = None) -> Tensor:
+    t = wrap(data if view is None else seen_in(data, view))
     t.requires_grad = requires_grad
     t._name = name
     return t
@@ -244,14 +246,19 @@ def __reduce__(self: Tensor) -> Any:  # noqa: N807
     if self.data is None and not is_tracing():
         return _symbol_again, (self.node, self._name)
     data = value(self, "pickle")
-    return _rebuild, (data, self.requires_grad and is_leaf(self), self._name)
+    root, view = memory_of(data)
+    rest = (self.requires_grad and is_leaf(self), self._name)
+    return _rebuild, (data, *rest) if view is None else (root, *rest, view)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
     if self.data is None and not is_tracing():
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
     begins = self.requires_grad and is_leaf(self)  # else its history is not copied
-    copy = _rebuild(value(self, "deepcopy").copy(), begins, self._name)
+    root, view = memory_of(value(self, "deepcopy"))
+    if id(root) not in memo:
+        memo[id(root)] = root.copy(order="A")
+    copy = _rebuild(memo[id(root)], begins, self._name, view)
     memo[id(self)] = copy
     if isinstance(self._grad, Tensor):
         copy._grad = __deepcopy__(self._grad, memo)

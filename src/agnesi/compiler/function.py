@@ -24,6 +24,7 @@ from agnesi.compiler.report import Inspectable
 from agnesi.compiler.shared import (
     Shared,
     SharedDim,
+    each_once,
     fitting,
     storage_of,
     with_default_updates,
@@ -471,7 +472,7 @@ def function(
             raise TypeError(at(f"an input must be a Tensor, not {typed(i.variable)}"))
         if any(i.variable is other.variable for other in wanted[:n]):
             raise ValueError(at(f"function: {typed(i.variable)} is among the inputs twice"))
-    new = {target: fitting(target, value) for target, value in dict(updates or {}).items()}
+    new = {target: fitting(target, value) for target, value in each_once(updates or {}).items()}
     replaced = dict(givens or {})
     with_default_updates(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],

@@ -237,6 +237,7 @@ class Bound:
                  own_scratch: bool = False, ahead: Any = None) -> None:
         from agnesi.runtime import entry, machine
 
+        self._lying = entry.lying
         self.code = machine.load(recipe.text, optimize=recipe.optimize, ahead=ahead)
         clock.mark("machine code")
         back = None
@@ -245,10 +246,12 @@ class Bound:
 
             back = Callbacks(recipe.callbacks)
         changed = {id(t) for t in written if isinstance(t, Tensor)}
-        self.states = [entry.State(live[i].data, live[i], "data", id(live[i]) in changed)
-                       for i in recipe.states]
+        self.states = [
+            entry.State(live[i].data, live[i], "data", id(live[i]) in changed,
+                        entry.lying(live[i].data))
+            for i in recipe.states
+        ]
         arrays = [s.array for s in self.states]
-        self._laid = [_lies(s) for s in self.states]
         check_writeable(written)
         spec = entry.EntrySpec(
             arguments=_marked(arguments, written),
@@ -294,15 +297,10 @@ class Bound:
 
     def present(self) -> bool:
         """Whether all live tensors have the memory that the code knows."""
-        return all(s.owner.data is s.array and _lies(s) == known
-                   for s, known in zip(self.states, self._laid, strict=True))
-
-
-def _lies(state: Any) -> Any:
-    """What the code knows of the memory of a state."""
-    array = state.array
-    written = state.written and array.flags.writeable
-    return array.ctypes.data, array.dtype, array.shape, array.strides, written
+        return all(
+            s.owner.data is s.array and self._lying(s.array) == s.lies
+            and (s.array.flags.writeable or not s.written) for s in self.states
+        )
 
 
 def _bytes_of(argument: Any, place: int) -> int:

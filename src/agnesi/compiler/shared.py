@@ -225,3 +225,18 @@ def fitting(target: Any, value: Any) -> Tensor:
             at(f"the update of {typed(target)} is {typed(value)}: convert it with .astype()")
         )
     return cast(value, target.dtype)
+
+
+def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Updates by what they change, which nobody may name twice.
+
+    Raises
+    ------
+    ValueError
+        If there are two new values for one tensor.
+    """
+    pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
+    for n, (target, _) in enumerate(pairs):
+        if any(target is other for other, _ in pairs[:n]):
+            raise ValueError(at(f"function: updates give {typed(target)} two new values; give one"))
+    return dict(pairs)

@@ -83,6 +83,10 @@ class Trace:
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use: a live leaf, or a view of its base."""
+        if not x.data.dtype.isnative:
+            raise TypeError(at(f"{typed(x)} lies in memory in the byte order of other machines; "
+                               "compiled code takes x.data = x.data.astype(x.dtype.newbyteorder("
+                               "'='))"))
         if x._view is not None:
             node = looking(x, self.node_of(x._view.base))
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, Type
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.dispatch import assign, touch
+from agnesi.core.dispatch import assign
 from agnesi.core.errors import TraceError, at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call, is_device, on_host
@@ -17,6 +17,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_reads, is_tracing
 from agnesi.nn.owned import begins, followed, is_owned, is_parameter, is_saved, refused
 from agnesi.nn.tree import entries, replaced, table
+from agnesi.ops.loading import write_all
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -280,7 +281,9 @@ class Module:
         KeyError
             If names are missing or unknown, and ``strict``.
         ValueError
-            If shapes differ; nothing is changed then.
+            If shapes differ, or something lies in read-only memory; nothing is changed then.
+        TypeError
+            If values are of another kind, as complex ones for floats; nothing is changed then.
         """
         mine = dict(self._named_tensors())
         missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
@@ -290,15 +293,7 @@ class Module:
                 at(f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
                    "strict=False loads what fits")
             )
-        arrays = {name: np.asarray(state[name]) for name in mine if name in state}
-        for name, array in arrays.items():
-            if array.shape != mine[name].shape:
-                raise ValueError(
-                    at(f"{name} has shape {mine[name].shape}, the state has {array.shape}")
-                )
-        for name, array in arrays.items():
-            np.copyto(mine[name].data, array, casting="same_kind")
-            touch(mine[name])
+        write_all(mine, {name: state[name] for name in mine if name in state})
 
     # -- changing all at once -------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:

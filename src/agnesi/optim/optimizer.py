@@ -10,7 +10,6 @@ import numpy as np
 from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
 from agnesi.core import dtypes
-from agnesi.core.dispatch import touch
 from agnesi.core.errors import at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
@@ -18,6 +17,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
 from agnesi.ops.complexes import view_as_real
 from agnesi.ops.convert import cast
+from agnesi.ops.loading import write_all
 from agnesi.ops.select import where
 from agnesi.optim.hyper import Hyper
 
@@ -226,8 +226,8 @@ class Optimizer:
 
         Raises
         ------
-        KeyError, ValueError
-            If names or shapes differ; nothing is changed then.
+        KeyError, ValueError, TypeError
+            If names, shapes or kinds of values differ; nothing is changed then.
         """
         cells = self._cells()
         if cells.keys() != state.keys():
@@ -235,18 +235,16 @@ class Optimizer:
             raise KeyError(
                 at(f"the state is not one of this {type(self).__name__}: {differ} differ")
             )
-        arrays = {name: np.asarray(state[name]) for name in cells}
-        for name, array in arrays.items():
-            if array.shape != cells[name].shape:
-                raise ValueError(
-                    f"{name} has shape {cells[name].shape}, the state has {array.shape}"
-                )
-        for name, array in arrays.items():
-            if isinstance(getattr(type(self), name, None), Hyper):
-                setattr(self, name, float(array))
-            else:
-                np.copyto(cells[name].data, array, casting="same_kind")
-                touch(cells[name])
+        hypers = [n for n in cells if isinstance(getattr(type(self), n, None), Hyper)]
+        before = {name: getattr(self, name) for name in hypers}
+        try:
+            for name in hypers:
+                setattr(self, name, float(np.asarray(state[name])))
+            write_all(cells, {n: v for n, v in state.items() if n not in before})
+        except (TypeError, ValueError):
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
 
     def __repr__(self) -> str:
         names = [n for n in dir(type(self)) if isinstance(getattr(type(self), n), Hyper)]

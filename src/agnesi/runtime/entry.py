@@ -122,12 +122,20 @@ class State:
     """An array that the body reads or writes; ``owner.slot`` must still hold it at every call.
 
     If it is ``written``, the change is numbered where the owner is an instance of the wrapper.
+    ``lies`` tells where it lay in memory, and as what, when code was made for it.
     """
 
     array: np.ndarray
     owner: Any = None
     slot: str = ""
     written: bool = False
+    lies: Any = None
+
+
+def lying(array: np.ndarray) -> Any:
+    """Where an array lies in memory, and as what: ``resize`` and its attributes change that."""
+    where = ctypes.c_size_t.from_address(id(array) + _SIZES_AT).value
+    return array.ctypes.data, array.dtype, where, array.shape, array.strides
 
 
 @record
@@ -455,15 +463,14 @@ def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard
 
 
 def _memory_of(state: State, keep: list[Any]) -> _Memory:
-    """Where a state lies and what it is: ``resize`` and attributes of the array change that."""
+    """What native code compares of a state."""
     owner, array = state.owner, state.array
     kind: Any = type(owner)
-    keep.append((owner, array.dtype))
-    sizes = ctypes.c_size_t.from_address(id(array) + _SIZES_AT).value
+    data, dtype, sizes, shape, strides = state.lies or lying(array)
+    keep.append((owner, dtype))
     return _Memory(
-        id(owner) + slot_offset(kind, state.slot), id(array), array.ctypes.data,
-        id(array.dtype), sizes, array.ndim, _WRITEABLE if state.written else 0,
-        _array(ctypes.c_int64, array.shape, keep),
+        id(owner) + slot_offset(kind, state.slot), id(array), data, id(dtype), sizes, len(shape),
+        _WRITEABLE if state.written else 0, _array(ctypes.c_int64, (*shape, *strides), keep),
     )
 
 

@@ -181,6 +181,7 @@ def _layouts_agree() -> bool:
         and word(array, 16) == array.ctypes.data
         and word(array, 24, ctypes.c_int) == 2
         and ctypes.c_int64.from_address(word(array, 32)).value == 3
+        and ctypes.c_int64.from_address(word(array, 32) + 16).value == array.strides[0]
         and word(array, 56) == id(array.dtype)
         and word(array, 64, ctypes.c_int) & 0xFFFF == array.flags.num
         and word(array, 88) == 0

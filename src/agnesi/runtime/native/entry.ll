@@ -35,7 +35,7 @@
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
 %Guard = type {ptr, i64, i64, i64}                ; object, offset, what must be there, the bits that count
-%Memory = type {ptr, ptr, ptr, ptr, ptr, i32, i32, ptr} ; where the array is held, array, data, descr, where its sizes are, rank, flags, sizes
+%Memory = type {ptr, ptr, ptr, ptr, ptr, i32, i32, ptr} ; where the array is held, array, data, descr, where its sizes are, rank, flags, sizes and strides
 %Watched = type {i64, ptr, i64, ptr, i64, ptr}    ; guards, dicts, lists, each with their number
 %Entries = type {ptr, i64, i64, i64, ptr}         ; dict, its tag (-1: none), size (-1: any), entries
 %Entry = type {ptr, ptr}                          ; key, value (null: there is none)
@@ -509,8 +509,9 @@ inside:
   %c = and i1 %a, %b
   %d = and i1 %c, %same.flags
   br i1 %d, label %shape, label %no
-shape:
-  %nd = zext i32 %rank to i64
+shape:                                        ; strides lie behind sizes
+  %axes = zext i32 %rank to i64
+  %nd = shl i64 %axes, 1
   %dims.at = getelementptr %Memory, ptr %memory, i64 0, i32 7
   %dims = load ptr, ptr %dims.at
   br label %dim

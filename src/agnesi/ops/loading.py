@@ -1,0 +1,46 @@
+"""Values that were saved, written into tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import touch
+from agnesi.core.errors import at
+from agnesi.core.tensor import Tensor
+
+
+def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
+    """Copy values into tensors by name: into all of them, or into none where one does not fit.
+
+    Raises
+    ------
+    ValueError
+        If a shape differs, or a tensor lies in read-only memory.
+    TypeError
+        If values are of a kind that a tensor cannot hold.
+    """
+    arrays = {name: np.asarray(value) for name, value in state.items()}
+    for name, array in arrays.items():
+        held: Any = mine[name].data
+        if array.shape != held.shape:
+            raise ValueError(at(f"{name} has shape {held.shape}, the state has {array.shape}"))
+        if not np.can_cast(array.dtype, held.dtype, "same_kind"):
+            raise TypeError(at(f"{name} is {held.dtype}, the state has {array.dtype}: convert it "
+                               f"with .astype('{held.dtype}')"))
+        if not held.flags.writeable:
+            raise ValueError(at(f"{name} lies in read-only memory and cannot be changed in place"))
+    written = {id(_owner(mine[name].data)) for name in arrays}
+    own = {n: a.copy() if id(_owner(a)) in written else a for n, a in arrays.items()}
+    for name, array in own.items():
+        np.copyto(mine[name].data, array, casting="same_kind")  # type: ignore[arg-type]
+        touch(mine[name])
+
+
+def _owner(array: Any) -> Any:
+    """The array whose memory an array looks into."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
