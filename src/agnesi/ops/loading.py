@@ -35,7 +35,7 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     written = {id(_owner(mine[name].data)) for name in arrays}
     own = {n: a.copy() if id(_owner(a)) in written else a for n, a in arrays.items()}
     for name, array in own.items():
-        np.copyto(mine[name].data, array, casting="same_kind")  # type: ignore[arg-type]
+        np.copyto(mine[name].data, array, casting="same_kind")
         touch(mine[name])
 
 
