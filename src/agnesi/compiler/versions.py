@@ -117,7 +117,9 @@ class Versions:
 
     def _let_one_go(self) -> None:
         """Forget the versions of the signature that was not used for longest."""
-        key = next(iter(self._made))
+        used = set(map(id, self.ready))  # native calls leave no other trace
+        *older, _ = self._made
+        key = next((k for k in older if used.isdisjoint(map(id, self._made[k]))), older[0])
         gone = self._made.pop(key)
         self._served.pop(key, None)
         self._turns.pop(key, None)
