@@ -223,7 +223,8 @@ class _Absent:
 
 
 def _dir(self: Tensor) -> list[str]:
-    return [n for n in object.__dir__(self) if n not in elsewhere.TENSOR]
+    absent = elsewhere.table("Tensor")
+    return [n for n in object.__dir__(self) if n not in absent]
 
 
 def table() -> dict[str, Any]:
@@ -235,8 +236,9 @@ def install() -> None:
     """Bind the table to Tensor."""
     for name, method in table().items():
         setattr(Tensor, name, method)
-    for name in elsewhere.TENSOR:
-        setattr(Tensor, name, _Absent(name))
+    for name in elsewhere.table("Tensor"):
+        if not hasattr(Tensor, name):
+            setattr(Tensor, name, _Absent(name))
     Tensor.__dir__ = _dir  # type: ignore[method-assign, assignment]
 
 

@@ -17,7 +17,7 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
 from agnesi.api.functions import asarray
@@ -37,7 +37,7 @@ from agnesi.autodiff.transforms import grad as grad
 from agnesi.core.config import config
 from agnesi.core.dims import Dim
 from agnesi.core.dtypes import as_dtype, is_inexact
-from agnesi.core.errors import ShapeError, at, user_where
+from agnesi.core.errors import ShapeError, at, no_attribute, user_where
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 
@@ -193,3 +193,9 @@ def matrices(*names: str) -> tuple[Tensor, ...]:
     >>> a, b = T.matrices("a", "b")
     """
     return tuple(matrix(n) for n in names)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute("module 'agnesi.symbolic'", name)

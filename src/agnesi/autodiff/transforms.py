@@ -19,7 +19,7 @@ from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
-from agnesi.core.public import higher, renamed
+from agnesi.core.public import higher, keyworded, renamed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import as_tensor
@@ -30,6 +30,7 @@ Function = Callable[..., Any]
 
 @higher
 @renamed(argnum="argnums", retain_graph="")
+@keyworded
 def grad(
     cost: Any,
     wrt: Any = None,
@@ -171,6 +172,7 @@ def _gradient_function(f: Function, argnums: Any, has_aux: bool) -> Function:
 
 @higher
 @renamed(argnum="argnums")
+@keyworded
 def value_and_grad(
     f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Function:

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import graph_node, symbolic
 from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
-from agnesi.core.public import higher
+from agnesi.core.public import higher, keyworded
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.convert import as_tensor
@@ -27,6 +27,7 @@ Function = Callable[..., Any]
 
 
 @higher
+@keyworded
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
          randomness: str = "different") -> Function:
     """The function that computes ``f`` for many examples at once.

@@ -45,7 +45,7 @@ from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
-from agnesi.core.public import higher
+from agnesi.core.public import higher, keyworded
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.convert import as_tensor, check_range
@@ -394,11 +394,11 @@ def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes]
 
 def _rest(key: Any) -> Any:
     """A key without sizes."""
-    shapes, *others = key
-    return tuple(map(len, shapes)), *others
+    return tuple(map(len, key[0])), *key[1:]
 
 
 @higher
+@keyworded
 def function(
     inputs: Sequence[Tensor | In] | Tensor,
     outputs: Any = None,

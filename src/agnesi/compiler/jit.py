@@ -20,7 +20,7 @@ from agnesi.compiler.versions import Versions
 from agnesi.core.config import STATE, config
 from agnesi.core.errors import at
 from agnesi.core.op import typed
-from agnesi.core.public import higher
+from agnesi.core.public import higher, keyworded
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
@@ -194,6 +194,7 @@ def jit(
 
 
 @higher
+@keyworded
 def jit(
     function: Callable[..., Any] | None = None,
     *,

@@ -143,6 +143,9 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
     """The error where a module, or an object of a class, has no such name; other libraries' names
     are told with what stands for them here."""
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
-    text = f"{subject} has no attribute {name!r}{hint(owner, name)}"
+    told = hint(owner, name)
+    text = f"{subject} has no attribute {name!r}{told}"
+    if told:  # or Python would guess a name that is spelt alike
+        return AttributeError(text, name=name, obj=None)
     return AttributeError(text) if instance is None else AttributeError(
         text, name=name, obj=instance)

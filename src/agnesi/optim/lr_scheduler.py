@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from agnesi.core.errors import at
+from agnesi.core.errors import at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
 from agnesi.optim.optimizer import Optimizer
@@ -109,3 +109,9 @@ class CosineAnnealingLR(Scheduler):
     def rate(self, epoch: int) -> float:
         share = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
         return self.eta_min + (self.base_lr - self.eta_min) * share
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute("module 'agnesi.optim.lr_scheduler'", name)

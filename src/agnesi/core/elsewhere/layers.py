@@ -1,0 +1,211 @@
+"""PyTorch's names of layers, losses, optimizers and schedules.
+
+A line is ``call | what it is here``, or ``names : what to use``; operands are named as in
+:mod:`agnesi.core.elsewhere.torch`.
+"""
+
+NN = """
+Parameter UninitializedParameter : `ag.tensor(data, requires_grad=True)`, an attribute
+Buffer UninitializedBuffer : `self.register_buffer(name, tensor)`
+ModuleList : `[first, second]`, a list
+ModuleDict ParameterDict : `{'name': module}`, a dict
+ParameterList : `[x, y]`, a list of tensors
+Container : `nn.Module`, `nn.Sequential`
+RNNBase RNNCellBase : `nn.RNN`, `nn.LSTM`, `nn.GRU` and their cells
+DataParallel : nothing: there is one device, the CPU; `ag.set_num_threads(n)` for threads
+utils : for clip_grad_norm_: `norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then
+    `p.grad = p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step; for packed
+    sequences the lengths that a call of `nn.LSTM` takes, and `nn.functional.pad_sequence`
+parallel quantized qat intrinsic quantizable : nothing: there is one device, and no quantized
+    tensors
+common_types grad modules factory_kwargs : `ag.Tensor`
+UpsamplingNearest2d : `nn.Upsample(scale_factor=2)`
+UpsamplingBilinear2d : `nn.Upsample(scale_factor=2, mode='bilinear', align_corners=True)`
+CrossMapLRN2d : `nn.LocalResponseNorm`
+SyncBatchNorm : `nn.BatchNorm2d`
+AdaptiveLogSoftmaxWithLoss LinearCrossEntropyLoss LinearCrossEntropyOptions : `nn.CrossEntropyLoss`
+    of a `nn.Linear`
+AlphaDropout FeatureAlphaDropout : `nn.Dropout`
+FractionalMaxPool2d FractionalMaxPool3d : `nn.AdaptiveMaxPool2d`, `nn.AdaptiveMaxPool3d`, whose
+    regions are regular
+LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d : `nn.BatchNorm1d`, `nn.BatchNorm2d`,
+    `nn.BatchNorm3d` with the number of channels
+LazyConv1d LazyConv2d LazyConv3d : `nn.Conv1d`, `nn.Conv2d`, `nn.Conv3d` with the number of channels
+LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d : `nn.ConvTranspose1d`,
+    `nn.ConvTranspose2d`, `nn.ConvTranspose3d` with the number of channels
+LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d : `nn.InstanceNorm1d`,
+    `nn.InstanceNorm2d`, `nn.InstanceNorm3d` with the number of channels
+LazyLinear : `nn.Linear(in_features, out_features)`
+Transformer TransformerEncoder : `[nn.TransformerEncoderLayer(d, heads) for _ in range(n)]`, a list
+TransformerDecoder TransformerDecoderLayer : `nn.MultiheadAttention`, once of the target and once
+    of the memory, in a `nn.Module`
+Hardtanh()(x) | ag.clip(x, -1, 1)
+Hardsigmoid()(x) | ag.clip(x / 6 + 0.5, 0, 1)
+Hardswish()(x) | x * ag.clip(x / 6 + 0.5, 0, 1)
+Hardshrink()(x) | ag.where(ag.abs(x) > 0.5, x, 0)
+Mish()(x) | x * ag.tanh(ag.softplus(x))
+SELU()(x) | 1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772)
+CELU()(x) | ag.where(x > 0, x, ag.expm1(x))
+RReLU(0.25, 0.25)(x) | nn.LeakyReLU(0.25)(x)
+Tanhshrink()(x) | x - ag.tanh(x)
+GLU()(x) | x[..., :2] * ag.sigmoid(x[..., 2:])
+ChannelShuffle(1)(c[..., None]) | c[..., None]
+LogSigmoid()(x) | ag.special.log_expit(x)
+Softmin(dim=-1)(x) | ag.softmax(-x)
+Softmax2d()(c) | ag.softmax(c, -3)
+Softshrink()(x) | ag.sign(x) * ag.relu(ag.abs(x) - 0.5)
+Softsign()(x) | x / (1 + ag.abs(x))
+Threshold(1.0, 5.0)(x) | ag.where(x > 1.0, x, 5.0)
+BCEWithLogitsLoss()(x, t) | (ag.softplus(x) - x * t).mean()
+BCELoss()(t, t * t) | -(t * t * ag.log(t) + (1 - t * t) * ag.log1p(-t)).mean()
+NLLLoss()(x, k) | nn.functional.nll_loss(x, k)
+NLLLoss2d : `nn.functional.nll_loss`
+L1Loss()(x, y) | ag.abs(x - y).mean()
+HuberLoss()(x, y) | ag.special.huber(1.0, x - y).mean()
+SmoothL1Loss()(x, y) | ag.special.huber(1.0, x - y).mean()
+KLDivLoss()(x, t) | (ag.xlogy(t, t) - t * x).mean()
+GaussianNLLLoss()(x, y, t) | ((ag.log(t) + (x - y) ** 2 / t) / 2).mean()
+PoissonNLLLoss()(x, t) | (ag.exp(x) - t * x).mean()
+CosineEmbeddingLoss()(x, y, o) | (1 - nn.CosineSimilarity()(x, y)).mean()
+HingeEmbeddingLoss()(x, x * 0 + 1) | x.mean()
+MarginRankingLoss()(x, y, x * 0 + 1) | ag.relu(y - x).mean()
+SoftMarginLoss()(x, x * 0 + 1) | ag.softplus(-x).mean()
+MultiLabelSoftMarginLoss()(x, t) | (ag.softplus(x) - x * t).mean()
+MultiMarginLoss()(x, k) | (ag.relu(1 - ag.take_along_axis(x, k[:, None], 1) + x).sum(1) - 1).mean()
+    / 4
+MultiLabelMarginLoss : `ag.relu(1 - x[target] + x[others]).sum() / len(x)`
+TripletMarginLoss()(x, y, x) | ag.relu(ag.linalg.norm(x - y + 1e-6, axis=-1) - 2e-6 + 1).mean()
+TripletMarginWithDistanceLoss : `ag.relu(distance(x, y) - distance(x, z) + 1.0).mean()`
+"""
+
+FUNCTIONAL = """
+binary_cross_entropy_with_logits(x, t) | (ag.softplus(x) - x * t).mean()
+binary_cross_entropy(t, t * t) | -(t * t * ag.log(t) + (1 - t * t) * ag.log1p(-t)).mean()
+one_hot(k) | ag.eye(int(k.max()) + 1, dtype='int64')[k]
+l1_loss(x, y) | ag.abs(x - y).mean()
+smooth_l1_loss(x, y) | ag.special.huber(1.0, x - y).mean()
+huber_loss(x, y) | ag.special.huber(1.0, x - y).mean()
+kl_div(x, t) | (ag.xlogy(t, t) - t * x).mean()
+gaussian_nll_loss(x, y, t) | ((ag.log(t) + (x - y) ** 2 / t) / 2).mean()
+poisson_nll_loss(x, t) | (ag.exp(x) - t * x).mean()
+cosine_embedding_loss(x, y, o) | (1 - nn.CosineSimilarity()(x, y)).mean()
+hinge_embedding_loss(x, x * 0 + 1) | x.mean()
+margin_ranking_loss(x, y, x * 0 + 1) | ag.relu(y - x).mean()
+soft_margin_loss(x, x * 0 + 1) | ag.softplus(-x).mean()
+multilabel_soft_margin_loss(x, t) | (ag.softplus(x) - x * t).mean()
+multi_margin_loss(x, k) | (ag.relu(1 - ag.take_along_axis(x, k[:, None], 1) + x).sum(1) - 1).mean()
+    / 4
+multilabel_margin_loss : `ag.relu(1 - x[target] + x[others]).sum() / len(x)`
+triplet_margin_loss(x, y, x) | ag.relu(ag.linalg.norm(x - y + 1e-6, axis=-1) - 2e-6 + 1).mean()
+triplet_margin_with_distance_loss : `ag.relu(distance(x, y) - distance(x, z) + 1.0).mean()`
+linear_cross_entropy : `nn.functional.cross_entropy` of `nn.functional.linear`
+swish : `nn.functional.silu`
+hardtanh(x) | ag.clip(x, -1, 1)
+hardsigmoid(x) | ag.clip(x / 6 + 0.5, 0, 1)
+hardswish(x) | x * ag.clip(x / 6 + 0.5, 0, 1)
+hardshrink(x) | ag.where(ag.abs(x) > 0.5, x, 0)
+softshrink(x) | ag.sign(x) * ag.relu(ag.abs(x) - 0.5)
+softsign(x) | x / (1 + ag.abs(x))
+mish(x) | x * ag.tanh(ag.softplus(x))
+selu(x) | 1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772)
+celu(x) | ag.where(x > 0, x, ag.expm1(x))
+rrelu(x, 0.25, 0.25) | nn.functional.leaky_relu(x, 0.25)
+glu(x) | x[..., :2] * ag.sigmoid(x[..., 2:])
+tanhshrink(x) | x - ag.tanh(x)
+channel_shuffle(c[..., None], 1) | c[..., None]
+logsigmoid(x) | ag.special.log_expit(x)
+log_sigmoid : `ag.special.log_expit(x)`
+softmin(x, -1) | ag.softmax(-x)
+threshold(x, 1.0, 5.0) | ag.where(x > 1.0, x, 5.0)
+gumbel_softmax : `ag.softmax((x + ag.random.gumbel(size=x.shape)) / tau)`
+prelu(x, v[:1]) | ag.where(x > 0, x, v[:1] * x)
+upsample : `nn.functional.interpolate`
+upsample_nearest(c, scale_factor=2) | nn.functional.interpolate(c, scale_factor=2)
+upsample_bilinear : `nn.functional.interpolate(x, scale_factor=2, mode='bilinear',
+    align_corners=True)`
+normalize(x) | x / ag.linalg.norm(x, axis=1, keepdims=True)
+cosine_similarity(x, y) | nn.CosineSimilarity()(x, y)
+pairwise_distance(x, y) | nn.PairwiseDistance()(x, y)
+pdist(x) | ag.cdist(x, x)[ag.triu_indices(3, k=1)]
+bilinear(x[:, :2], x[:, 2:], c[:, :2, :2]) | ag.einsum('ni,kij,nj->nk', x[:, :2], c[:, :2, :2],
+    x[:, 2:])
+conv_transpose1d(c, f, None, 2) | ag.conv_transpose(c, f, stride=2)
+conv_transpose2d(c[..., None], f[..., None], None, 2) | ag.conv_transpose(c[..., None], f[...,
+    None], stride=2)
+conv_transpose3d(c[..., None, None], f[..., None, None]) | ag.conv_transpose(c[..., None, None],
+    f[..., None, None])
+conv_tbc : `ag.conv1d`, whose batch is the first axis
+affine_grid grid_sample : `nn.functional.interpolate` for regular grids; else `x[..., rows,
+    columns]` with weights
+alpha_dropout feature_alpha_dropout : `nn.functional.dropout(x, p)`
+fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices
+    fractional_max_pool3d_with_indices : `nn.functional.adaptive_max_pool2d`,
+    `nn.functional.adaptive_max_pool3d`, whose regions are regular
+max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices :
+    `nn.functional.max_pool2d(x, kernel, return_indices=True)`
+adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
+    : `nn.functional.adaptive_max_pool2d(x, size, return_indices=True)`
+multi_head_attention_forward : `nn.MultiheadAttention`, `nn.functional.scaled_dot_product_attention`
+native_channel_shuffle : `x.reshape(n, groups, -1, h, w).swapaxes(1, 2).reshape(n, -1, h, w)`
+grouped_mm scaled_mm scaled_grouped_mm : `ag.matmul`
+"""
+
+OPTIM = """
+clip_grad_norm_ : `norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then `p.grad =
+    p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step
+RMSprop Adagrad ASGD Adadelta Adafactor Adamax Muon NAdam RAdam Rprop : `optim.Adam`, or a subclass
+    of `optim.Optimizer` whose update says what happens to a parameter
+SparseAdam : `optim.Adam`: gradients of lookups touch the rows in use
+LBFGS : `ag.value_and_grad` with scipy.optimize.minimize
+swa_utils : `average.copy_(average + (p - average) / n)` for each parameter
+swap_in_optimizer_params_and_state : `optimizer.load_state_dict(state)`
+"""
+
+SCHEDULES = """
+LRScheduler : `optim.lr_scheduler.Scheduler`
+LambdaLR MultiplicativeLR ConstantLR LinearLR ExponentialLR MultiStepLR PolynomialLR CyclicLR
+    OneCycleLR CosineAnnealingWarmRestarts SequentialLR ChainedScheduler : a subclass of
+    `optim.lr_scheduler.Scheduler` whose rate(epoch) gives the rate, or `optimizer.lr = 0.1` before
+    a step
+ReduceLROnPlateau : `optimizer.lr = optimizer.lr * 0.1` where the loss stays
+EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
+"""
+
+MODULE = """
+add_module register_module set_submodule : `self.name = module`
+register_parameter : `self.name = ag.tensor(data, requires_grad=True)`
+get_buffer get_parameter get_submodule : `dict(model.named_parameters())`,
+    `dict(model.named_modules())`
+cuda cpu ipu xpu mtia : nothing: there is one device, the CPU
+share_memory to_empty : nothing: there is one device, the CPU
+double type : `model.to(ag.float64)`
+requires_grad_ : `p.requires_grad_(False)` for each of model.parameters()
+named_children : `model.children()`, `model.named_modules()`
+compile : `ag.jit(model)`
+get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved
+register_forward_hook register_forward_pre_hook register_backward_hook register_full_backward_hook
+    register_full_backward_pre_hook register_state_dict_pre_hook register_state_dict_post_hook
+    register_load_state_dict_pre_hook register_load_state_dict_post_hook : a subclass of
+    `nn.Module` whose forward calls this one
+T_destination call_super_init dump_patches : `model.state_dict()`
+"""
+
+OPTIMIZER = """
+param_groups : `optimizer.lr = 0.1`; groups with other rates have an optimizer each
+add_param_group : an optimizer for each group
+state : `optimizer.slots`
+defaults : `optimizer.lr` and its other attributes
+OptimizerPreHook OptimizerPostHook profile_hook_step register_step_pre_hook register_step_post_hook
+    register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook : a subclass of `optim.Optimizer`
+"""
+
+#: Names by their form: functions that write into their operand, and what is no function.
+FORMS = (
+    ("*_", "the function without the underscore at its end, with `inplace=True`"),
+    ("*[Tt]orch_function*", "`ag.op`: operations of one's own"),
+    ("BroadcastingList?", "`tuple`"), ("GRID_SAMPLE*", "`nn.functional.interpolate`"),
+    ("*_notes", "`nn.functional`"), ("assert_int_or_pair", "`tuple`"),
+    ("boolean_dispatch", "`nn.functional.max_pool2d`"), ("ScalingType", "`ag.matmul`"),
+    ("SwizzleType", "`ag.matmul`"), ("DType", "`numpy.dtype`"),
+)

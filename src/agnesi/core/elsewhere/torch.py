@@ -1,0 +1,305 @@
+"""PyTorch's names: functions and classes of ``torch`` itself.
+
+A line is ``call | what it is here``, or ``names : what to use``.  Operands are named by what they
+are: x and y have shape (3, 4), s (3, 3), v (4,), c (2, 3, 4), d (2, 4, 3), m (3, 3), i, j whole
+numbers, b bools.
+"""
+
+TORCH = """
+Size : `tuple`: shapes are tuples
+Generator : `ag.random.default_rng`
+FloatTensor DoubleTensor LongTensor BoolTensor : `ag.tensor(data, dtype)`
+as_tensor(A) | ag.asarray(A)
+is_tensor(x) | isinstance(x, ag.Tensor)
+float double half int long short : `ag.float32`, `ag.float64`, `ag.float16`, `ag.int32`,
+    `ag.int64`, `ag.int16`
+dtype : `numpy.dtype`
+autograd : `ag.grad`, `ag.vjp`, `ag.Function`
+compile : `ag.jit` around the whole step
+cuda device backends : nothing: there is one device, the CPU
+inference_mode : `ag.no_grad()`
+set_grad_enabled : `ag.enable_grad()`, `ag.no_grad()`
+set_default_dtype get_default_dtype : `ag.config.default_float`
+save load utils : `pickle`, or `numpy.savez(file, **model.state_dict())`
+masked_select(x, b) | x[b]
+one_hot : `ag.eye(classes)[labels]`
+bucketize(x, ag.sort(v)) | ag.searchsorted(ag.sort(v), x)
+mv(x, v) | x @ v
+baddbmm(m[:2, :1, None], c, d) | m[:2, :1, None] + c @ d
+bernoulli : `ag.random.bernoulli`
+multinomial : `ag.random.categorical`
+normal : `ag.random.normal`
+randperm : `ag.random.permutation`
+rand_like : `ag.rand(*x.shape)`
+randn_like : `ag.randn(*x.shape)`
+numel(x) | x.numel()
+det(s) | ag.linalg.det(s)
+svd : `ag.linalg.svd`
+cholesky(p) | ag.linalg.cholesky(p)
+inverse(p) | ag.linalg.inv(p)
+pinverse(x) | ag.linalg.pinv(x)
+logit(t) | ag.special.logit(t)
+expit : `ag.sigmoid`
+erfcx : `ag.special.erfcx`
+mvlgamma(y * y + 3.0, 2) | ag.special.multigammaln(y * y + 3.0, 2)
+addbmm(m, c, d) | m + (c @ d).sum(0)
+addmv(r, x, v) | r + x @ v
+addr(x, r, v) | x + ag.outer(r, v)
+adjoint(c) | ag.conj(c.mT)
+alpha_dropout feature_alpha_dropout feature_dropout : `nn.functional.dropout(x, p)`, for other
+    noise multiply by `ag.random.bernoulli(1 - p, x.shape)`
+abs_ acos_ asin_ atan_ ceil_ clamp_ clip_ cos_ cosh_ erf_ exp2_ exp_ expm1_ fill_ floor_ log10_
+    log1p_ log2_ log_ neg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_
+    tanh_ trunc_ zero_ : the method, `x.{0}_()`
+acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asinh_ atanh_ deg2rad_ erfc_ fix_ gcd_
+    i0_ index_put_ lcm_ ldexp_ nan_to_num_ negative_ rad2deg_ sinc_ xlogy_ : `x.copy_(y)` with the
+    result y of `ag.{0}`
+addmv_ as_strided_ celu_ clamp_max_ clamp_min_ conj_physical_ frac_ logit_ rrelu_ selu_ threshold_
+    : `x.copy_(y)` with the result y of what stands for `torch.{0}`, which is told for that name
+detach_ : `x.detach()`
+dropout_ alpha_dropout_ feature_dropout_ feature_alpha_dropout_ : `nn.functional.dropout(x, p,
+    inplace=True)`
+embedding_renorm_ : `w[i] = w[i] * ag.minimum(1, 1 / ag.linalg.norm(w[i], axis=1, keepdims=True))`
+detach_copy(x) | x.detach().clone()
+diagonal_copy(s) | s.diagonal().clone()
+expand_copy(v, (2, 4)) | ag.expand(v, (2, 4)).clone()
+permute_copy(x, (1, 0)) | ag.permute(x, (1, 0)).clone()
+select_copy(x, 0, 1) | x[1].clone()
+slice_copy(x, 0, 0, 2) | x[0:2].clone()
+squeeze_copy(x) | ag.squeeze(x).clone()
+t_copy(x) | x.T.clone()
+transpose_copy(c, 0, 1) | ag.swapaxes(c, 0, 1).clone()
+unsqueeze_copy(x, 0) | ag.expand_dims(x, 0).clone()
+view_copy(x, (4, 3)) | x.reshape(4, 3).clone()
+alias_copy(x) | x.clone()
+split_copy split_with_sizes_copy unbind_copy unfold_copy view_as_complex_copy view_as_real_copy
+    as_strided_copy : `ag.copy` of each part
+ccol_indices_copy col_indices_copy crow_indices_copy indices_copy row_indices_copy values_copy :
+    `ag.sparse.csm_indices`, `ag.sparse.csm_indptr`, `ag.sparse.csm_data`
+as_strided_scatter : `ag.set_subtensor(x[a:b], y)`
+classproperty prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12
+    USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH PRIVATE_OPS AVG SUM Tag Capsule : nothing: an
+    inside of PyTorch's
+AliasDb Argument ArgumentSpec Block CallStack Code CompilationUnit CompleteArgumentSpec
+    ConcreteModuleTypeBuilder DeepCopyMemoTable DisableTorchFunction DisableTorchFunctionSubclass
+    ExecutionPlan FileCheck FunctionSchema Gradient Graph GraphExecutorState IODescriptor
+    LiteScriptModule LockingLogger LoggerBase Node NoopLogger OperatorInfo PyTorchFileReader
+    PyTorchFileWriter StaticModule TracingState Use Value ScriptModule : `ag.jit(f)`, and
+    `print(f.graph)` for its graph
+BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark : `timeit`
+builtins ctypes functools glob importlib math os platform sys textwrap threading torch warnings
+    windows : `import {0}`, which is Python's own
+aminmax(x) | (x.min(), x.max())
+as_strided(v, (2, 2), (1, 1)) | ag.sliding_window_view(v, 2)[:2]
+batch_norm(x, v, v * v, None, None, True, 0.1, 1e-5, True) | nn.functional.batch_norm(x, None,
+    None, v, v * v, True)
+bilinear(x[:, :2], x[:, 2:], c[:, :2, :2]) | ag.einsum('ni,kij,nj->nk', x[:, :2], c[:, :2, :2],
+    x[:, 2:])
+binary_cross_entropy_with_logits(x, t) | ag.softplus(x) - x * t
+binomial : `ag.random.binomial(n, p)`
+block_diag(s, m) | ag.linalg.block_diag(s, m)
+broadcast_tensors(x, v) | ag.broadcast_arrays(x, v)
+cartesian_prod(v, r) | ag.stack(ag.meshgrid(v, r, indexing='ij'), -1).reshape(-1, 2)
+celu(x) | ag.where(x > 0, x, ag.expm1(x))
+chain_matmul(s, m, s) | ag.linalg.multi_dot([s, m, s])
+channel_shuffle(c[:, :2, :, None], 2) | c[:, :2, :, None]
+cholesky_inverse(l) | ag.linalg.inv(l @ l.T)
+cholesky_solve(m, l) | ag.linalg.cho_solve((l, True), m)
+clamp_max(x, 1) | ag.clip(x, max=1)
+clamp_min(x, 1) | ag.clip(x, min=1)
+combinations(v) | ag.stack([v[list(k)] for k in itertools.combinations(range(len(v)), 2)])
+conj_physical(x) | ag.conj(x)
+constant_pad_nd(x, (1, 2), 5.0) | nn.functional.pad(x, (1, 2), value=5.0)
+conv_transpose1d(c, f, None, 2) | ag.conv_transpose(c, f, stride=2)
+conv_transpose2d(c[..., None], f[..., None], None, 2) | ag.conv_transpose(c[..., None], f[...,
+    None], stride=2)
+conv_transpose3d(c[..., None, None], f[..., None, None]) | ag.conv_transpose(c[..., None, None],
+    f[..., None, None])
+conv_tbc(ag.zeros((5, 2, 3)), ag.ones((2, 3, 4)), ag.zeros(4)) |
+    ag.moveaxis(ag.conv1d(ag.moveaxis(ag.zeros((5, 2, 3)), 0, -1), ag.ones((2, 3, 4)).T), -1, 0)
+convolution : `ag.conv1d`, `ag.conv2d`, `ag.conv3d`, `ag.conv_transpose`
+cosine_embedding_loss(x, y, o) | 1 - nn.CosineSimilarity()(x, y)
+cosine_similarity(x, y) | nn.CosineSimilarity()(x, y)
+ctc_loss : `nn.functional.ctc_loss`
+cumulative_trapezoid(v) | ag.cumsum((v[1:] + v[:-1]) / 2, 0)
+detach(x) | x.detach()
+diag_embed(v) | ag.eye(len(v)) * v
+diagonal_scatter(s, r) | s - ag.diag(s.diagonal()) + ag.diag(r)
+dropout(x, 0.0, True) | nn.functional.dropout(x, 0.0, True)
+dsmm hsmm hspmm smm spmm saddmm sspaddmm : `ag.sparse.dot` of an `ag.sparse.csr` matrix
+eig lstsq solve symeig matrix_rank matrix_exp matrix_power slogdet logdet qr lu lu_solve
+    triangular_solve cholesky_ex geqrf orgqr ormqr lu_unpack lobpcg pca_lowrank svd_lowrank :
+    `ag.linalg.eig`, `ag.linalg.lstsq`, `ag.linalg.solve`, `ag.linalg.eigh`,
+    `ag.linalg.matrix_rank`, `ag.linalg.expm`, `ag.linalg.matrix_power`, `ag.linalg.slogdet`,
+    `ag.linalg.qr`, `ag.linalg.lu`, `ag.linalg.lu_solve`, `ag.linalg.solve_triangular`,
+    `ag.linalg.svd`: linear algebra is in `ag.linalg`
+embedding(x, j) | nn.functional.embedding(j, x)
+embedding_bag : `nn.functional.embedding_bag`
+fill(x, 5.0) | ag.full_like(x, 5.0)
+frac(x) | x - ag.trunc(x)
+frobenius_norm(x, (0, 1)) | ag.linalg.norm(x)
+grid_sampler grid_sampler_2d grid_sampler_3d affine_grid_generator : `nn.functional.interpolate`
+    for regular grids; else `x[..., rows, columns]` with weights
+group_norm(c, 3) | nn.functional.group_norm(c, 3)
+gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell : `nn.GRU`, `nn.GRUCell`,
+    `nn.LSTM`, `nn.LSTMCell`, `nn.RNN`, `nn.RNNCell`
+hamming_window(6) | ag.hamming(7)[:-1]
+hann_window(6) | ag.hanning(7)[:-1]
+bartlett_window(6) | ag.bartlett(7)[:-1]
+blackman_window(6) | ag.blackman(7)[:-1]
+kaiser_window(6) | ag.kaiser(7, 12.0)[:-1]
+hardshrink(x) | ag.where(ag.abs(x) > 0.5, x, 0)
+hinge_embedding_loss(x, x * 0 - 1) | ag.relu(1 - x)
+histc(x, 5, -2, 2) | ag.histogram(x, 5, (-2, 2))[0]
+igamma(a, y * y) | ag.special.gammainc(a, y * y)
+igammac(a, y * y) | ag.special.gammaincc(a, y * y)
+index_copy(x, 0, j, y[:2]) | ag.index_put(x, (j,), y[:2])
+index_fill(x, 0, j, 5.0) | ag.index_put(x, (j,), 5.0)
+index_reduce(x, 0, j, y[:2], 'amax') | ag.index_put(x, (j,), ag.maximum(x[j], y[:2]))
+instance_norm layer_norm rms_norm : `nn.functional.instance_norm`, `nn.functional.layer_norm`,
+    `nn.functional.rms_norm`
+is_complex(x) | x.is_complex()
+is_floating_point(x) | x.is_floating_point()
+is_nonzero(x[0, 0]) | bool(x[0, 0])
+is_same_size(x, y) | x.shape == y.shape
+is_signed(x) | x.dtype.kind != 'u'
+is_conj is_neg is_inference is_distributed is_storage is_vulkan_available : nothing: `ag.Tensor`
+    has its values, in the memory of this process
+kl_div(x, t) | ag.xlogy(t, t) - t * x
+logcumsumexp(v, 0) | ag.logaddexp.accumulate(v)
+margin_ranking_loss(x, y, x * 0 + 1) | ag.relu(y - x)
+masked_scatter : `z = x.clone()`, then `z[mask] = values`
+movedim(c, 0, 2) | ag.moveaxis(c, 0, 2)
+msort(x) | ag.sort(x, axis=0)
+narrow_copy(x, 1, 0, 2) | ag.narrow(x, 1, 0, 2).clone()
+norm_except_dim(x) | ag.linalg.norm(x, axis=1, keepdims=True)
+nuclear_norm(s) | ag.linalg.norm(s, 'nuc')
+pairwise_distance(x, y) | nn.PairwiseDistance()(x, y)
+pdist(x) | ag.cdist(x, x)[ag.triu_indices(3, k=1)]
+pixel_shuffle pixel_unshuffle : `nn.functional.pixel_shuffle`, `nn.functional.pixel_unshuffle`
+poisson : `ag.random.poisson`
+poisson_nll_loss(x, t, True, False, 1e-8, 1) | (ag.exp(x) - t * x).mean()
+prelu(x, v[:1]) | ag.where(x > 0, x, v[:1] * x)
+randint_like : `ag.randint(low, high, x.shape)`
+range(1, 4) | ag.arange(1.0, 4 + 1)
+renorm(x, 2, 0, 1.0) | x * ag.minimum(1, 1.0 / ag.linalg.norm(x, axis=1, keepdims=True))
+repeat_interleave(v, 2) | ag.repeat(v, 2)
+resolve_conj(x) | x
+resolve_neg(x) | x
+rrelu(x, 0.25, 0.25) | nn.functional.leaky_relu(x, 0.25)
+rsub(x, y) | y - x
+scalar_tensor(5.0) | ag.tensor(5.0)
+scatter_reduce : `ag.scatter_add` for sums; for extremes `ag.maximum.at(x, index, values)`
+segment_reduce : `ag.add.reduceat(x, starts)`
+select_scatter(x, y[0], 0, 1) | ag.set_subtensor(x[1], y[0])
+slice_scatter(x, y[:1], 0, 0, 1) | ag.set_subtensor(x[0:1], y[:1])
+slice_inverse : `ag.set_subtensor(ag.zeros(shape)[a:b], x)`
+selu(x) | 1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772)
+sgn(x) | ag.sign(x)
+split_with_sizes(x, [1, 2]) | x.split([1, 2])
+std_mean(x) | (ag.std(x, correction=1), ag.mean(x))
+var_mean(x) | (ag.var(x, correction=1), ag.mean(x))
+stft istft : `ag.fft.rfft(ag.sliding_window_view(x, n)[::hop] * window)`
+swapdims(c, 0, 1) | ag.swapaxes(c, 0, 1)
+t(x) | x.T
+take_along_dim(x, i, 1) | ag.take_along_axis(x, i, 1)
+tensor_split(v, 3) | ag.array_split(v, 3)
+threshold(x, 1.0, 5.0) | ag.where(x > 1.0, x, 5.0)
+triplet_margin_loss(x, y, x) | ag.relu(ag.linalg.norm(x - y + 1e-6, axis=-1) - 2e-6 + 1)
+unflatten(x, 1, (2, 2)) | x.reshape(3, 2, 2)
+unique_consecutive(v) | v[ag.concat([ag.tensor([True]), v[1:] != v[:-1]])]
+unsafe_chunk(x, 2) | ag.chunk(x, 2)
+unsafe_split(x, 2) | x.split(2)
+unsafe_split_with_sizes(x, [1, 2]) | x.split([1, 2])
+to_dlpack : `ag.from_dlpack` of the other library: tensors speak DLPack
+typename : `type(x).__name__`
+get_rng_state set_rng_state initial_seed seed default_generator thread_safe_generator fork_rng :
+    `ag.random.default_generator()`, whose `state_dict()` and `load_state_dict(state)` save it;
+    `ag.manual_seed(0)`
+get_num_interop_threads set_num_interop_threads init_num_threads : `ag.set_num_threads(2)`
+get_default_device set_default_device get_device get_device_module Stream Event : nothing: there is
+    one device, the CPU
+set_default_tensor_type : `ag.config.default_float`
+set_printoptions get_printoptions : `numpy.set_printoptions`
+autocast get_autocast_dtype is_autocast_enabled set_autocast_enabled clear_autocast_cache
+    GradScaler : `model.to('bfloat16')`, or operands `x.bfloat16()`: precision follows from dtypes
+set_anomaly_enabled is_anomaly_enabled is_anomaly_check_nan_enabled : `ag.ensure(x,
+    ag.isfinite(x).all())`
+is_inference_mode_enabled : `ag.is_grad_enabled()`
+use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode
+    get_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled : nothing: results
+    are the same at every call
+set_float32_matmul_precision get_float32_matmul_precision set_flush_denormal : nothing: float32
+    products are computed in float32
+set_warn_always is_warn_always_enabled : `warnings.simplefilter`
+compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral : `ag.linalg.backend()`
+fork wait Future FutureType : `concurrent.futures`
+cfloat cdouble complex32 chalf : `ag.complex64`, `ag.complex128`
+float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 bits8
+    bits16 bits1x8 bits2x4 bits4x2 bit : `ag.float16`, `ag.bfloat16`: the smallest floats here
+int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7 : `ag.int8`,
+    `ag.uint8`: the smallest integers here
+sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc : `ag.sparse.csr`, `ag.sparse.csc`
+sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor
+    sparse_compressed_tensor : `ag.sparse.coo`, `ag.sparse.csr`, `ag.sparse.csc`
+layout memory_format channels_last channels_last_3d contiguous_format preserve_format
+    legacy_contiguous_format strided jagged : nothing: memory is laid out by the compiler, and in
+    row-major order between calls
+get_file_path import_ir_module import_ir_module_from_buffer parse_ir parse_schema
+    parse_type_comment merge_type_from_type_comment unify_type_list freeze : `ag.jit`, which traces
+    and compiles; there is no script
+hash_tensor : `hash(x.numpy().tobytes())`
+empty_strided empty_permuted : `ag.empty(shape)`
+from_file : `ag.from_numpy(numpy.memmap(file))`
+nonzero_static : `ag.argwhere(x, size=n)`
+OutOfMemoryError : `MemoryError`
+AcceleratorError FatalError JITException ErrorReport : `RuntimeError`
+ParameterDict ModuleDict BufferDict : `{'name': value}`, a dict
+SymInt SymFloat SymBool : `ag.Dim`
+accelerator mps mtia xpu : nothing: there is one device, the CPU
+amp : `x.bfloat16()`, `x.half()`: precision follows from dtypes
+ao quantization : nothing: there are no quantized tensors; 16 bits are `ag.float16`
+distributed multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's
+    `multiprocessing`
+distributions : `ag.random` draws, `ag.special` has densities' functions
+export onnx package : `ag.jit(f).c_function()`, or a pickle of the function
+functional functorch : `ag.func`
+futures : `concurrent.futures`
+fx : `print(f.graph)`
+hub serialization storage : `numpy.savez(file, **model.state_dict())`
+library classes ops : `ag.Op`, `ag.op`
+masked nested : `ag.where(mask, x, 0)`; lists of tensors
+overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
+profiler : `ag.jit(f).explain()`
+quasirandom : `ag.random.uniform`; scipy.stats.qmc has quasi-random numbers
+signal : `ag.hamming`, `ag.hanning`, `ag.blackman`, `ag.kaiser`, `ag.bartlett`
+"""
+
+#: Names by their form: what they have in common.
+FORMS = (
+    ("sym_*", "`ag.Dim`: sizes are numbers or symbols, and Python's operators take both"),
+    ("*qparams*", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("*quant*", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("q_*", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("q[us]*", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("qint*", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("per_*", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("fbgemm_*", "nothing: there are no quantized tensors; `ag.matmul` multiplies"),
+    ("fused_moving_avg*", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("int_repr", "nothing: there are no quantized tensors; 16 bits are `ag.float16`"),
+    ("mkldnn_*", "functions of `nn.functional`: kernels are generated"),
+    ("cudnn_*", "functions of `nn.functional`: kernels are generated"),
+    ("miopen_*", "functions of `nn.functional`: kernels are generated"),
+    ("native_*", "functions of `nn.functional`: kernels are generated"),
+    ("batch_norm_*", "`nn.functional.batch_norm`"),
+    ("*autocast*", "`x.bfloat16()`, `x.half()`: precision follows from dtypes"),
+    ("*Storage*", "`x.numpy()`, the array that holds the values"),
+    ("*Tensor", "`ag.tensor(data, dtype)`"),
+    ("*Type", "`ag.Tensor`: there is no script with types of its own; see `ag.jit`"),
+    ("Script*", "`ag.jit`, which traces and compiles; there is no script"),
+    ("*Dispatch*", "`ag.Op`, `ag.op`: an operation is one object"),
+    ("*max_pool*", "`nn.functional.max_pool1d`, `nn.functional.max_pool2d` and so on"),
+    ("*avg_pool*", "`nn.functional.avg_pool1d`, `nn.functional.adaptive_avg_pool1d` and so on"),
+    ("resize_*", "`ag.resize(x, shape)`"),
+    ("sparse_resize*", "`ag.sparse.coo`"),
+)
