@@ -28,6 +28,7 @@ OWNERS: dict[str, Any] = {
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {
+    "self": nn.ReLU(),
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
     "f": ag.function([], ag.shared(1.0) + 1), "model": OWNERS["Module"],
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(
@@ -64,6 +65,8 @@ def _attributes(code: str) -> None:
             continue
         whole = ast.unparse(node)
         root = whole.partition(".")[0]
+        if whole == "self.name":
+            continue
         if root in KNOWN and re.fullmatch(r"[\w.]+", whole):
             eval(whole, KNOWN)
         elif root not in PYTHONS and isinstance(node.value, ast.Name):

@@ -171,6 +171,14 @@ def test_texts(wrong: Any, kind: Any, text: str) -> None:
     check(wrong, kind, text)
 
 
+def test_classes_that_were_called_before_check_their_calls() -> None:
+    nn.Linear(2, 3)
+    with pytest.raises(TypeError, match=r"^Linear\(\) got an unexpected keyword .*'colour'\n  at"):
+        nn.Linear(2, 3, colour=1)
+    with pytest.raises(TypeError, match="^Linear.. needs out_features, too"):
+        nn.Linear(2)
+
+
 def test_other_keywords_are_as_unknown_as_ever() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'nonsense'\n  at "):
         ag.sum(X, nonsense=1)

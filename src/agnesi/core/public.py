@@ -168,7 +168,7 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     a copy, which gets its attributes later.
     """
     init: Any = cls.__init__  # type: ignore[misc]
-    init = _nothing if init is object.__init__ else init
+    init = _nothing if init is object.__init__ else getattr(init, "__wrapped__", init)
     code = getattr(init, "__code__", None)
     if code is None or not (args or keywords):
         return
