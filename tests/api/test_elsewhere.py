@@ -169,6 +169,13 @@ def test_keywords_of_other_libraries(call: Any, function: str, word: str, told: 
         call()
 
 
+def test_no_parameter_is_told_that_there_is_not() -> None:
+    for wrong in (lambda: nn.Dropout(filters=3), lambda: nn.AvgPool1d(2, dilation=2),
+                  lambda: ag.sum(W, learning_rate=1)):
+        with pytest.raises(TypeError, match=r"unexpected keyword argument '\w+'\n  at "):
+            wrong()
+
+
 def test_what_is_told_is_right() -> None:
     parameters = [ag.ones(3, requires_grad=True), ag.ones(4, requires_grad=True)]
 

@@ -121,8 +121,11 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     near = "" if name in KEYWORDS else nearest(name, known)
     if near:
         return f"{reason}; did you mean `{near}`?"
-    word = name if name in KEYWORDS else nearest(name, KEYWORDS)
-    return f"{reason}; use {KEYWORDS[word]}" if word else reason
+    told = KEYWORDS.get(name if name in KEYWORDS else nearest(name, KEYWORDS), "")
+    parameter = told[1:].partition("`")[0] if told.startswith("`") else ""
+    if parameter.isidentifier() and known and parameter not in known:
+        return reason  # it has no such parameter either
+    return f"{reason}; use {told}" if told else reason
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
