@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from agnesi.codegen.axes import cost
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.interrupts import poll, turns_between
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.points import written_out
 from agnesi.codegen.steps import Base, Runner, Step, address
@@ -226,6 +227,10 @@ class _Loop:
             following = self._turn(turn, present, pairs[::2])
             turned = [v for i in range(0, len(pairs), 2) for v in (pairs[i + 1], pairs[i])]
             run.carry(b.add(run.index, i64(1)), *following, *turned)
+            if between := turns_between(loop):
+                last = b.op("and", run.index, i64(between - 1))
+                with b.when(b.icmp("eq", last, i64(between - 1)), rare=True):
+                    self.emit.run.leave_on(poll(b))
             if loop.stop is not None:
                 run.until = self.emit.flag(self.fixed[loop.stop.slot])
             elif loop.condition is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.codegen.builder import HOT, LIGHT, Builder, Module, Value, i64
 from agnesi.codegen.calls import emit_call, plan_call
 from agnesi.codegen.effort import Effort
+from agnesi.codegen.interrupts import Pace, chunk, poll
 from agnesi.codegen.nest import emit_nest, prepare
 from agnesi.codegen.origins import anchored, moved, moves_of
 from agnesi.codegen.steps import Runner, Step, spot
@@ -141,14 +142,16 @@ class _Program:
         return self._first(kernel, like, key)
 
     def together(self, kernels: Sequence[Kernel], steps: Sequence[Step],
-                 groups: Sequence[Any]) -> list[Step]:
-        """The steps of a body: one for all kernels of a group."""
+                 groups: Sequence[Any]) -> list[tuple[Step, Sequence[Kernel]]]:
+        """The steps of a body and their kernels: one step for all of a group."""
         works = {id(group.kernels[0]): group.work for group in groups if group.work}
-        result, k = [], 0
+        result: list[tuple[Step, Sequence[Kernel]]] = []
+        k = 0
         while k < len(steps):
             work = works.get(id(kernels[k]), [0])
             members = steps[k : k + len(work)]
-            result.append(self._joined(members, work) if len(work) > 1 else steps[k])
+            step = self._joined(members, work) if len(work) > 1 else steps[k]
+            result.append((step, kernels[k : k + len(work)]))
             k += len(work)
         return result
 
@@ -227,7 +230,21 @@ class _Program:
             if self._effort.little(shape.work):
                 b.attributes = LIGHT
         b.ret()
-        return Step(self._added(b), units, parallel, buffers, spare=spare)
+        name = self._added(b)
+        if size := chunk(kernel, units):
+            name = self._in_chunks(name, size)
+        return Step(name, units, parallel, buffers, spare=spare)
+
+    def _in_chunks(self, name: str, size: int) -> str:
+        """A task that runs another one for so many units at a time, and looks for signals."""
+        b = Builder(self.module, self.module.fresh("k"), _TASK)
+        places, begin, end, thread = b.parameters
+        with b.loop(begin, end, size) as turn:
+            stop = b.intrinsic("smin", b.add(turn.index, i64(size)), end)
+            b.call("void", name, places, turn.index, stop, thread)
+            turn.until = b.icmp("ne", poll(b, thread), Value("0", "i32"))
+        b.ret()
+        return self._added(b)
 
     def _product(self, b: Builder, kernel: Product, pointer: Callable[[Buffer], Value],
                  begin: Value, end: Value) -> Size:
@@ -351,11 +368,13 @@ def _measure(module: Module, varying: Varying) -> None:
     b.finish()
 
 
-def _body(program: _Program, steps: Sequence[Step], first_size: int) -> None:
+def _body(program: _Program, runs: Sequence[tuple[Step, Sequence[Kernel]]],
+          first_size: int) -> None:
     b = Builder(program.module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False,
                 attributes=LIGHT)
     bufs, rt = b.parameters
     b.give_sizes(bufs, first_size, program.sizes)
-    Runner(b, rt, steps, program.sizes).all(steps, bufs)
+    steps = [step for step, _ in runs]
+    Runner(b, rt, steps, program.sizes).all(steps, bufs, Pace([run for _, run in runs]))
     b.ret(Value("0", "i32"))
     b.finish()

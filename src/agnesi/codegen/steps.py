@@ -7,6 +7,7 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.interrupts import Pace, poll, writing_begins
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
 from agnesi.core.kernels import Buffer
@@ -92,9 +93,9 @@ class Runner:
             b.store(b.size(n), b.gep("ptr", self.room, i64(i)))
         if step.callback >= 0:
             back = b.load("ptr", b.gep("ptr", self.rt, i64(1)))
-            self._leave_on(b.call_pointer("i32", back, i64(step.callback), self.room))
+            self.leave_on(b.call_pointer("i32", back, i64(step.callback), self.room))
         elif step.control:
-            self._leave_on(b.call("i32", step.name, self.room, self.rt))
+            self.leave_on(b.call("i32", step.name, self.room, self.rt))
         elif step.parallel and isinstance(step.spare, Extent):
             much = b.icmp("sge", b.size(step.spare), i64(0))
             with b.when(much):
@@ -120,7 +121,7 @@ class Runner:
         """Return the code unless a flag in memory is set."""
         self._leave(self.b.icmp("eq", self.b.load("i8", flag), Value("0", "i8")), code)
 
-    def _leave_on(self, code: Value) -> None:
+    def leave_on(self, code: Value) -> None:
         """Return an error's code."""
         self._leave(self.b.icmp("ne", code, Value("0", "i32")), code)
 
@@ -132,7 +133,7 @@ class Runner:
         b.ret(code)
         b.open_block(go)
 
-    def all(self, steps: Sequence[Step], bufs: Value) -> None:
+    def all(self, steps: Sequence[Step], bufs: Value, pace: Pace) -> None:
         """Run steps in order, with the table of addresses ``bufs``."""
         b = self.b
 
@@ -140,15 +141,23 @@ class Runner:
             return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
 
         straight = b.module.policy.straight_steps
-        for simple, group in groupby(steps, lambda step: step.simple):
-            found = list(group)
+        first = 0
+        for (simple, _), group in groupby(
+            enumerate(steps), lambda pair: (pair[1].simple, pair[0] >= pace.first_write)
+        ):
+            found = [step for _, step in group]
+            if first == pace.first_write and not pace.short:
+                writing_begins(b)
             if simple and len(found) > straight and not self.sizes:
-                self._by_table(found, bufs)
-                continue
-            for step in found:
-                self(step, base)
+                self._by_table(found, bufs, pace.is_due(first, first + len(found)))
+            else:
+                for i, step in enumerate(found, first):
+                    self(step, base)
+                    if pace.is_due(i, i + 1):
+                        self.leave_on(poll(b))
+            first += len(found)
 
-    def _by_table(self, steps: Sequence[Step], bufs: Value) -> None:
+    def _by_table(self, steps: Sequence[Step], bufs: Value, polled: bool) -> None:
         """Many steps as a loop over tables, so that the code does not grow with their number."""
         b, module = self.b, self.b.module
         ends = accumulate(len(s.places) for s in steps)
@@ -175,6 +184,8 @@ class Runner:
             for kind in sorted({s.way for s in steps}):
                 with b.when(b.icmp("eq", way, i64(kind))):
                     self._call(kind, function, number)
+            if polled:
+                self.leave_on(poll(b))
             turn.carry(end)
 
     def _call(self, way: int, function: Value, number: Value) -> None:
@@ -183,7 +194,7 @@ class Runner:
         if way == _CHECK:
             self._check(b.load("ptr", self.room), b.cast("trunc", number, "i32"))
         elif way == _CONTROL:
-            self._leave_on(b.call_pointer("i32", function, self.room, self.rt))
+            self.leave_on(b.call_pointer("i32", function, self.room, self.rt))
         elif way == _SHARED:
             share = b.load("ptr", self.rt)
             b.call_pointer("void", share, self.rt, function, self.room, number)

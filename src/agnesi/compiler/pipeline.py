@@ -117,9 +117,10 @@ class Scheduled:
 
     def _is_long(self) -> bool:
         """Whether a call takes long enough for other threads to run meanwhile."""
-        from agnesi.codegen.effort import work
+        from agnesi.codegen.effort import duration, endless
 
-        return guess(work(self.layout.kernels)) > _GIL_WORK
+        kernels = self.layout.kernels
+        return endless(kernels) or guess(duration(kernels)) > _GIL_WORK
 
 
 def _preferred(*args: Any, **keywords: Any) -> Any:

@@ -50,6 +50,10 @@ _RELAX = {
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
 _METH_FASTCALL_KEYWORDS = 0x82
+#: What a function returns that is left because a signal's handler has raised an error.
+INTERRUPTED = -(1 << 31)
+#: About the cycles between two polls, where no counter of cycles may be read.
+_READING = 300_000
 _KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
 _compiling = threading.Lock()
 _made: machine.Code | None = None
@@ -105,6 +109,7 @@ def native() -> machine.Code:
         ctypes.c_void_p.from_address(code.address("api") + 8 * index).value = address
     _call(code, "platform_reset")
     _call(code, "own_begin")
+    _set_main_thread(code)
     LENT.threads = functools.partial(_use_threads, code)
     LENT.threads(config.threads)
     ctypes.c_int64.from_address(code.address("pool") + 16).value = machine.memory() // _KEPT_SHARE
@@ -157,13 +162,14 @@ def source(waiting: str = "") -> str:
         "pooled": str(POOLED_BYTES),
         "swapped": str(ord(">")),
         "items": str(tuple.__basicsize__),
+        "interrupted": str(INTERRUPTED),
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
-    files = (waiting, "pool", "scratch", "threads", "blas", "entry")
+    files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "entry")
     text = "\n".join(_file(name) for name in files)
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
-    return text + _relax(kind)
+    return text + _relax(kind) + _ticks(kind)
 
 
 def _layouts_agree() -> bool:
@@ -239,7 +245,14 @@ def _use_threads(code: machine.Code, most: int) -> None:
     ctypes.c_int64.from_address(code.address("thread_count")).value = machine.cores(most)
 
 
+def _set_main_thread(code: machine.Code) -> None:
+    """Tell native code which thread handles signals."""
+    ident = threading.main_thread().ident or 0
+    ctypes.c_int64.from_address(code.address("main_thread")).value = ident
+
+
 def _after_fork(code: machine.Code) -> None:
+    _set_main_thread(code)
     for name in ("platform_reset", "threads_reset", "blas_reset", "pool_reset"):
         _call(code, name)
 
@@ -261,6 +274,24 @@ def _relax(kind: str) -> str:
         f"define internal void @relax() nounwind alwaysinline {{\n  call void @{intrinsic}\n"
         "  ret void\n}\n"
     )
+
+
+def _ticks(kind: str) -> str:
+    """A clock that is quick to read, or a count of its readings where there is none."""
+    if kind in ("x86_64", "AMD64"):
+        return ("\ndeclare i64 @llvm.readcyclecounter()\n"
+                "define internal i64 @ticks() nounwind alwaysinline {\n"
+                "  %now = call i64 @llvm.readcyclecounter()\n  ret i64 %now\n}\n")
+    return ("\n@readings = internal global i64 0\n"
+            "define internal i64 @ticks() nounwind {\n"
+            f"  %before = atomicrmw add ptr @readings, i64 {_READING} monotonic\n"
+            "  ret i64 %before\n}\n")
+
+
+def _note_torn(error: BaseException) -> None:
+    """Say that a call was ended in the middle of its writes in place."""
+    error.add_note("agnesi: the call that this ended had begun to change tensors in place and "
+                   "could not be completed within a second; they hold a part of the changes")
 
 
 def _api(code: machine.Code) -> list[int]:
@@ -299,6 +330,12 @@ def _api(code: machine.Code) -> list[int]:
         id(next_serial.__self__),  # type: ignore[attr-defined]
         c("PyList_SetItem"),
         c("PyDict_GetItemWithError"),
+        c("PyThread_get_thread_ident"),
+        c("PyErr_CheckSignals"),
+        c("PyErr_Fetch"),
+        c("PyErr_NormalizeException"),
+        c("PyErr_Restore"),
+        id(_note_torn),
     ]
 
 

@@ -21,8 +21,9 @@ from agnesi.schedule.program import Program
 
 #: Elements from which a reduction is worth threads, and results that they could not share.
 _MUCH, _LITTLE = 400_000, 128
-#: Parts at most.
-_PARTS = 16
+#: Parts at most; for very large ones, parts of about so many elements (8 ms, so that signals are
+#: seen between them), and how many parts then.
+_PARTS, _PART_ELEMENTS, _MOST_PARTS = 16, 1 << 24, 1 << 16
 _KEPT = ("float32", "float64", "int32", "int64", "bool")
 
 
@@ -80,8 +81,9 @@ def _split(value: Expr) -> tuple[Axis, int] | None:
         return None
     if any(v.op in ("reduce", "steps") for v in walk(value.args)):
         return None
+    most = max(_PARTS, min(_MOST_PARTS, math.prod(sizes) // _PART_ELEMENTS))
     for axis in bound:
-        count = next((n for n in range(_PARTS, 1, -1) if axis.extent % n == 0), 0)
+        count = next((n for n in range(most, 1, -1) if axis.extent % n == 0), 0)
         if count:
             return axis, count
     return None

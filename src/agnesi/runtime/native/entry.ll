@@ -49,7 +49,7 @@
 ; those of argument i, and outputs have the sizes that the function at 27 writes.
 
 ; Filled when the module is loaded; see `API` in support.py for the order.
-@api = global [28 x ptr] zeroinitializer, align 64
+@api = global [34 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr @api, i64 %i
@@ -905,12 +905,35 @@ direct:
   %code = call i32 %body(ptr %bufs, ptr %context)
   ret i32 %code
 freely:
+  %ident = call ptr @api_get(i64 28)
+  %me = call i64 %ident()
+  %first = load i64, ptr @main_thread
+  %main = icmp eq i64 %me, %first
   %save = call ptr @api_get(i64 18)
   %state = call ptr %save()
+  br i1 %main, label %polled, label %other
+polled:                                       ; handlers of signals may call compiled code, too
+  %outer = load ptr, ptr @main_state
+  %outer.writing = load i64, ptr @writing_since
+  store ptr %state, ptr @main_state
+  store i64 0, ptr @writing_since
+  %now = call i64 @ticks()
+  %ticks = load i64, ptr @poll_ticks
+  %next = add i64 %now, %ticks
+  store atomic i64 %next, ptr @next_poll monotonic, align 8
+  %code3 = call i32 %body(ptr %bufs, ptr %context)
+  store ptr %outer, ptr @main_state
+  store i64 %outer.writing, ptr @writing_since
+  store atomic i32 0, ptr @interrupted monotonic, align 4
+  br label %back
+other:
   %code2 = call i32 %body(ptr %bufs, ptr %context)
+  br label %back
+back:
+  %code4 = phi i32 [%code3, %polled], [%code2, %other]
   %restore = call ptr @api_get(i64 19)
   call void %restore(ptr %state)
-  ret i32 %code2
+  ret i32 %code4
 }
 
 ; Scratch memory: what the function keeps for itself, if no other thread has that now, or the pool's.
@@ -1105,6 +1128,12 @@ bare:
   br label %judge
 judge:
   %code = phi i32 [%code1, %work], [%code2, %bare]
+  %stopped = icmp eq i32 %code, {interrupted}
+  br i1 %stopped, label %abandon, label %ended
+abandon:                                      ; a handler of a signal has raised an error
+  call void @release(ptr %made, i64 %count)
+  ret ptr null
+ended:
   call void @number_changes(ptr %context, ptr %args)
   ; Kernels without memory to work in have done nothing; perhaps those of another thread.
   %lacks.now = load atomic i64, ptr @scratch_lacks seq_cst, align 8

@@ -257,6 +257,7 @@ own:
   %single = icmp ule i64 %n, 1
   br i1 %single, label %release, label %publish
 publish:
+  call void @task_begins()
   store ptr %task, ptr @task
   store ptr %context, ptr @task_context
   store i64 %units, ptr @task_units

@@ -1,0 +1,76 @@
+"""Where long code looks for signals, so that Ctrl-C ends it (``runtime/native/interrupts.ll``).
+
+A program polls between kernels, a long loop from turn to turn, and a long kernel between chunks of
+its units, about every millisecond of work.  What takes less has no poll.  A poll outside of the
+moments when one is due is a comparison with the processor's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.codegen.builder import Builder, Value, i64
+from agnesi.codegen.effort import duration, endless
+from agnesi.core.extents import guess
+from agnesi.core.foreign import external
+from agnesi.core.kernels import Contraction, Kernel, Loop
+
+_POLL, _WRITING = (external(f"runtime:{n}") for n in ("poll", "writing_begins"))
+#: Elements that take about a millisecond; those of a chunk of a kernel; of one that packs operands.
+POLL_WORK, _CHUNK, _PACKED_CHUNK = 1 << 21, 1 << 24, 1 << 27
+#: Elements between two polls of a loop.
+_TURN_WORK = 1 << 17
+
+
+def poll(b: Builder, thread: Value | None = None) -> Value:
+    """The code by which to return, or 0."""
+    return b.call("i32", _POLL, thread or i64(0))
+
+
+def writing_begins(b: Builder) -> None:
+    """From here on the program writes in place: it is completed, if that does not take long."""
+    b.call("void", _WRITING)
+
+
+def turns_between(loop: Loop) -> int:
+    """How many turns a loop makes between two polls, a power of two; 0 if it needs none."""
+    turn = max(1, guess(sum(duration(block.kernels) for block in loop.blocks())))
+    if loop.length is not None and guess(loop.length) * turn < POLL_WORK:
+        return 0
+    return 1 << max(0, (_TURN_WORK // turn).bit_length() - 1)
+
+
+def chunk(kernel: Kernel, units: Any) -> int:
+    """How many units of a kernel are run between two polls; 0 for all of them."""
+    size = _PACKED_CHUNK if isinstance(kernel, Contraction) else _CHUNK
+    total, count = guess(duration([kernel])), guess(units)
+    if total < 2 * size or count < 2:
+        return 0
+    return max(1, count * size // total)
+
+
+class Pace:
+    """The polls between the steps of a program, and where it begins to write in place.
+
+    A program that takes less than a millisecond has none.
+    """
+
+    def __init__(self, steps: Sequence[Sequence[Kernel]]) -> None:
+        kernels = [k for step in steps for k in step]
+        self._work = [guess(duration(step)) for step in steps]
+        self.short = sum(self._work) < POLL_WORK and not endless(kernels)
+        leaves = {b.slot for k in kernels for b in (*k.reads(), *k.writes())
+                  if b.role in ("argument", "state")}
+        self.first_write = next(
+            (i for i, step in enumerate(steps)
+             if any(b.slot in leaves for k in step for b in k.writes())), len(steps))
+        self._since = 0
+
+    def is_due(self, first: int, last: int) -> bool:
+        """Whether a poll belongs behind the steps from ``first`` to before ``last``."""
+        self._since += sum(self._work[first:last])
+        due = not self.short and self._since >= POLL_WORK
+        if due:
+            self._since = 0
+        return due

@@ -1,0 +1,163 @@
+"""Signals reach compiled code that runs long, and what it changes is as it was, or complete."""
+
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signals")
+
+
+class StoppedError(Exception):
+    """What the handler of the signal raises."""
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def threads(request):
+    before = ag.get_num_threads()
+    ag.set_num_threads(request.param)
+    yield
+    ag.set_num_threads(before)
+
+
+def stop(function, *args, after=0.2):
+    """Call a function that would run for minutes; the error by which a signal ended it."""
+
+    def handler(number, frame):
+        raise StoppedError
+
+    def send():
+        time.sleep(after)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+
+    old = signal.signal(signal.SIGUSR1, handler)
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        with pytest.raises(StoppedError) as found:
+            function(*args)
+            time.sleep(60)  # a signal that compiled code did not see
+        return found.value
+    finally:
+        sender.join()
+        signal.signal(signal.SIGUSR1, old)
+
+
+def endless(carry, last):
+    """Steps of a loop whose number is known when it is over."""
+    return ag.while_loop(lambda c: c[0] < last, lambda c: (c[0] + 1, ag.sin(c[1])), carry)
+
+
+LAST = 1 << 40
+
+
+def test_a_loop_of_unknown_count(threads):
+    run = ag.jit(lambda x, last: endless((ag.tensor(0), x), last)[1])
+    x = ag.ones(3)
+    run(x, ag.tensor(2))
+    stop(run, x, ag.tensor(LAST))
+    np.testing.assert_allclose(run(x, ag.tensor(1)).numpy(), np.sin(np.ones(3)), rtol=1e-6)
+
+
+def test_a_long_scan(threads):
+    run = ag.jit(lambda x: ag.scan(lambda c, _: (ag.cos(c), None), x, length=1 << 36)[0])
+    stop(run, ag.ones(3))
+
+
+def test_a_reduction_over_many_pairs(threads):
+    run = ag.jit(lambda x: ag.exp(-abs(x[:, None] - x[None])).sum())
+    stop(run, ag.ones(300_000), after=0.5)
+
+
+def test_many_kernels_one_after_the_other(threads):
+    """None of which is long."""
+
+    def step(x):
+        for _ in range(40):
+            x = ag.softmax(x @ x, axis=1)
+        return x
+
+    run = ag.jit(lambda x: ag.fori_loop(0, 1 << 30, lambda i, y: step(y), x))
+    stop(run, ag.ones((200, 200)), after=2.0)
+
+
+def test_a_call_from_a_handler_of_a_signal():
+    """A handler that computes does not end the call, and itself may be long enough to poll."""
+    seen = []
+    inner = ag.jit(lambda x: ag.scan(lambda c, _: (ag.cos(c), None), x, length=3_000_000)[0])
+    inner(ag.ones(2))
+    outer = ag.jit(lambda x: ag.scan(lambda c, _: (ag.sin(c), None), x, length=6_000_000)[0])
+    wanted = outer(ag.ones(3)).numpy()
+
+    def handler(number, frame):
+        seen.append(inner(ag.ones(2)).numpy())
+
+    old = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.03)
+    try:
+        found = outer(ag.ones(3)).numpy()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_allclose(seen, [[0.739085, 0.739085]], rtol=1e-5)
+
+
+def test_state_is_as_it_was():
+    """A step that is ended before its changes has made none."""
+    weight = ag.ones(3)
+
+    @ag.jit
+    def step(last):
+        value = endless((ag.tensor(0), weight * 2), last)[1]
+        weight.add_(value.sum())
+
+    step(ag.tensor(3))
+    before = weight.numpy().copy()
+    error = stop(step, ag.tensor(LAST))
+    np.testing.assert_array_equal(weight.numpy(), before)
+    assert not getattr(error, "__notes__", [])
+
+
+def test_state_that_was_changed_in_part_is_said():
+    """The loop comes behind a change in place, so the call cannot be as if it had not been."""
+    weight, other = ag.ones(3), ag.ones(100_000)
+
+    @ag.jit
+    def step(last):
+        weight.add_(1)
+        value = endless((ag.tensor(0), weight * 2), last)[1]
+        other.add_(value.sum())
+        return value
+
+    step(ag.tensor(3))
+    error = stop(step, ag.tensor(LAST))
+    told = " ".join(getattr(error, "__notes__", []))
+    assert (weight.numpy() == 3).all() == ("in place" in told)
+    assert (other.numpy() == other.numpy()[0]).all()
+
+
+def test_other_threads_run_meanwhile():
+    """A loop of unknown count leaves Python to others, who cannot be interrupted by it."""
+    ticks = []
+    done = threading.Event()
+
+    def count():
+        while not done.wait(0.005):
+            ticks.append(1)
+
+    run = ag.jit(lambda x, last: endless((ag.tensor(0), x), last)[1])
+    run(ag.ones(3), ag.tensor(2))
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        stop(run, ag.ones(3), ag.tensor(LAST), after=0.5)
+    finally:
+        done.set()
+        counter.join()
+    assert len(ticks) > 5
