@@ -11,15 +11,20 @@
 @task_is_main = internal global i32 0         ; whether the threads work for it
 @task_left = internal global i32 0            ; whether they are to leave
 
-define internal i1 @is_main() nounwind alwaysinline {
+; Whether this is the main thread, in a body.
+define internal i1 @is_main() nounwind {
+entry:
+  %state = load ptr, ptr @main_state
+  %outside = icmp eq ptr %state, null
+  br i1 %outside, label %no, label %compare
+compare:
   %ident = call ptr @api_get(i64 28)
   %me = call i64 %ident()
   %main = load i64, ptr @main_thread
   %same = icmp eq i64 %me, %main
-  %state = load ptr, ptr @main_state
-  %inside = icmp ne ptr %state, null
-  %both = and i1 %same, %inside
-  ret i1 %both
+  ret i1 %same
+no:
+  ret i1 false
 }
 
 ; A task begins: whether it is the main thread's.
