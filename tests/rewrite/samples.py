@@ -150,10 +150,16 @@ SAMPLES = {
         lambda x, y, c: (x / ag.exp(y[:, :1])).sum(1), lambda x, y, c: (ag.exp(y[:1]) * x).sum(0),
         lambda x, y, c: (x * ag.exp(y[:, :1])).sum(1, keepdims=True),
     ],
-    "log_of_softmax": [lambda x, y, c: ag.log(ag.softmax(x))],
-    "log_of_sum_of_exps": [
+    "log_inside": [
+        lambda x, y, c: ag.log(ag.softmax(x)), lambda x, y, c: ag.log(ag.softmax(x)[1:, 2]),
         lambda x, y, c: ag.log(ag.exp(x).sum(1)),
         lambda x, y, c: ag.log(ag.exp(x).sum(0, keepdims=True)),
+        lambda x, y, c: ag.log(ag.where(x > y, ag.sigmoid(x), 0.5)),
+        lambda x, y, c: ag.log(ag.exp(x) * y), lambda x, y, c: ag.log2(y / ag.exp(x)),
+        lambda x, y, c: ag.log(3 * ag.exp(x) + ag.exp(y)), lambda x, y, c: ag.log(ag.exp(x).prod()),
+        lambda x, y, c: ag.log(ag.exp(x).mean()), lambda x, y, c: ag.log10(ag.expm1(x)),
+        lambda x, y, c: ag.log(ag.exp(x) - ag.exp(y)), lambda x, y, c: ag.log(-ag.expm1(x)),
+        lambda x, y, c: ag.log(ag.cosh(x)), lambda x, y, c: ag.log(ag.softmax(x).astype("float32")),
     ],
     "pair_factors": [
         lambda x, y, c: _softmax(x), lambda x, y, c: y / (1 + ag.exp(x)),

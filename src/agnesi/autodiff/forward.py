@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, missing_rule, read_by_rules, seed
 from agnesi.autodiff.rules import cotangents, tangents
+from agnesi.autodiff.stable import stable_roots
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at
@@ -22,15 +23,24 @@ from agnesi.ops.creation import filled, zeros_like
 
 
 def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[Node, Any]:
-    """Tangents by node of everything between the keys of ``tangents`` and ``roots``."""
+    """Tangents by node of ``roots`` and of what lies between them and the keys of ``tangents``."""
     known: dict[Node, Any] = dict(tangents)
-    for node in toposort(roots, lambda n: n in known or not n.requires_grad):
-        if node in known or node.op is None or not node.requires_grad:
-            continue
+    roots = list(roots)
+    order = _leading(roots, known)
+    better = stable_roots(roots, order, known)
+    if better:
+        order = _leading([better.get(n, n) for n in roots], known)
+    for node in order:
         found = _tangent(node, [known.get(n) for n in node.inputs])
         if found is not None:
             known[node] = found
-    return known
+    return known | {old: known[new] for old, new in better.items() if new in known}
+
+
+def _leading(roots: Iterable[Node], known: Collection[Node]) -> list[Node]:
+    """Operations through which tangents flow from known ones to ``roots``, inputs first."""
+    order = toposort(roots, lambda n: n in known or not n.requires_grad)
+    return [n for n in order if n not in known and n.op is not None and n.requires_grad]
 
 
 def _tangent(node: Node, ts: list[Any]) -> Any:

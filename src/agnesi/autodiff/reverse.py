@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
+from agnesi.autodiff.stable import stable_roots
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, MissingRuleError, at, location
@@ -107,6 +108,10 @@ def backprop(
     """
     order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
+    better = stable_roots(seeds, order, {*constants, *(goals or ())})
+    if better:
+        seeds = _moved(seeds, better)
+        order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     allowed = set(order)
     grads: dict[Node, Any] = dict(seeds)
     results: dict[Node, Tensor] = {}
@@ -133,6 +138,15 @@ def backprop(
     if is_tracing():
         current_trace().derived(results.values())
     return results
+
+
+def _moved(seeds: Mapping[Node, Tensor], better: Mapping[Node, Node]) -> dict[Node, Tensor]:
+    """Cotangents at other forms of the results."""
+    moved: dict[Node, Tensor] = {}
+    for old, g in seeds.items():
+        node = better.get(old, old)
+        moved[node] = moved[node] + g if node in moved else g
+    return moved
 
 
 def beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:

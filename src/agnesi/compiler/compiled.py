@@ -75,6 +75,13 @@ class Settings:
     def preset(self) -> str:
         return config.optimizer if self.optimizer is None else self.optimizer
 
+    @property
+    def unstable(self) -> tuple[str, ...] | None:
+        """Rules that are not to stabilise what is differentiated; None for all."""
+        if self.preset != "fast_run" or "stabilize" in self.exclude:
+            return None
+        return tuple(self.exclude)
+
 
 @cache
 def _can_compile() -> bool:

@@ -101,9 +101,17 @@ def _lend_library() -> None:
     BEGINNERS["generated"] = lambda name: compiles() and begun(name)
 
 
+def _stable(*args: Any) -> dict[Any, Any]:
+    """What is differentiated in the place of unstable forms."""
+    from agnesi.rewrite.derived import stable
+
+    return stable(*args)
+
+
 def lend() -> None:
     """Let operations use what stands above them."""
     LENT.run, LENT.each, LENT.native = run, each, native
     LENT.compiles, LENT.memory = compiles, _memory
     LENT.sort = sorting.sort
+    LENT.stable = _stable
     _lend_library()

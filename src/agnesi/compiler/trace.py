@@ -38,6 +38,8 @@ class Trace:
     """The state of a trace: live tensors met, their present nodes, their gradients."""
 
     around = None
+    #: Rules that are not to stabilise what is differentiated; None for all.
+    exclude: tuple[str, ...] | None = ()
     #: It stands for a run on values, which leaves no graph of its gradients.
     of_values = True
 

@@ -67,6 +67,7 @@ class Version:
                         for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace(s for s in symbols if isinstance(s, Tensor))
+        trace.exclude = owner.settings.unstable
         with tracing(trace):
             reads = self._run(symbols)
             self._take_gradients(trace)

@@ -251,6 +251,9 @@ class Lent:
     folds: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
     #: Calls in PyTorch's words that give what PyTorch gives, by the names of functions.
     foreign_forms: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
+    #: Stable forms of results, where there are others, by what they were:
+    #: ``stable(roots, ends, since, exclude)``.
+    stable: Callable[..., dict[Any, Any]] = staticmethod(lambda roots, ends, since, exclude: {})
     #: Told the most threads that compiled code may use from now on, 0 for all cores.
     threads: Callable[[int], None] = staticmethod(lambda most: None)
     #: Bytes of memory that this process may use.

@@ -37,10 +37,10 @@ _KNOWN = {
     "sigmoid": Interval(0.0, 1.0, False), "softplus": _POSITIVE, "erfc": Interval(0.0, 2.0, False),
     "softmax": Interval(0.0, 1.0, False), "ndtr": Interval(0.0, 1.0, False),
     "sin": Interval(-1.0, 1.0), "cos": Interval(-1.0, 1.0), "tanh": Interval(-1.0, 1.0),
-    "erf": Interval(-1.0, 1.0),
+    "erf": Interval(-1.0, 1.0), "erfcx": _POSITIVE, "size": _NOT_NEGATIVE,
 }
 #: Operations that hand on elements of their first operand.
-_MOVES = frozenset("broadcast_to reshape permute_dims slice flip expand_dims squeeze copy".split())
+_MOVES = frozenset("broadcast_to reshape permute_dims getitem gather flip copy diagonal".split())
 #: Those of which the result is zero where the operand is, and has no sign.
 _SIZES = frozenset(("abs", "square", "sqrt"))
 
@@ -70,6 +70,8 @@ def interval(node: Node, depth: int = _DEPTH) -> Interval:
     if name in _KNOWN:
         return _KNOWN[name]
     xs = [interval(n, depth - 1) for n in node.inputs[:3]] if len(node.inputs) <= 3 else []
+    if name == "astype":
+        return _cast(node, xs[0])
     if name in _MOVES or name in ("max", "min", "mean"):
         return xs[0] if xs else _ANY
     if name == "sum" and xs and 0 not in node.inputs[0].shape:
@@ -83,6 +85,16 @@ def interval(node: Node, depth: int = _DEPTH) -> Interval:
     if name in _ARITHMETIC:
         return _combined(name, node, xs)
     return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
+
+
+def _cast(node: Node, x: Interval) -> Interval:
+    """Bounds of another dtype's value: integers wrap, and floats become zero in them."""
+    source = node.inputs[0].dtype.kind
+    if source == "b":
+        return Interval(0.0, 1.0)
+    if node.dtype.kind not in "fV" or source not in "iufV":
+        return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
+    return _NOT_NEGATIVE if source == "u" else Interval(x.low, x.high, x.zero)
 
 
 def _combined(name: str, node: Node, xs: list[Interval]) -> Interval:

@@ -19,7 +19,8 @@ from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.convert import number
-from agnesi.ops.explog import sigmoid
+from agnesi.ops.explog import exp, sigmoid
+from agnesi.rewrite.exponentials import divided, exponential_terms, ratio
 from agnesi.rewrite.intervals import needs, never_zero, sources
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
@@ -200,7 +201,7 @@ def _may_cancel(product: Product, node: Node) -> bool:
 
 def pair_off(product: Product) -> bool:
     """Pair factors that overflow or vanish together; whether there were any."""
-    changed = False
+    changed = _pair_sums(product)
     for n in product.below():
         exponent = logistic(n)
         if exponent is not None:
@@ -208,19 +209,35 @@ def pair_off(product: Product) -> bool:
             product.first.above.append(graph_node(sigmoid(negative(symbol(exponent)))))
             changed = True
     for e in product.above():
-        if e.op is None or e.op.name != "exp":
+        if not _named(e, "exp") or e not in product.above():
             continue
         changed = _pair_exponential(product, e) or changed
     return changed
 
 
+def _pair_sums(product: Product) -> bool:
+    """Quotients of two sums of exponentials."""
+    changed = False
+    for n in product.above():
+        for d in product.below():
+            found = ratio(n, d)
+            if found is not None:
+                product.remove(n, True)
+                product.remove(d, False)
+                product.first.above.append(graph_node(found))
+                changed = True
+                break
+    return changed
+
+
 def _pair_exponential(product: Product, e: Node) -> bool:
     """exp(x) sigmoid(-x) is sigmoid(x), and exp(x) / sum(exp(x)) is softmax(x)."""
+    (x,) = e.inputs
     for s in product.above():
-        if s.op is not None and s.op.name == "sigmoid" and opposite(s.inputs[0], e.inputs[0]):
+        if s.op is not None and s.op.name == "sigmoid" and opposite(s.inputs[0], x):
             product.remove(e, True)
             product.remove(s, True)
-            product.first.above.append(graph_node(sigmoid(symbol(e.inputs[0]))))
+            product.first.above.append(graph_node(sigmoid(symbol(x))))
             return True
     for n in product.below():
         axes = normaliser_of(n, e)
@@ -228,6 +245,30 @@ def _pair_exponential(product: Product, e: Node) -> bool:
             product.remove(e, True)
             product.remove(n, False)
             product.first.above.append(graph_node(softmax_of(e, axes)))
+            return True
+    return _merge_exponentials(product, e)
+
+
+def _merge_exponentials(product: Product, e: Node) -> bool:
+    """exp(a) / exp(b) is exp(a - b), and exp(a) / (exp(a) + exp(b)) is 1 / (1 + exp(b - a))."""
+    (x,) = e.inputs
+    for n in product.below():
+        side = product.then if n in product.then.below or e in product.then.above else product.first
+        if _named(n, "exp") and n.shape == e.shape and n is not e:
+            side.above.append(graph_node(exp(symbol(x) - symbol(n.inputs[0]))))
+        elif (terms := exponential_terms(n)) is not None and n.shape == e.shape:
+            side.below.append(graph_node(divided(terms, x, e)))
+        else:
+            continue
+        product.remove(e, True)
+        product.remove(n, False)
+        return True
+    for n in product.above():
+        if _named(n, "exp") and n is not e and n.shape == e.shape:
+            side = product.then if {n, e} & set(product.then.above) else product.first
+            product.remove(e, True)
+            product.remove(n, True)
+            side.above.append(graph_node(exp(symbol(x) + symbol(n.inputs[0]))))
             return True
     return False
 

@@ -1,17 +1,12 @@
-"""Softmax, its logarithm and logsumexp as people compose them, and the operations they are."""
+"""Softmax as people compose it."""
 
 from __future__ import annotations
 
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.explog import log
-from agnesi.ops.movement import reshape
-from agnesi.ops.softmax import LogSoftmax, LogSumExp, Softmax
-from agnesi.rewrite.rules import Book
+from agnesi.ops.softmax import Softmax
 
-BOOK = Book()
-rewriter = BOOK.rewriter
 Axes = tuple[int, ...]
 
 
@@ -54,22 +49,3 @@ def normaliser_of(total: Node, e: Node | None = None) -> Axes | None:
 def softmax_of(e: Node, axes: Axes) -> Tensor:
     """exp(x) / sum(exp(x)) over axes, given exp(x)."""
     return apply(Softmax(axes), exponent_of(e))
-
-
-@rewriter("stabilize", ops=[log], tags=("softmax",), operands=["softmax"])
-def log_of_softmax(node: Node) -> Tensor | None:
-    """log(softmax(x)) without the logarithm of what may be zero."""
-    (source,) = node.inputs
-    if source.op is None or source.op.name != "softmax":
-        return None
-    return apply(LogSoftmax(source.op.axes), symbol(source.inputs[0]))
-
-
-@rewriter("stabilize", ops=[log], tags=("softmax",))
-def log_of_sum_of_exps(node: Node) -> Tensor | None:
-    """log(sum(exp(x))) with the maximum taken out before."""
-    axes = normaliser_of(node.inputs[0])
-    if axes is None or node.inputs[0].op.name == "broadcast_to":
-        return None
-    (x,) = without_moves(node.inputs[0]).inputs[0].inputs
-    return reshape(apply(LogSumExp(axes, True), symbol(x)), node.shape)

@@ -128,17 +128,22 @@ def _check_extremes(rule: Rule) -> None:
     if not isinstance(rule, PatternRule):
         raise TypeError(f"rule {rule.name!r} has no pattern to compute in high precision")
     names = sorted(rule.pattern.names())
+    inputs = {n: Node(None, (), (1,), dtypes.float64, name=n) for n in names}
+    number = None if rule.when is None or rule.when(**inputs) else names[0]
+    if number is not None:  # it stands for one
+        names = names[1:]
+        inputs[number] = constant(np.asarray(0.5))
     values = [s * v for v in _EXTREMES for s in (1, -1)]
     points = np.asarray(list(itertools.product(values, repeat=len(names))), np.float64)
-    inputs = {n: Node(None, (), (len(points),), dtypes.float64, name=n) for n in names}
-    new = filled(rule.replacement, inputs, next(iter(inputs.values())))
+    inputs |= {n: Node(None, (), (len(points),), dtypes.float64, name=n) for n in names}
+    new = filled(rule.replacement, inputs, inputs[names[0]])
     if new is None:
         raise AssertionError(f"rule {rule.name!r} does not take float64")
     columns = [np.ascontiguousarray(c) for c in points.T]
-    (got,) = interpret(FunctionGraph(list(inputs.values()), [new]), columns)
+    (got,) = interpret(FunctionGraph([inputs[n] for n in names], [new]), columns)
     for point, value in zip(points, np.broadcast_to(got, len(points)), strict=True):
         at = dict(zip(names, point, strict=True))
-        exact = _exact(rule.pattern, at)
+        exact = _exact(rule.pattern, at if number is None else {**at, number: 0.5})
         if exact is not None and not np.isclose(value, exact, rtol=1e-13, atol=1e-300):
             raise AssertionError(
                 f"rule {rule.name!r} gives {value} at {at}, where {exact} is right"
@@ -151,10 +156,10 @@ def _exact(pattern: Pattern, at: dict[str, float]) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-def exact_value(pattern: Pattern, at: dict[str, float]) -> float | None:
-    """The pattern's value from 700 digits, rounded; None where it is not defined."""
+def exact_value(pattern: Pattern, at: dict[str, Any], digits: int = 700) -> float | None:
+    """The pattern's value from so many digits, rounded; None where it is not defined."""
     mpmath: Any = importlib.import_module("mpmath")
-    with mpmath.workdps(700):
+    with mpmath.workdps(digits):
         try:
             exact = _evaluate(pattern, at, mpmath)
         except (ZeroDivisionError, ValueError, OverflowError):
@@ -175,8 +180,13 @@ def _evaluate(pattern: Pattern, at: dict[str, float], mp: Any) -> Any:
         "reciprocal": lambda x: 1 / x, "square": lambda x: x * x, "abs": abs,
         "exp": mp.exp, "expm1": mp.expm1, "log": mp.log, "log1p": mp.log1p, "sqrt": mp.sqrt,
         "sigmoid": lambda x: 1 / (1 + mp.exp(-x)), "tanh": mp.tanh, "positive": lambda x: x,
-        "maximum": max, "minimum": min,
+        "maximum": max, "minimum": min, "sinh": mp.sinh, "cosh": mp.cosh, "sin": mp.sin,
+        "cos": mp.cos, "tan": mp.tan, "atan": mp.atan, "acos": mp.acos, "erf": mp.erf,
+        "erfc": mp.erfc, "ndtr": mp.ncdf, "log2": lambda x: mp.log(x, 2), "log10": mp.log10,
+        "softplus": lambda x: mp.log1p(mp.exp(x)),
+        "logaddexp": lambda a, b: mp.log(mp.exp(a) + mp.exp(b)),
     }
-    if any(isinstance(a, mp.mpc) for a in args) or (pattern.op.name == "log" and args[0] <= 0):
+    positive = pattern.op.name in ("log", "log2", "log10")
+    if any(isinstance(a, mp.mpc) for a in args) or (positive and args[0] <= 0):
         raise ValueError(f"{pattern.op.name} is not real there")
     return functions[pattern.op.name](*args)

@@ -1,0 +1,63 @@
+"""Derivatives are taken of stable forms: of ``softplus(x)`` where ``log(1 + exp(x))`` is written.
+
+The derivative of a formula that overflows has infinities of its own, and more of them the further
+it is differentiated.  Graphs are therefore brought into the forms that compiled code evaluates
+before they are differentiated.  Eager records are derived as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from agnesi.core.config import LENT, STATE
+from agnesi.core.node import Node
+
+#: Operations that rules for stability look for.
+UNSTABLE = frozenset("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos".split())
+#: Those of which differences lose digits.
+CANCELLING = frozenset("tanh sqrt reciprocal square power cos tan atan".split())
+
+
+def stable_roots(roots: Iterable[Node], order: Sequence[Node], ends: Collection[Node]
+                 ) -> dict[Node, Node]:
+    """Stable forms of results, by result, where there are such.
+
+    ``order`` is what derivatives flow through, and ``ends`` where they are asked for or stop.
+    """
+    if not any(map(_may_be_unstable, order)):
+        return {}
+    since, exclude = 0, ()
+    trace: Any = STATE.trace
+    if trace is not None:
+        if trace.reads.changes:
+            return {}  # what was overwritten is to be noticed
+        since = getattr(trace, "since", 0)
+        while trace.around is not None:
+            trace = trace.around
+        exclude = getattr(trace, "exclude", ())
+        if exclude is None:
+            return {}
+    roots = list(roots)
+    if any(n.serial < 0 or n.value is not None for n in roots):
+        return {}
+    kept = {*ends, *(n for n in order if n.handle is not None or n.serial < since)}
+    found: dict[Node, Node] = LENT.stable(roots, kept, since, exclude)
+    return found
+
+
+def _may_be_unstable(node: Node) -> bool:
+    """Whether there may be a better form of what a node is the last operation of."""
+    if node.op is None:
+        return False
+    name = node.op.name
+    if name == "subtract":
+        return any(map(_may_cancel, node.inputs))
+    return name in UNSTABLE
+
+
+def _may_cancel(node: Node) -> bool:
+    op = node.op
+    if op is None:
+        return False
+    return op.name in CANCELLING or (op.name == "divide" and node.inputs[0].op is None)

@@ -1,0 +1,142 @@
+"""Sums of exponentials, and their quotients, in which what overflows is divided out.
+
+``exp(a) / (exp(a) + exp(b))`` is ``1 / (1 + exp(b - a))``, and ``sinh(x) / cosh(x)`` a tanh.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from agnesi.core.dispatch import graph_node
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.convert import number
+from agnesi.ops.explog import exp
+from agnesi.ops.hyperbolic import tanh
+from agnesi.ops.select import maximum
+from agnesi.rewrite.pattern import scalar
+
+_MOST_TERMS = 8
+#: A number times the exponential of a node; of nothing, for the number itself.
+Term = tuple[float, Node | None]
+
+
+def exponential_terms(node: Node) -> list[Term] | None:
+    """The terms of a sum of exponentials and numbers; None for what is another sum, or none."""
+    found: list[Term] = []
+    stack = [(1.0, node)]
+    while stack:
+        factor, n = stack.pop()
+        value = scalar(n)
+        name = n.op.name if n.op is not None else ""
+        if len(found) + len(stack) >= _MOST_TERMS:
+            return None
+        if value is not None:
+            found += [(factor * float(value), None)] if value else []
+        elif name == "exp":
+            found.append((factor, n.inputs[0]))
+        elif name == "expm1":
+            found += [(factor, n.inputs[0]), (-factor, None)]
+        elif name in ("cosh", "sinh"):
+            minus = graph_node(-symbol(n.inputs[0]))
+            found += [(factor / 2, n.inputs[0]),
+                      (factor / 2 if name == "cosh" else -factor / 2, minus)]
+        elif name == "negative":
+            stack.append((-factor, n.inputs[0]))
+        elif name in ("add", "subtract"):
+            second = -factor if name == "subtract" else factor
+            stack += [(second, n.inputs[1]), (factor, n.inputs[0])]
+        elif name == "multiply" and (parts := _scaled(n)) is not None:
+            stack.append((factor * parts[0], parts[1]))
+        else:
+            return None
+    powers = [t for _, t in found if t is not None]
+    return found if len(found) > 1 and powers else None
+
+
+def _scaled(product: Node) -> tuple[float, Node] | None:
+    """The number and the other factor of a product with a number."""
+    for one, other in (product.inputs, product.inputs[::-1]):
+        value = scalar(one)
+        if value is not None:
+            return float(value), other
+    return None
+
+
+def _power(term: Term, less: Node, node: Node) -> Tensor:
+    """A term divided by the exponential of ``less``."""
+    factor, exponent = term
+    power = exp((number(0, node.dtype) if exponent is None else symbol(exponent)) - symbol(less))
+    return power if factor == 1 else -power if factor == -1 else power * factor
+
+
+def divided(terms: Sequence[Term], less: Node, node: Node) -> Tensor:
+    """A sum of exponentials divided by one of them, or another one."""
+    whole = sum(c for c, t in terms if t is less)
+    rest = [(c, t) for c, t in terms if t is not less]
+    if not whole or not rest:
+        return functools.reduce(Tensor.__add__, [_power(t, less, node) for t in terms])
+    total: Tensor = number(1, node.dtype)
+    for factor, exponent in rest:
+        part = _power((abs(factor / whole), exponent), less, node)
+        total = total + part if factor / whole > 0 else total - part
+    return total if whole == 1 else total * whole
+
+
+def ratio(above: Node, below: Node) -> Tensor | None:
+    """A quotient of two sums of exponentials; None where there are none that overflow together."""
+    names = [n.op.name if n.op is not None else "" for n in (above, below)]
+    if names[0] not in ("add", "subtract", "sinh", "expm1"):
+        return None
+    if names == ["sinh", "cosh"]:
+        return tanh(symbol(above.inputs[0])) if above.inputs == below.inputs else None
+    under = exponential_terms(below)
+    over = exponential_terms(above)
+    if under is None or over is None or not all(c > 0 for c, _ in under):
+        return None
+    half = _as_tanh(over, under)
+    if half is not None or names[0] in ("sinh", "expm1"):
+        return half
+    exponents = [t for _, t in (*over, *under) if t is not None]
+    if any(map(_is_bounded, exponents)) or len({t.shape for t in exponents}) > 1:
+        return None
+    top = graph_node(functools.reduce(maximum, [symbol(t) for t in dict.fromkeys(exponents)]))
+    scaled = [functools.reduce(Tensor.__add__, [_power(t, top, above) for t in terms])
+              for terms in (over, under)]
+    return scaled[0] / scaled[1]
+
+
+def _is_bounded(exponent: Node) -> bool:
+    """Whether the greatest exponent was taken off."""
+    op = exponent.op
+    if op is None or op.name != "subtract":
+        return False
+    top = exponent.inputs[1].op
+    return top is not None and top.name == "maximum"
+
+
+def _as_tanh(over: Sequence[Term], under: Sequence[Term]) -> Tensor | None:
+    """(exp(a) - exp(b)) / (exp(a) + exp(b)), times a number."""
+    if len(over) != 2 or len(under) != 2 or over[0][0] != -over[1][0]:
+        return None
+    if under[0][0] != under[1][0]:
+        return None
+    (c, a), (_, b) = over
+    if {_key(a), _key(b)} != {_key(t) for _, t in under}:
+        return None
+    if b is not None and b.op is not None and b.op.name == "negative" and b.inputs[0] is a:
+        half = symbol(a)
+    else:
+        left = 0.0 if a is None else symbol(a)
+        half = (left if b is None else left - symbol(b)) * 0.5  # type: ignore[assignment]
+    result = tanh(half)
+    factor = c / under[0][0]
+    return result if factor == 1 else result * factor
+
+
+def _key(exponent: Node | None) -> object:
+    """What an exponent is known by: the negative of a node is made anew each time."""
+    if exponent is not None and exponent.op is not None and exponent.op.name == "negative":
+        return "negative", exponent.inputs[0]
+    return exponent

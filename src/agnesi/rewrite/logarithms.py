@@ -1,0 +1,203 @@
+"""Logarithms go inwards: to where what they are taken of overflows or vanishes.
+
+``log(softmax(z)[i])`` is ``log_softmax(z)[i]``, and ``log(a * exp(x) + exp(y))`` a sum of
+exponentials with the greatest one taken out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from agnesi.core.dispatch import apply
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.convert import number
+from agnesi.ops.explog import log, log1p, log10, logaddexp, softplus
+from agnesi.ops.normal import log_ndtr
+from agnesi.ops.select import where
+from agnesi.ops.softmax import LogSoftmax, LogSumExp
+from agnesi.ops.tails import log_cosh, log_erfc, log_one_minus_exp
+from agnesi.rewrite.intervals import at_least, interval, keeps_sign_of_zero
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+rewriter = BOOK.rewriter
+_DEPTH = 8
+Made = Callable[[Node, int, bool], "Tensor | None"]
+#: Operations that hand on elements of their first operand.
+_MOVES = frozenset((
+    "broadcast_to", "reshape", "permute_dims", "getitem", "gather", "flip", "copy", "diagonal",
+))
+_LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
+    "exp": lambda x: x, "sigmoid": lambda x: -softplus(-x), "cosh": log_cosh,
+    "erfc": log_erfc, "ndtr": log_ndtr, "exp2": lambda x: x * math.log(2),
+}
+
+
+def log_of(node: Node, depth: int = _DEPTH, term: bool = False) -> Tensor | None:
+    """The logarithm of a positive value that may overflow or vanish; None for others.
+
+    The factors of a ``term`` of a sum may not be negative, as those of a product may.
+    """
+    if node.op is None or node.dtype.kind != "f" or not depth:
+        return None
+    name = node.op.name
+    if name in _LEAVES:
+        return _LEAVES[name](symbol(node.inputs[0]))
+    if name == "softmax":
+        return apply(LogSoftmax(node.op.axes), symbol(node.inputs[0]))
+    made = _COMPOSED.get("move" if name in _MOVES else name)
+    return None if made is None else made(node, depth - 1, term)
+
+
+def _pair(nodes: Sequence[Node], depth: int, term: bool) -> list[Tensor] | None:
+    """Logarithms of values of which one at least may overflow or vanish."""
+    found = [log_of(n, depth, term) for n in nodes]
+    if all(x is None for x in found):
+        return None
+    if any(x is None and not _has_log(n, term) for x, n in zip(found, nodes, strict=True)):
+        return None
+    return [_plain(n) if x is None else x for x, n in zip(found, nodes, strict=True)]
+
+
+def _has_log(node: Node, term: bool) -> bool:
+    value = scalar(node)
+    if value is not None:
+        return bool(0 <= value < math.inf)
+    return not term or (at_least(node, 0.0) and not node.requires_grad)
+
+
+def _plain(node: Node) -> Tensor:
+    value = scalar(node)
+    if value is None:
+        return log(symbol(node))
+    return number(math.log(value) if value > 0 else -math.inf, node.dtype)
+
+
+def _moved(node: Node, depth: int, term: bool) -> Tensor | None:
+    inner = log_of(node.inputs[0], depth, term)
+    return None if inner is None else apply(node.op, inner, *map(symbol, node.inputs[1:]))
+
+
+def _chosen(node: Node, depth: int, term: bool) -> Tensor | None:
+    logs = _pair(node.inputs[1:], depth, term)
+    return None if logs is None else where(symbol(node.inputs[0]), *logs)
+
+
+def _summed(node: Node, depth: int, term: bool) -> Tensor | None:
+    inner = log_of(node.inputs[0], depth, True)
+    return None if inner is None else apply(LogSumExp(node.op.axes, node.op.keepdims), inner)
+
+
+def _added(node: Node, depth: int, term: bool) -> Tensor | None:
+    for one, other in (node.inputs, node.inputs[::-1]):
+        value = scalar(one)
+        if value == 0:
+            return log_of(other, depth, term)
+        if value is not None and interval(other).high < math.inf:
+            return None  # it neither overflows nor vanishes
+        if value == 1:
+            found = log_of(other, depth, True)
+            return None if found is None else softplus(found)
+    if any(scalar(n) is None and log_of(n, depth, True) is None for n in node.inputs):
+        return None
+    logs = _pair(node.inputs, depth, True)
+    return None if logs is None else logaddexp(*logs)
+
+
+def _product(node: Node, depth: int, term: bool) -> Tensor | None:
+    logs = _pair(node.inputs, depth, term)
+    return None if logs is None else logs[0] + logs[1]
+
+
+def _quotient(node: Node, depth: int, term: bool) -> Tensor | None:
+    below = node.inputs[1]
+    if log_of(below, depth) is None and not (at_least(below, 0.0) and keeps_sign_of_zero(below)):
+        return None
+    logs = _pair(node.inputs, depth, term)
+    return None if logs is None else logs[0] - logs[1]
+
+
+def _scaled(factor: float) -> Made:
+    """The rule of a power."""
+    def made(node: Node, depth: int, term: bool) -> Tensor | None:
+        inner = log_of(node.inputs[0], depth)
+        return None if inner is None else inner * factor if factor != 1 else inner
+    return made
+
+
+def _multiplied(node: Node, depth: int, term: bool) -> Tensor | None:
+    inner = log_of(node.inputs[0], depth, True)
+    if inner is None:
+        return None
+    total: Tensor = inner.sum(node.op.axes, keepdims=node.op.keepdims)
+    return total
+
+
+def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
+    """log(exp(a) - exp(b)), and log(1 - exp(b))."""
+    a, b = node.inputs
+    if term:
+        return None
+    if scalar(a) == 0 and b.op is not None and b.op.name == "expm1":
+        return log_one_minus_exp(symbol(b.inputs[0]))
+    above, below = log_of(a, depth), log_of(b, depth)
+    if above is None or below is None:
+        return None
+    return above + log_one_minus_exp(where(above == below, 0, below - above))
+
+
+def _negated(node: Node, depth: int, term: bool) -> Tensor | None:
+    (x,) = node.inputs
+    if term or x.op is None or x.op.name != "expm1":
+        return None
+    return log_one_minus_exp(symbol(x.inputs[0]))
+
+
+def _less_one(node: Node, depth: int, term: bool) -> Tensor | None:
+    """log(exp(x) - 1)."""
+    x = symbol(node.inputs[0])
+    return None if term else x + log_one_minus_exp(-x)
+
+
+_COMPOSED: dict[str, Made] = {
+    "move": _moved, "astype": _moved, "where": _chosen, "sum": _summed, "add": _added,
+    "multiply": _product, "divide": _quotient, "reciprocal": _scaled(-1.0),
+    "square": _scaled(2.0), "sqrt": _scaled(0.5), "abs": _scaled(1.0), "prod": _multiplied,
+    "subtract": _difference, "negative": _negated, "expm1": _less_one,
+}
+
+
+@rewriter("stabilize", ops=[log, "log2", log10], tags=("softmax", "softplus"))
+def log_inside(node: Node) -> Tensor | None:
+    """A logarithm is taken where what it is taken of overflows or vanishes."""
+    (source,) = node.inputs
+    if source.op is None:
+        return None
+    natural = node.op.name == "log"
+    found = _half_erfc(source) if natural else _beside_one(source)
+    if found is None:
+        found = log_of(source)
+    if found is None or natural:
+        return found
+    return found * (1 / math.log(2 if node.op.name == "log2" else 10))
+
+
+def _half_erfc(node: Node) -> Tensor | None:
+    """log(0.5 * erfc(x)), which is a distribution function."""
+    if node.op.name == "multiply":
+        for half, tail in (node.inputs, node.inputs[::-1]):
+            if scalar(half) == 0.5 and tail.op is not None and tail.op.name == "erfc":
+                return log_ndtr(symbol(tail.inputs[0]) * -math.sqrt(2))
+    return None
+
+
+def _beside_one(node: Node) -> Tensor | None:
+    """The natural logarithm of 1 + x."""
+    if node.op.name == "add" and node.dtype.kind == "f":
+        for one, x in (node.inputs, node.inputs[::-1]):
+            if scalar(one) == 1:
+                return log1p(symbol(x)) + 0
+    return None
