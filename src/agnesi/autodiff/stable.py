@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from agnesi.core.config import LENT, STATE
+from agnesi.core.config import LENT
 from agnesi.core.node import Node
+from agnesi.core.tracing import current_trace, is_tracing
 
 #: Operations that rules for stability look for.
 UNSTABLE = frozenset("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos".split())
@@ -28,8 +29,8 @@ def stable_roots(roots: Iterable[Node], order: Sequence[Node], ends: Collection[
     if not any(map(_may_be_unstable, order)):
         return {}
     since, exclude = 0, ()
-    trace: Any = STATE.trace
-    if trace is not None:
+    if is_tracing():
+        trace: Any = current_trace()
         if trace.reads.changes:
             return {}  # what was overwritten is to be noticed
         since = getattr(trace, "since", 0)
