@@ -307,3 +307,16 @@ def test_values_that_an_earlier_record_kept_do_not_count_where_no_rule_reads_the
         with ag.no_grad():
             w -= 0.5
     np.testing.assert_allclose(w.grad, 1 + 4 * np.exp(1.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", [ag.round, ag.floor, ag.sign, lambda x: ag.sin(ag.trunc(x))])
+def test_functions_without_slope_have_the_derivative_zero(f):
+    """For tensors as for functions; comparisons and what is held do not depend on anything."""
+    x = ag.tensor([1.5, -2.3], requires_grad=True)
+    assert ag.grad(f(x).sum(), x).tolist() == [0.0, 0.0]
+    assert ag.grad(lambda x: f(x).sum())(x).tolist() == [0.0, 0.0]
+    assert ag.grad((f(x) + x).sum(), x).tolist() == [1.0, 1.0]
+    y = ag.tensor([1.0, 1.0], requires_grad=True)
+    for other in (ag.stop_gradient(x) * y, (x > 0) * y, y):
+        with pytest.raises(ag.GradientError, match="does not depend on"):
+            ag.grad(other.sum(), x)

@@ -14,7 +14,7 @@ from agnesi.autodiff.rules import Unknown
 from agnesi.core.config import STATE
 from agnesi.core.dispatch import record, record_many
 from agnesi.core.errors import GradientError, ShapeError, at
-from agnesi.core.op import Op, explain
+from agnesi.core.op import GIVEN_NAMES, Op, explain
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
 from agnesi.ops.convert import as_tensor
@@ -112,6 +112,7 @@ class _Applied(Op):
         self.function = function
         self.arity = arity
         self.name = type(function).__name__  # type: ignore[misc]
+        GIVEN_NAMES.add(self.name)
 
     def run(self, xs: Sequence[Tensor]) -> list[Tensor]:
         """On values."""

@@ -16,7 +16,7 @@ from agnesi.core.dtypes import fits
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph, live_tensor, substituted
 from agnesi.core.node import Node, toposort
-from agnesi.core.op import Op, typed
+from agnesi.core.op import GIVEN_NAMES, Op, typed
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.body import Body, check_types
@@ -39,6 +39,7 @@ class GraphOp(Op):
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.body.outputs)
         self.__dict__["name"] = self.title
+        GIVEN_NAMES.add(self.title)
         if self.own != (None, None):  # the one that is not given follows from the other
             self.__dict__["vjp"], self.__dict__["jvp"] = self.own
             self.__dict__["keep_output"] = any(map(reads_result, self.own))

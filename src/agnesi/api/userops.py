@@ -192,6 +192,7 @@ class _Custom(core.Op):
         self.run = (functools.partial(function.function, **keywords) if keywords
                     else function.function)
         self.name = function.__name__  # type: ignore[misc]
+        core.GIVEN_NAMES.add(self.name)
         self.outputs = function.outputs  # type: ignore[misc]
         self.differentiable = function.rules.get("differentiable", True)  # type: ignore[misc]
         for rule in ("lower", "batch", "vjp", "jvp"):

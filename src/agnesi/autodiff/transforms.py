@@ -100,7 +100,7 @@ def grad(
             notice("passing")
             disconnected = "zero"
         results = [
-            _disconnected(cost, x, disconnected) if found.keys().isdisjoint(ns)
+            _without(cost, x, ns, constants, disconnected) if found.keys().isdisjoint(ns)
             else apart(functools.reduce(operator.add, [found[n] for n in ns if n in found]))
             for x, ns in zip(targets, nodes, strict=True)
         ]
@@ -137,6 +137,16 @@ def _check_operands(cost: Any, targets: list[Any]) -> None:
             )
     if not is_inexact(cost.dtype):
         raise TypeError(at(f"the cost must be float or complex, not {typed(cost)}"))
+
+
+def _without(cost: Tensor, x: Tensor, nodes: Sequence[Node], constants: Collection[Node],
+             policy: str) -> Tensor | None:
+    """The gradient where none arrived: 0 on the way through functions that have no other, such as
+    ``round``; else what the user wants of tensors that the cost does not depend on."""
+    passed = toposort([current(cost)], lambda n: not n.requires_grad or n in constants)
+    if not set(nodes).isdisjoint(n for n in passed if n.requires_grad):
+        return zeros_like(x)
+    return _disconnected(cost, x, policy)
 
 
 def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:

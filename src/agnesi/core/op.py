@@ -11,6 +11,9 @@ from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import PACKAGE, DTypeError, ShapeError, location, user_where
 from agnesi.core.errors import typed as typed
 
+#: Names that users have given to operations, which no class tells.
+GIVEN_NAMES: set[str] = set()
+
 
 class Op:
     """Base of all operations.

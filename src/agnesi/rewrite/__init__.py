@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import at
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.rewrite import library
-from agnesi.rewrite.checked import graph_checked, node_checked, starts
+from agnesi.rewrite.checked import check_types, graph_checked, node_checked, starts
 from agnesi.rewrite.engine import PRESETS, Report, StageReport, chosen, run
 from agnesi.rewrite.pattern import variables
 from agnesi.rewrite.rules import (
@@ -22,8 +25,8 @@ from agnesi.rewrite.rules import (
 
 __all__ = [
     "PRESETS", "STAGES", "FunctionGraph", "GraphRule", "NodeRule", "PatternRule", "Report", "Rule",
-    "StageReport", "custom_rules", "forget_rule", "pattern_rule", "rewrite", "rewrite_rule",
-    "rules", "variables",
+    "StageReport", "custom_rules", "forget_rule", "node_of", "pattern_rule", "rewrite",
+    "rewrite_rule", "rules", "tensor_of", "variables",
 ]
 
 #: Rules that lose NaN and infinity.
@@ -114,9 +117,11 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     ------
     ValueError
         If there is such a rule already, it has no name or no replacement, or replaces by what the
-        pattern lacks.
+        pattern lacks; if one of ``ops`` names no operation.
     TypeError
         If one of ``ops`` is a function that makes operations of other names.
+    ShapeError, DTypeError
+        If the replacement cannot have the shape and dtype of the pattern.
     DTypeError, ShapeError, TypeError
         Where a function is compiled: if a replacement is none, or of another type.
 
@@ -140,6 +145,7 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
                 "@rewrite_rule(ops=[...])"
             ))
         made = pattern_rule(pattern, replacement, name=name, stage=stage, when=when, tags=tags)
+        check_types(name, pattern, replacement)
         return library.register(made, position)
 
     def register(function: Any) -> Any:
@@ -151,6 +157,36 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
         return function
 
     return register
+
+
+def tensor_of(node: Node) -> Tensor:
+    """A node of a graph as a tensor, for public functions to be used on it in a rule.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.rewrite import forget_rule, node_of, rewrite_rule, tensor_of
+    >>> @rewrite_rule(ops=[ag.square])
+    ... def squared_root(node):
+    ...     (x,) = node.inputs
+    ...     if x.op is not None and x.op.name == "sqrt":
+    ...         return ag.abs(tensor_of(x.inputs[0]))
+    >>> forget_rule("squared_root")
+    """
+    return symbol(node)
+
+
+def node_of(x: Tensor) -> Node:
+    """The node of a tensor in the graph that a rule works on: the way back from tensor_of.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> ag.rewrite.node_of(ag.exp(T.vector("x"))).op
+    exp
+    """
+    return graph_node(x)
 
 
 def forget_rule(name: str) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from agnesi import ops as operations
+from agnesi.core.dims import Dim
 from agnesi.core.dispatch import graph_node
-from agnesi.core.errors import at
+from agnesi.core.errors import PACKAGE, DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph, constant
 from agnesi.core.node import Node
-from agnesi.core.op import Op, typed
+from agnesi.core.op import GIVEN_NAMES, Op, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.elementwise import TABLE
 from agnesi.rewrite.pattern import scalar
@@ -24,8 +29,10 @@ def starts(ops: Iterable[Any]) -> tuple[str, ...]:
     """The names of the operations at which a rule starts, if there are any."""
     ops = tuple(ops)
     for op in ops:
+        if isinstance(op, str):
+            _check_name(op)
         module = getattr(op, "__module__", "")
-        if isinstance(op, (str, type, Op)) or not module.startswith("agnesi.ops."):
+        if isinstance(op, (str, type, Op)) or not module.startswith(f"{PACKAGE}."):
             continue
         classes = list(_classes(Op))
         if op.__name__ not in TABLE and op.__name__ not in {n for c in classes for n in _names(c)}:
@@ -36,6 +43,48 @@ def starts(ops: Iterable[Any]) -> tuple[str, ...]:
                 + (f"; {module} has {', '.join(map(repr, near))}" if near else "")
             ))
     return op_names(ops)
+
+
+def _check_name(name: str) -> None:
+    """Refuse a rule that starts at an operation which there is not."""
+    def known() -> set[str]:
+        return {*TABLE, *GIVEN_NAMES, *(n for c in _classes(Op) for n in _names(c))}
+
+    if name in known():
+        return
+    for module in pkgutil.walk_packages(operations.__path__, f"{operations.__name__}."):
+        importlib.import_module(module.name)  # some are loaded when they are needed
+    names = known()
+    if name not in names:
+        near = difflib.get_close_matches(name, names, 3)
+        raise ValueError(at(
+            f"rewrite_rule: no operation is called {name!r}"
+            + (f"; did you mean {' or '.join(map(repr, near))}?" if near else "")
+            + " Those of your own are made before the rules that start at them."))
+
+
+def check_types(name: str, pattern: Tensor, replacement: Any) -> None:
+    """Refuse a replacement that cannot have the type of the pattern, whatever variables are."""
+    if not isinstance(replacement, Tensor):
+        return
+    kinds = [{"b": "b", "c": "c"}.get(t.dtype.kind, "") for t in (pattern, replacement)]
+    if kinds[0] != kinds[1]:
+        raise DTypeError(at(
+            f"rule {name!r}: the replacement is {replacement.dtype} where the pattern is "
+            f"{pattern.dtype}; a replacement must have the dtype of the original"))
+    new, old = replacement.shape, pattern.shape
+    pairs = zip(new, old, strict=False)
+    if new and (len(new) != len(old) or any(
+        m != n and (type(m) is type(n) is int or _are_named(m, n)) for m, n in pairs
+    )):
+        raise ShapeError(at(
+            f"rule {name!r}: the replacement is of shape {new} where the pattern is of shape {old};"
+            " a replacement must have the shape of the original"))
+
+
+def _are_named(m: Any, n: Any) -> bool:
+    """Whether both sizes have names of the user's, which stand for different sizes."""
+    return all(isinstance(d, Dim) and not d.op and not str(d)[1:].isdigit() for d in (m, n))
 
 
 def _classes(base: type) -> Iterator[Any]:

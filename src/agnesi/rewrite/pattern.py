@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from agnesi.core.dims import Dim, Shape, Size
 from agnesi.core.dtypes import float32
-from agnesi.core.graph import COMMUTATIVE, constant, constant_value
+from agnesi.core.errors import at
+from agnesi.core.graph import COMMUTATIVE, constant, constant_value, size_with
 from agnesi.core.node import Node
 from agnesi.core.record import handle
 from agnesi.core.tensor import Tensor, symbol
@@ -25,18 +28,55 @@ class _Variable(Node):
     __slots__ = ()
 
 
-def variables(names: str) -> Any:
+class _Shaped(_Variable):
+    """A node that stands for any node of its number of axes, and of sizes that agree."""
+
+    __slots__ = ()
+
+
+def variables(names: str, shape: Sequence[int | str | None] | None = None, *,
+              ndim: int | None = None) -> Any:
     """Pattern variables, one for each name in a string of names.
 
-    Each stands for any value of any shape and dtype, wherever the pattern says it stands; a
-    variable that occurs twice stands for the same value twice.
+    Each stands for any value of any dtype, wherever the pattern says it stands; a variable that
+    occurs twice stands for the same value twice.  Without ``shape`` and ``ndim`` it stands for
+    values of any shape in operations element by element; others, such as products and sums over
+    axes, take variables that have axes.
+
+    Parameters
+    ----------
+    names : str
+        Names with spaces between them.
+    shape : sequence of int, str or None, optional
+        Sizes: numbers, names of sizes, which are the same wherever they occur in a rule, or None
+        for any.
+    ndim : int, optional
+        The number of axes, of any sizes.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
 
     Examples
     --------
+    >>> import agnesi as ag
     >>> from agnesi.rewrite import variables
     >>> x, y = variables("x y")
+    >>> a, b = variables("a", ("n", "k")), variables("b", ("k", "m"))
+    >>> (a @ b).shape
+    (n, m)
     """
-    found = tuple(symbol(_Variable(None, (), (), float32, name=n)) for n in names.split())
+    if shape is not None and ndim is not None:
+        raise TypeError(at("variables takes shape or ndim, not both"))
+
+    def made(name: str) -> Tensor:
+        if shape is None and ndim is None:
+            return symbol(_Variable(None, (), (), float32, name=name))
+        sizes = [None] * (ndim or 0) if shape is None else shape
+        dims = tuple([n if isinstance(n, int) else Dim(n) for n in sizes])
+        return symbol(_Shaped(None, (), dims, float32, name=name))
+
+    found = tuple(map(made, names.split()))
     return found[0] if len(found) == 1 else found
 
 
@@ -49,15 +89,26 @@ class Pattern:
     op: Any = None
     args: tuple[Pattern, ...] = ()
     commutes: bool = False
+    #: The sizes of a variable that has axes, and the size that a number stands for.
+    shape: Shape | None = None
+    count: Size | None = None
+    #: Whether parameters of the operation are sizes, and whether variables in it have axes.
+    sized: bool = False
+    shaped: bool = False
 
     def __str__(self) -> str:
         if self.op is not None:
             return f"{self.op.label()}({', '.join(map(str, self.args))})"
-        return self.name or str(self.value)
+        return self.name or str(self.value if self.count is None else self.count)
 
     def names(self) -> set[str]:
         """Names of the variables in it."""
         return {self.name} - {""} | {n for a in self.args for n in a.names()}
+
+    def shapes(self) -> dict[str, Shape]:
+        """Shapes of the variables that have axes."""
+        own = {} if self.shape is None else {self.name: self.shape}
+        return own | {n: s for a in self.args for n, s in a.shapes().items()}
 
 
 def compiled(written: Any) -> Pattern:
@@ -71,7 +122,10 @@ def compiled(written: Any) -> Pattern:
 
 def _compiled(node: Node) -> Pattern:
     if isinstance(node, _Variable):
-        return Pattern(name=node.name or "")
+        shaped = type(node) is _Shaped
+        return Pattern(name=node.name or "", shape=node.shape if shaped else None, shaped=shaped)
+    if is_count(node):
+        return Pattern(count=_size_of(node))
     if node.op is None:
         value = constant_value(node)
         if value is None and node.handle is not None:
@@ -79,7 +133,14 @@ def _compiled(node: Node) -> Pattern:
         return Pattern(value=_number(value))
     args = tuple(_compiled(n) for n in node.inputs)
     commutes = node.op.name in COMMUTATIVE and len(args) == 2 and args[0] is not args[1]
-    return Pattern(op=node.op, args=args, commutes=commutes)
+    sized = node.op.resolve(lambda n: 1 if isinstance(n, Dim) else n) != node.op
+    shaped = any(a.shaped for a in args)
+    return Pattern(op=node.op, args=args, commutes=commutes, sized=sized, shaped=shaped)
+
+
+def _size_of(node: Node) -> Size:
+    """The size that a number is, as such or as a float."""
+    return node.op.size if node.op.name == "size" else _size_of(node.inputs[0])
 
 
 def _number(value: Any) -> Any:
@@ -139,44 +200,89 @@ def _may_be(pattern: Pattern, head: str) -> bool:
 
 def match(pattern: Pattern, node: Node) -> Bindings | None:
     """What the variables stand for if the pattern fits the node, else None."""
-    if pattern.op != node.op:
+    if not pattern.sized and pattern.op != node.op:
         return None
-    return _match([(pattern, node)], {})
+    late: list[tuple[Pattern, Node]] = []
+    found = _match([(pattern, node)], {}, late)
+    if found is None or not (late or pattern.shaped):
+        return found
+    sizes = sizes_in(pattern, found)
+    return found if sizes is not None and all(_agrees(*pair, sizes) for pair in late) else None
 
 
-def _match(todo: list[tuple[Pattern, Node]], bound: Bindings) -> Bindings | None:
-    """Match all pairs; operands that commute are tried both ways."""
+def _match(todo: list[tuple[Pattern, Node]], bound: Bindings,
+           late: list[tuple[Pattern, Node]]) -> Bindings | None:
+    """Match all pairs; operands that commute are tried both ways.  What depends on sizes comes
+    later."""
     while todo:
         pattern, node = todo.pop()
         if pattern.op is not None:
             if node.op is not pattern.op and node.op != pattern.op:
-                return None
+                if not pattern.sized or type(node.op) is not type(pattern.op):
+                    return None
+                late.append((pattern, node))
             if pattern.commutes:
                 a, b = node.inputs
                 p, q = pattern.args
-                found = _match([*todo, (q, b), (p, a)], dict(bound))
+                before = len(late)
+                found = _match([*todo, (q, b), (p, a)], dict(bound), late)
                 if found is not None or a is b:
                     return found
+                del late[before:]
                 todo += ((q, a), (p, b))
             else:
                 todo.extend(zip(pattern.args, node.inputs, strict=True))
         elif pattern.name:
             if bound.setdefault(pattern.name, node) is not node:
                 return None
+        elif pattern.count is not None:
+            late.append((pattern, node))
         elif not is_number(node, pattern.value):
             return None
     return bound
 
 
-def filled(pattern: Pattern, bound: Mapping[str, Node], root: Node) -> Node | None:
-    """The replacement for ``root``; None where an operation does not take the dtypes at hand."""
+def sizes_in(pattern: Pattern, bound: Mapping[str, Node]) -> dict[Dim, Size] | None:
+    """What the sizes of a pattern's variables are; None where those of the nodes do not agree."""
+    known: dict[Dim, Size] = {}
+    for name, shape in pattern.shapes().items():
+        found = bound[name].shape
+        if len(found) != len(shape):
+            return None
+        for wanted, n in zip(shape, found, strict=True):
+            if (known.setdefault(wanted, n) if isinstance(wanted, Dim) else wanted) != n:
+                return None
+    return known
+
+
+def _agrees(pattern: Pattern, node: Node, sizes: Mapping[Dim, Size]) -> bool:
+    """Whether an operation has the sizes that the variables tell, or a number is such a size."""
+    if pattern.count is not None:
+        size = size_with(pattern.count, sizes)
+        return isinstance(size, int) and is_number(node, size)
+    return bool(pattern.op.resolve(partial(size_with, known=sizes)) == node.op)
+
+
+def filled(pattern: Pattern, bound: Mapping[str, Node], root: Node,
+           sizes: Mapping[Dim, Size] | None = None) -> Node | None:
+    """The replacement for ``root``; None where an operation does not take the dtypes at hand.
+
+    ``sizes`` are those of variables that have axes.
+    """
+    if pattern.count is not None:
+        size = size_with(pattern.count, sizes or {})
+        if not isinstance(size, int):
+            return None
+        pattern = Pattern(value=size)
     if pattern.name:
         return bound[pattern.name]
     if pattern.op is None:
         return constant(np.asarray(pattern.value, root.dtype), root.where)
-    op = pattern.op
-    inputs = [None if a.op is None and not a.name else filled(a, bound, root) for a in pattern.args]
-    if any(n is None and (a.op or a.name) for n, a in zip(inputs, pattern.args, strict=True)):
+    op = pattern.op.resolve(partial(size_with, known=sizes or {})) if pattern.sized else pattern.op
+    args = [a if a.count is None else Pattern(value=size_with(a.count, sizes or {}))
+            for a in pattern.args]
+    inputs = [None if a.op is None and not a.name else filled(a, bound, root, sizes) for a in args]
+    if any(n is None and (a.op or a.name) for n, a in zip(inputs, args, strict=True)):
         return None
     values = inputs[1:] if op.name == "where" else inputs
     dtype = next((n.dtype for n in values if n is not None), root.dtype)
@@ -185,7 +291,7 @@ def filled(pattern: Pattern, bound: Mapping[str, Node], root: Node) -> Node | No
     try:
         nodes = tuple(
             constant(np.asarray(a.value, dtype), root.where) if n is None else n
-            for n, a in zip(inputs, pattern.args, strict=True)
+            for n, a in zip(inputs, args, strict=True)
         )
         shape, result = op.infer(*(symbol(n) for n in nodes))
     except (ValueError, TypeError, OverflowError):

@@ -17,7 +17,7 @@ from agnesi.core.policy import FAST_RUN
 from agnesi.core.record import field, handle
 from agnesi.core.tensor import Tensor
 from agnesi.ops.expand import BroadcastTo
-from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match
+from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match, sizes_in
 
 STAGES = FAST_RUN.stages
 
@@ -72,7 +72,8 @@ class PatternRule(Rule):
         bound = match(self.pattern, node)
         if bound is None or (self.when is not None and not self.when(**bound)):
             return None
-        new = filled(self.replacement, bound, node)
+        sizes = sizes_in(self.pattern, bound) if self.pattern.shaped else None
+        new = filled(self.replacement, bound, node, sizes)
         return None if new is None else conformed(new, node, self.name)
 
     def may_fire(self, heads: tuple[str, ...]) -> bool:
@@ -207,7 +208,7 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
             at(f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern lacks")
         )
     strange = next(_not_pointwise(new), None)
-    if strange is not None and next(_not_pointwise(found), None) is None:
+    if strange is not None and not found.shaped and next(_not_pointwise(found), None) is None:
         raise ShapeError(at(
             f"rule {name!r}: the replacement has {strange.name}, which is of another shape than "
             "the pattern, whose variables stand for single elements"))
@@ -217,7 +218,7 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
 def _not_pointwise(pattern: Pattern) -> Iterator[Op]:
     """The operations of a pattern that look at more than one element."""
     if pattern.op is not None:
-        if not pattern.op.pointwise:
+        if not pattern.op.pointwise and pattern.op.lie is None:
             yield pattern.op
         for arg in pattern.args:
             yield from _not_pointwise(arg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from agnesi.core.interpret import interpret
 from agnesi.core.node import Node, leaves
 from agnesi.core.tensor import Tensor
 from agnesi.rewrite.engine import outside_traces
-from agnesi.rewrite.pattern import Pattern, filled
+from agnesi.rewrite.pattern import Pattern, filled, sizes_in
 from agnesi.rewrite.rules import PatternRule, Rule
 
 _DTYPES = (
@@ -78,17 +78,32 @@ def _closed(*nodes: Node) -> FunctionGraph:
 
 def _samples(rule: PatternRule) -> Iterator[Node]:
     """The pattern over inputs of many types; variables that must be numbers are numbers."""
-    names = sorted(rule.pattern.names())
-    for dtype, shapes in itertools.product(_DTYPES, _SHAPES):
-        for number in (None, *names):
+    names, own = sorted(rule.pattern.names()), rule.pattern.shapes()
+    for dtype, shapes in itertools.product(_DTYPES, _shapes(names, own)):
+        for number in (None, *(n for n in names if n not in own)):
             bound = {
                 name: constant(np.asarray(2.5 if dtype.kind in "fc" else 2).astype(dtype))
                 if name == number else Node(None, (), shape, dtype, name=name)
-                for name, shape in zip(names, itertools.cycle(shapes), strict=False)
+                for name, shape in zip(names, shapes, strict=True)
             }
-            node = filled(rule.pattern, bound, next(iter(bound.values())))
+            sizes = sizes_in(rule.pattern, bound)
+            node = filled(rule.pattern, bound, next(iter(bound.values())), sizes)
             if node is not None:
                 yield node
+
+
+def _shapes(names: Sequence[str], own: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Shapes of variables: any, or of different sizes for those that have axes."""
+    dims = list(dict.fromkeys(n for shape in own.values() for n in shape))
+    for shapes in _SHAPES if len(own) < len(names) else _SHAPES[-1:]:
+        free = dict(zip(names, itertools.cycle(shapes), strict=False))
+        for numbers in (range(2, 2 + len(dims)), range(1 + len(dims), 1, -1)):
+            sizes = dict(zip(dims, numbers, strict=True))
+            with_axes = {name: tuple([n if isinstance(n, int) else sizes[n] for n in shape])
+                         for name, shape in own.items()}
+            yield list((free | with_axes).values())
+            if not dims:
+                break
 
 
 def _check_case(rule: Rule, old: Node, new: Node, rng: np.random.Generator) -> None:
