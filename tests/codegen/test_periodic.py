@@ -65,3 +65,15 @@ def test_back_by_a_few_elements(dtype, step):
         for rows in (x, x.reshape(-step, n)):
             found = ag.jit(lambda x: ag.logical_not(x[..., ::step]))(ag.tensor(rows)).numpy()
             np.testing.assert_array_equal(found, np.logical_not(rows[..., ::step]))
+
+
+@pytest.mark.parametrize("n", [3, 9, 17, 33])
+def test_first_lanes_of_whole_periods(n):
+    """Sums in order run in lanes that are no power of two, of which the last are not stored."""
+    weights = (ag.arange(n) % 5 + 1).reshape(1, n)
+
+    def cost(x):
+        return (ag.take_along_axis(x, ag.zeros((1, n), dtype="int64"), axis=0) * weights).sum()
+
+    found = ag.jit(ag.grad(cost))(ag.ones((1, n)))
+    np.testing.assert_array_equal(found.numpy(), weights.numpy())

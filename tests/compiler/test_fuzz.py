@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import agnesi as ag
 from agnesi import symbolic as T
-from tests.compiler import reference
+from tests.fuzz import reference
 from tests.compiler.programs import DTYPES, STEPS, Program, close, cost_of
 from tests.compiler.ways import interpreted
 

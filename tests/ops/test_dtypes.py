@@ -10,6 +10,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
+from agnesi.core.tree import flatten
 from agnesi.ops.elementwise import TABLE, call
 from agnesi.testing.samples import operands
 
@@ -310,3 +311,26 @@ def test_integers_beyond_int64_are_unsigned(make):
     assert found.dtype == ag.uint64 and found.ravel().tolist() == [2**63 + 5]
     with pytest.raises(ag.DTypeError):
         make(2**64)
+
+
+@pytest.mark.parametrize("name", [
+    "max of columns", "both ways", "loop", "scan", "argmax", "until", "sum and max",
+])
+def test_bfloat16_from_block_to_block(name):
+    """Values that loops carry, or that are made outside of them, need no function to round them."""
+    function = {
+        "max of columns": lambda x: ag.max(x, axis=0),
+        "both ways": lambda x: (x - ag.min(x, axis=0, keepdims=True)) * (
+            x - ag.max(x, axis=1, keepdims=True)),
+        "loop": lambda x: ag.fori_loop(0, 2, lambda i, v: ag.tanh(v), x),
+        "scan": lambda x: ag.scan(lambda c, r: (ag.maximum(c, r), c * r), x[0], x),
+        "argmax": lambda x: ag.argmax(x, axis=0),
+        "until": lambda x: ag.while_loop(lambda v: ag.max(v) > 2, lambda v: v / 2, x),
+        "sum and max": lambda x: (x.sum(0), x.max(0)),
+    }[name]
+    for shape in ((2, 1), (2, 3), (4, 17)):
+        x = ag.tensor(np.arange(float(np.prod(shape))).reshape(shape) - 2).astype("bfloat16")
+        for found, expected in zip(flatten(ag.jit(function)(x))[0], flatten(function(x))[0],
+                                   strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found.numpy(), expected.numpy())

@@ -7,16 +7,16 @@ text itself is the key of the compile cache.  Types are LLVM's own spelling (``"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from agnesi.codegen.distances import Distances
 from agnesi.codegen.folding import compared, folded, one_turn
 from agnesi.codegen.known import Known
-from agnesi.codegen.literals import literal
+from agnesi.codegen.module import Module as Module
 from agnesi.codegen.scratch import DECLARED, GIVEN, Room, placed
 from agnesi.codegen.sizes import Sizes
+from agnesi.codegen.typenames import as_bits
 from agnesi.codegen.typenames import is_float as is_float
 from agnesi.codegen.typenames import scalar as scalar
 from agnesi.codegen.typenames import suffix as suffix
@@ -28,7 +28,6 @@ from agnesi.codegen.values import i64 as i64
 from agnesi.codegen.values import lanes as lanes
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
-from agnesi.core.policy import FAST_RUN, CompilePolicy
 
 #: Asks for better code at LLVM's quickest level too.
 HOT = 'nounwind noinline "hot"'
@@ -39,82 +38,6 @@ LIGHT = 'nounwind "light"'
 def _plain(type_: str) -> str:
     """A parameter's type without its attributes."""
     return type_[: type_.index(">") + 1] if type_[0] == "<" else type_.split()[0]
-
-
-class Module:
-    """The text of one LLVM module: functions, declarations, read-only tables.
-
-    Emitters may rely on ``features`` of the target (LLVM's names), and ask ``policy``.
-    """
-
-    def __init__(self, features: Iterable[str] = (), policy: CompilePolicy = FAST_RUN) -> None:
-        self.features = frozenset(features)
-        self.policy = policy
-        self._functions: dict[str, str] = {}
-        self._declarations: dict[str, str] = {}
-        self._globals: dict[str, str] = {}
-        self._metadata: dict[str, str] = {}
-        self._texts: dict[str, str] = {}
-        self.apart: dict[tuple[str, Hashable], str] = {}  # functions by what they are for
-        #: The same of those that find numbers in a table, with what makes these of a plan.
-        self.told: dict[tuple[str, Hashable], tuple[str, Callable[[Any], list[Size]]]] = {}
-        self._told = 0
-
-    def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
-        """Declare an external function once."""
-        self._declarations.setdefault(name, f"declare {result} @{name}({', '.join(parameters)})")
-
-    def table(self, element: str, values: Sequence[float | int]) -> Value:
-        """A private read-only array, shared by content; returns its address."""
-        if element == "i64":  # the long ones
-            return self._table(element, [*map(str, map(int, values))])
-        return self._table(element, [literal(element, v) for v in values])
-
-    def pointers(self, names: Sequence[str]) -> Value:
-        """A private read-only array with the addresses of functions of this module, or nulls."""
-        return self._table("ptr", [f"@{name}" if name else "null" for name in names])
-
-    def _table(self, element: str, literals: Sequence[str]) -> Value:
-        body = f", {element} ".join(literals)
-        kind = f"[{len(literals)} x {element}]"
-        text = f"private unnamed_addr constant {kind} [{element} {body}], align 64"
-        return Value(self._globals.setdefault(text, f"@.t{len(self._globals)}"), "ptr")
-
-    def metadata(self, name: str, text: str) -> None:
-        """Define ``!name``."""
-        self._metadata[name] = text
-
-    def add(self, name: str, text: str) -> None:
-        self._functions[name] = text
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._functions
-
-    def fresh(self, prefix: str) -> str:
-        """A name for a function that is to be :meth:`shared`."""
-        return f"{prefix}{len(self._texts)}"
-
-    def shared(self, b: Builder) -> str:
-        """The name of a function: of one with the same text, if there is any."""
-        text = b.text().replace(f"@{b.name}(", "@(", 1)
-        if text not in self._texts:
-            self._texts[text] = b.name
-            b.finish()
-        return self._texts[text]
-
-    def new(self) -> list[str]:
-        """The texts of the functions that were added behind the last call of this."""
-        first, self._told = self._told, len(self._functions)
-        return [*self._functions.values()][first:]
-
-    def __str__(self) -> str:
-        return "\n".join([*self.outside(), *self._functions.values()]) + "\n"
-
-    def outside(self) -> list[str]:
-        """The lines that are in no function, so far."""
-        parts = [f"{name} = {text}" for text, name in self._globals.items()]
-        parts += [t for n, t in self._declarations.items() if n not in self._functions]
-        return parts + [f"!{name} = {text}" for name, text in self._metadata.items()]
 
 
 class Loop:
@@ -150,6 +73,7 @@ class Builder:
         self._sizes = Sizes({})
         self._count = 0
         self._sign = "%"  # LLVM reads rising numbers faster than names
+        self._cast_from: dict[Value, Value] = {}
         self._known: Known[Value] = Known()
         self._known_first: Known[Value] = Known()
         self.distances = Distances()
@@ -251,16 +175,20 @@ class Builder:
     def either(self, condition: Value, *ways: Callable[[], list[Value]]) -> list[Value]:
         """What the first of two ways makes where ``condition`` holds, else the second."""
         labels, after, ends = (self.label("then"), self.label("else")), self.label("after"), []
+        types: list[str] = []
         self.cbr(condition, *labels)
         for label, way in zip(labels, ways, strict=True):
             before = self._known.here()
             self.open_block(label)
             self._known.enter()
-            ends.append([(value, self.block) for value in way()])
+            values = way()
+            types = [v.type for v in values]
+            ends.append([(self._bits(v), self.block) for v in values])
             self.br(after)
             self._known.leave(before)
         self.open_block(after)
-        return [self.phi(pair[0][0].type, pair) for pair in zip(*ends, strict=True)]
+        joined = [self.phi(pair[0][0].type, pair) for pair in zip(*ends, strict=True)]
+        return [self._typed(v, t) for v, t in zip(joined, types, strict=True)]
 
     @contextmanager
     def loop(
@@ -284,6 +212,7 @@ class Builder:
             handle.results = handle.next
             return
         head, after, before = self.label("loop"), self.label("done"), self.block
+        types, carried = [v.type for v in carried], [self._bits(v) for v in carried]
         first = Value("true", "i1") if nonempty else self.icmp("slt", start, stop)
         if nonempty := first.ref == "true":
             self.br(head)
@@ -297,8 +226,12 @@ class Builder:
         index = Value(f"{self._sign}{self._count}", "i64")
         phis = [Value(f"{self._sign}{self._count + n}", v.type) for n, v in enumerate(carried, 1)]
         self._count += len(phis)
-        handle = Loop(index, phis)
+        begin = len(self._lines)
+        handle = Loop(index, [self._typed(v, t) for v, t in zip(phis, types, strict=True)])
+        casts = self._lines[begin:]
+        del self._lines[begin:]
         yield handle
+        carry = [self._bits(v) for v in handle.next]
         following = self.value("i64", f"add nsw i64 {index.ref}, {step}")
         more = self.icmp("slt", following, stop)
         if handle.until is not None:
@@ -307,20 +240,17 @@ class Builder:
         self.emit(f"br i1 {more.ref}, label %{head}, label %{after}{metadata}")
         latch = self.block
         heads = [f"  {index.ref} = phi i64 [{start.ref}, %{before}], [{following.ref}, %{latch}]"]
-        for phi, value, new in zip(phis, carried, handle.next, strict=True):
+        for phi, value, new in zip(phis, carried, carry, strict=True):
             heads.append(
                 f"  {phi.ref} = phi {value.type} [{value.ref}, %{before}], [{new.ref}, %{latch}]"
             )
-        self._lines[mark + 1 : mark + 1] = heads
+        self._lines[mark + 1 : mark + 1] = [*heads, *casts]
         self.open_block(after)
         self._known.leave(known)
-        if nonempty:
-            handle.results = list(handle.next)
-        else:
-            handle.results = [
-                self.phi(value.type, [(value, before), (new, latch)])
-                for value, new in zip(carried, handle.next, strict=True)
-            ]
+        if not nonempty:
+            carry = [self.phi(value.type, [(value, before), (new, latch)])
+                     for value, new in zip(carried, carry, strict=True)]
+        handle.results = [self._typed(v, t) for v, t in zip(carry, types, strict=True)]
 
     # -- arithmetic -----------------------------------------------------------------------
     def op(self, name: str, a: Value, b: Value) -> Value:
@@ -369,11 +299,32 @@ class Builder:
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         known = {"true": a, "false": b}.get(condition.ref)
-        return known or self.pure(a.type, f"select {condition}, {a}, {b}")
+        if known is not None:
+            return known
+        bits = as_bits(a.type)
+        if bits != a.type:
+            return self._typed(self.select(condition, self._bits(a), self._bits(b)), a.type)
+        return self.pure(a.type, f"select {condition}, {a}, {b}")
 
     def cast(self, name: str, value: Value, type_: str) -> Value:
         """A conversion by its LLVM name (``sitofp``, ``fptrunc``, ``bitcast``, ``zext`` ...)."""
-        return self.pure(type_, f"{name} {value} to {type_}")
+        if name != "bitcast":
+            return self.pure(type_, f"{name} {value} to {type_}")
+        value = self._cast_from.get(value, value)
+        if value.type == type_:
+            return value
+        found = self.pure(type_, f"bitcast {value} to {type_}")
+        self._cast_from[found] = value
+        return found
+
+    def _bits(self, value: Value) -> Value:
+        """A value as it goes to memory and from block to block."""
+        bits = as_bits(value.type)
+        return value if bits == value.type else self.cast("bitcast", value, bits)
+
+    def _typed(self, bits: Value, type_: str) -> Value:
+        """A value that came as bits."""
+        return bits if bits.type == type_ else self.cast("bitcast", bits, type_)
 
     def intrinsic(self, name: str, *args: Value, result: str | None = None) -> Value:
         """Call an intrinsic overloaded on its first operand, as ``intrinsic("fma", a, b, c)``."""
@@ -449,23 +400,24 @@ class Builder:
 
     def load(self, type_: str, pointer: Value, align: int | None = None) -> Value:
         tail = f", align {align}" if align else ""
-        return self.value(type_, f"load {type_}, {pointer}{tail}")
+        bits = as_bits(type_)
+        return self._typed(self.value(bits, f"load {bits}, {pointer}{tail}"), type_)
 
     def store(self, value: Value, pointer: Value, align: int | None = None) -> None:
         tail = f", align {align}" if align else ""
-        self.emit(f"store {value}, {pointer}{tail}")
+        self.emit(f"store {self._bits(value)}, {pointer}{tail}")
 
     def stream(self, value: Value, pointer: Value) -> None:
         """Store past the caches; the address is a multiple of 64."""
         self.module.metadata("0", "!{i32 1}")
         self.streamed = True
-        self.emit(f"store {value}, {pointer}, align 64, !nontemporal !0")
+        self.emit(f"store {self._bits(value)}, {pointer}, align 64, !nontemporal !0")
 
     def masked_load(
         self, type_: str, pointer: Value, mask: Value, align: int, other: Value
     ) -> Value:
         """Load the lanes where ``mask`` is set; the rest take ``other``."""
-        bits = type_.replace("bfloat", "i16")  # LLVM does not mask all widths of bfloat
+        bits = as_bits(type_)
         if bits != type_:
             other = self.cast("bitcast", other, bits)
             found = self.masked_load(bits, pointer, mask, align, other)
@@ -474,9 +426,7 @@ class Builder:
         return self.call(type_, name, pointer, Value(str(align), "i32"), mask, other)
 
     def masked_store(self, value: Value, pointer: Value, mask: Value, align: int) -> None:
-        bits = value.type.replace("bfloat", "i16")
-        if bits != value.type:
-            value = self.cast("bitcast", value, bits)
+        value = self._bits(value)
         name = f"llvm.masked.store.{suffix(value.type)}.p0"
         self.call("void", name, value, pointer, Value(str(align), "i32"), mask)
 

@@ -7,7 +7,11 @@ from agnesi.codegen.builder import Builder, Value, i64, scalar, width
 
 def store_first(b: Builder, value: Value, address: Value, count: int | Value, align: int) -> None:
     """Store so many lanes, in pieces of powers of two, the largest first."""
-    element, size, number = scalar(value.type), width(value.type), b.size(count)
+    element, number = scalar(value.type), b.size(count)
+    lanes = width(value.type)
+    size = 1 << (lanes - 1).bit_length()
+    if size != lanes:  # as those that hold whole periods
+        value = b.shuffle(value, None, [*range(lanes), *[0] * (size - lanes)])
     rest, first, second = value, value, value
     while True:
         some = b.op("and", number, i64(size))

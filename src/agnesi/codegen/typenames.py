@@ -37,6 +37,15 @@ def is_float(type_: str) -> bool:
     return scalar(type_) in _FLOATS
 
 
+def as_bits(type_: str) -> str:
+    """A type as it goes to memory and through branches: bfloat16 as integers.
+
+    For processors without it LLVM keeps bfloat16 as float32 between blocks and calls functions
+    that no library has to round it, and it does not mask all widths.
+    """
+    return type_.replace("bfloat", "i16")
+
+
 def suffix(type_: str) -> str:
     """Overload suffix of an intrinsic: ``v16f32``, ``f64``, ``v8i32``."""
     element = scalar(type_)

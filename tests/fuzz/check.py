@@ -1,0 +1,136 @@
+"""Checking a case: nothing, or how it fails.  A watchdog bounds its time and memory."""
+
+from __future__ import annotations
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agnesi.schedule.verify import BrokenProgramError
+from tests.fuzz import exactly
+from tests.fuzz.noise import exact_names, noisy
+from tests.fuzz.oracle import Difference, Spread, difference
+from tests.fuzz.pool import REFUSED
+from tests.fuzz.run import Case
+
+#: What compiling and running a program may take: seconds of processors, bytes.
+SECONDS, MEMORY = 10, 1 << 30
+#: Errors of ``vmap`` and gradients of programs that change values: no fault.
+EXPECTED = ("differs between examples", "was changed in place", "no derivative",
+            "in memory of its own", "one example of vmap")
+
+
+@dataclass
+class Failure:
+    """How a case fails: what kind of failure it is, and the details."""
+
+    kind: str
+    text: str
+
+
+class Slow(Exception):  # noqa: N818 - a signal that must not be taken for an error of the program
+    """The watchdog's."""
+
+
+class Unclear(Exception):  # noqa: N818
+    """Nothing can be said."""
+
+
+def check(case: Case) -> Failure | None:
+    """How a case fails; None where it does not.
+
+    Raises
+    ------
+    Unclear
+        If the eager program refuses what it is given.
+    """
+    try:
+        expected = case.expected()
+    except REFUSED as error:
+        raise Unclear from error
+    except Exception as error:
+        return Failure(f"eager {type(error).__name__}", str(error))
+    try:
+        with watched():
+            found = case.found()
+    except Slow:
+        return Failure("slow", f"more than {SECONDS} s")
+    except MemoryError:
+        return Failure("memory", f"more than {MEMORY >> 20} MB")
+    except BrokenProgramError as error:
+        return Failure("broken program", str(error))
+    except Exception as error:
+        if any(text in str(error) for text in EXPECTED):
+            raise Unclear from error
+        return Failure(type(error).__name__, str(error))
+    return _compared(case, expected, found)
+
+
+def _compared(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -> Failure | None:
+    way = case.way
+    exact = exact_names(case.program) if not way.bits else set()
+    spread = None if way.bits else Spread(lambda n: _disturbed(case, exact, n))
+    loose = way.gradients or way.name in ("numpy", "vmap", "jit of vmap")
+    wrong = difference(expected, found, spread, dtypes=way.name != "numpy", rounded=loose)
+    if wrong is None or _allowed(case, expected, found, wrong):
+        return None
+    kind = "result" if wrong.wrong.shape or not wrong.wrong else "type"
+    if "[" in wrong.text.split(",")[0] and "not" in wrong.text:
+        kind = "result"
+    return Failure(kind, wrong.text)
+
+
+def _disturbed(case: Case, exact: set[str], number: int) -> list[np.ndarray]:
+    try:
+        return case.expected(noisy(case.program, exact, np.random.default_rng(number)))
+    except REFUSED as error:
+        raise Unclear from error
+
+
+def _allowed(case: Case, expected: list[np.ndarray], found: list[np.ndarray],
+             wrong: Difference) -> bool:
+    """Whether what differs is a number where the eager program has none, and the right one."""
+    e, f = expected[wrong.place], found[wrong.place]
+    if e.shape != f.shape or e.dtype != f.dtype or e.dtype.kind not in "fV":
+        return False
+    with np.errstate(all="ignore"):
+        numbers = np.isfinite(f.astype("float64")) & ~np.isfinite(e.astype("float64"))
+    if (wrong.wrong & ~numbers).any():
+        return False
+    return case.way.real or exactly.agrees(case, wrong.place, f, wrong.wrong) is not False
+
+
+@contextmanager
+def watched(seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[None]:
+    """Stop what takes more of the processor, or more memory."""
+    def stop(*_: Any) -> None:
+        raise Slow
+
+    before = signal.signal(signal.SIGPROF, stop)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as status:
+        used = int(status.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, limits[1]))
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+        signal.signal(signal.SIGPROF, before)
+
+
+def failing(case: Case) -> Failure | None:
+    """How a case fails; None where it does not, is unclear, or the way does not fit."""
+    if not case.fits:
+        return None
+    try:
+        return check(case)
+    except Unclear:
+        return None
+

@@ -1,0 +1,54 @@
+"""Random programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import agnesi as ag
+from tests.fuzz import control, elementwise, movement, reductions
+from tests.fuzz.pool import Pool
+from tests.fuzz.program import Body, Program
+from tests.fuzz.values import DTYPES, inputs
+
+GROUPS = (elementwise.MAKERS, movement.MAKERS, reductions.MAKERS, control.LOOPS, control.CHANGES,
+          (control.several,))
+#: How often steps of each group are tried.
+WEIGHTS = np.array([0.34, 0.2, 0.26, 0.08, 0.1, 0.02])
+
+
+def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), first: str = "",
+            size: str | None = None, most: int | None = None) -> Program:
+    """A program that runs eagerly; what is not said is drawn, too.
+
+    ``kind``: whole numbers, smooth functions, or wild ones of any values.  ``first``: the dtype of
+    the first input.
+    """
+    rng = np.random.default_rng(seed)
+    kind = kind or str(rng.choice(["whole", "smooth", "wild"]))
+    size = size or str(rng.choice(["tiny", "small", "large"], p=[0.55, 0.43, 0.02]))
+    most = most or (300_000 if size == "large" else 3000)
+    pool = Pool(rng, kind, most)
+    if not dtypes:
+        floats = ("float32", "float64")
+        dtypes = floats if kind == "smooth" else DTYPES if kind == "whole" else (
+            *floats, *floats, "float16", "bfloat16", "int32", "bool", "complex128")
+    given = inputs(pool, kind, size, dtypes, first)
+    tensors = {x.name: v for x, v in zip(given, Program(given, None, kind).arguments(ag),
+                                         strict=True)}
+    for name, value in tensors.items():
+        pool.give(name, value)
+    for _ in range(1 + int(rng.integers(5 if size == "large" else 15))):
+        group = GROUPS[int(rng.choice(len(GROUPS), p=WEIGHTS))]
+        pool.add(pool.one(group)(pool, pool.pick()))
+    return Program(given, Body("f", tuple(tensors), tuple(pool.steps), _returned(pool)), kind)
+
+
+def _returned(pool: Pool) -> tuple[str, ...]:
+    """One to six of the values, rather late ones."""
+    names = [v.name for v in pool.values if not v.number]
+    count = 1 + pool.below(6 if pool.chance(0.3) else 3)
+    late = names[-count:]
+    return tuple(pool.one(names) if pool.chance(0.15) else n for n in late)

@@ -1,0 +1,120 @@
+"""Programs with noise in them: every inexact value is changed by a few roundings.
+
+How far results move tells how far rounding may move them; what does not move must be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import agnesi as ag
+from tests.fuzz.pool import Value, small_whole
+from tests.fuzz.program import NAME, Program, Step, written
+
+#: Noise in units of the last place, by how coarse floats are.
+ROUNDINGS, HALF_ROUNDINGS = 64, 4
+HALF = ("float16", "bfloat16")
+
+
+def exact_names(program: Program) -> set[str]:
+    """Names of values that are whole numbers, computed by exact steps only.
+
+    A statement makes inexact what shares memory with what it changes.
+    """
+    known: dict[str, Any] = {}
+    inexact: set[str] = set()
+
+    def seen(**values: Any) -> None:
+        for name, value in values.items():
+            known[name] = value
+            if not small_whole(Value(name, value)):
+                inexact.add(name)
+
+    arguments = dict(zip(program.body.parameters, program.arguments(ag), strict=True))
+    seen(**arguments)
+    steps = {id(s): s for s in program.steps}
+
+    def after(number: int, values: dict[str, Any]) -> None:
+        step = steps[number]
+        tainted = not step.exact or any(n in inexact for n in step.reads)
+        if step.out:
+            seen(**{n: values[n] for n in step.out})
+            inexact.update(n for n in step.out if (tainted and _is_float(values[n])) or tainted)
+        else:
+            for name, value in known.items():
+                near = tainted and _shares(value, [v for v in values.values()])
+                if near or not small_whole(Value(name, value)):
+                    inexact.add(name)
+
+    def line(step: Step) -> str:
+        names = step.out or [n for n in step.reads if n in known_names]
+        pairs = ", ".join(f"{n!r}: {n}" for n in names)
+        return f"{written(step)}; after_({id(step)}, {{{pairs}}})"
+
+    known_names = {*program.body.parameters, *(n for s in program.steps for n in s.out)}
+    with np.errstate(all="ignore"):
+        program.function({"after_": after}, line)(*arguments.values())
+    return known_names - inexact
+
+
+def _is_float(value: Any) -> bool:
+    return Value("", value).kind in "fc"
+
+
+def _shares(value: Any, others: list[Any]) -> bool:
+    arrays = [np.asarray(o) for o in others]
+    return any(np.may_share_memory(np.asarray(value), a) for a in arrays)
+
+
+def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
+    """The function of a program, with noise on what is not exact and on what such steps read."""
+    def noise(x: Any) -> Any:
+        return disturbed(x, rng)
+
+    top = {n for s in program.steps for n in s.out} | {*program.body.parameters}
+
+    def line(step: Step) -> str:
+        if step.view:
+            return written(step)
+        if not step.exact:
+            def read(found: Any) -> str:
+                return f"noise_({found[0]})" if found[0] in top else found[0]
+
+            targets = "" if step.out else step.text.split("=")[0]
+            text = step.text if targets else NAME.sub(read, step.text)
+            step = replace(step, text=text)
+        if step.out and any(n not in exact for n in step.out):
+            many = "tuple(map(noise_, {}))" if len(step.out) > 1 else "noise_({})"
+            step = replace(step, text=many.format(step.text))
+        return written(step)
+
+    inputs = [n for n in program.body.parameters if n not in exact]
+    first = [] if program.changes else [f"{n} = noise_({n})" for n in inputs]
+    returned = ["noise_({})" if n not in exact else "{}" for n in program.body.returns]
+    return program.function({"noise_": noise}, line, first, f"({', '.join(returned)},)")
+
+
+def disturbed(x: Any, rng: np.random.Generator) -> Any:
+    """A float tensor, each element changed by some roundings; anything else as it is."""
+    if not isinstance(x, ag.Tensor) or Value("", x).kind not in "fc":
+        return x
+    few = HALF_ROUNDINGS if x.dtype.name in HALF else ROUNDINGS
+    step = few * epsilon(x.dtype)
+    n = rng.uniform(-1, 1, x.shape)
+    if x.dtype.kind == "c":
+        n = n + 1j * rng.uniform(-1, 1, x.shape)
+    return x * ag.asarray(np.asarray(1 + step * n).astype(x.dtype))
+
+
+def epsilon(dtype: Any) -> float:
+    """The step from 1 to the next number."""
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype).eps)
+
+
+Runner = Callable[[Any], list[np.ndarray]]

@@ -1,0 +1,147 @@
+"""Running a program in a way: what both expressions gave, in numbers."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import agnesi as ag
+from agnesi.core.tree import flatten
+from tests.fuzz import reference
+from tests.fuzz.program import Program, defined
+from tests.fuzz.values import is_float
+from tests.fuzz.ways import PRELUDE, Way
+
+
+@dataclass
+class Case:
+    """A program, a way to run it, and names of rules and passes that are switched off."""
+
+    program: Program
+    way: Way
+    exclude: tuple[str, ...] = ()
+    _space: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the way is one for the program."""
+        program, way = self.program, self.way
+        return (program.kind in way.kinds and (way.writes or not program.changes)
+                and (not way.gradients or bool(self.argnums))
+                and (way.name != "numpy" or _like_numpy(program)))
+
+    @property
+    def argnums(self) -> tuple[int, ...]:
+        """The inputs that have gradients."""
+        return tuple(i for i, x in enumerate(self.program.inputs)
+                     if not x.number and x.array.dtype.kind == "f")
+
+    def expected(self, function: Any = None) -> list[np.ndarray]:
+        """What the first expression gives, perhaps of another function, and the arguments then."""
+        return self._run(self.way.expected, function)
+
+    def found(self) -> list[np.ndarray]:
+        """What the second one gives."""
+        return self._run(self.way.found)
+
+    def _run(self, text: str, function: Any = None) -> list[np.ndarray]:
+        args = self.program.arguments(ag)
+        space = {**self._names(), "f": function or self.program.function(), "args": args,
+                 "argnums": self.argnums}
+        exec(PRELUDE + self.way.prelude, space)
+        with np.errstate(all="ignore"):
+            if text == "by_numpy()":
+                return arrays(by_numpy(self.program))
+            return arrays((eval(text, space), args))
+
+    def _names(self) -> dict[str, Any]:
+        options = {"exclude": list(self.exclude)} if self.exclude else {}
+        return {
+            "ag": ag, "np": np, "jit": partial(ag.jit, **options),
+            "function": partial(ag.function, **options), "interpreted": interpreted,
+            "pickled": pickled,
+        }
+
+    @property
+    def source(self) -> str:
+        """Python that shows the two results."""
+        way = self.way
+        names = f"{way.prelude}{way.expected}{way.found}"
+        prelude = needed(PRELUDE + way.prelude, names)
+        given = ", ".join(self.program.body.parameters)
+        lines = [self.program.source, f"args = [{given}]"]
+        if "argnums" in names + prelude:
+            lines.append(f"argnums = {self.argnums}")
+        if way.name == "numpy":
+            lines.append("# compared with the same in NumPy")
+        tail = [prelude, f"expected = {way.expected}", f"found = {way.found}",
+                "print(expected, found, sep='\\n')"]
+        return re.sub(r"(?<![\w.])(jit|function)\b(?=[(),])", r"ag.\1", "\n".join([*lines, *tail]))
+
+
+def needed(prelude: str, used: str) -> str:
+    """The functions of a prelude that a text uses, and those that they use."""
+    parts = [p for p in re.split(r"\n(?=def )", prelude) if p.startswith("def ")]
+    named = {p[4: p.index("(")]: p for p in parts}
+    wanted: list[str] = []
+    texts = [used]
+    while texts:
+        text = texts.pop()
+        for name, part in named.items():
+            if name not in wanted and re.search(rf"\b{name}\b", text):
+                wanted.append(name)
+                texts.append(part)
+    return "\n".join(named[n] for n in named if n in wanted)
+
+
+def arrays(tree: Any) -> list[np.ndarray]:
+    """All that a nest of results holds, as arrays of their own."""
+    return [np.array(t.numpy() if isinstance(t, ag.Tensor) else t) for t in flatten(tree)[0]]
+
+
+def interpreted(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function compiled without code."""
+    def run(*args: Any) -> Any:
+        with ag.config(compile=False):
+            return ag.jit(f)(*args)
+
+    return run
+
+
+def pickled(compiled: Any, args: Any) -> Any:
+    """A compiled function that went through a pickle."""
+    module = sys.modules["fuzzed"] = types.ModuleType("fuzzed")
+    compiled.function.__module__ = "fuzzed"
+    module.f = compiled.function
+    copies = [ag.copy(a) if isinstance(a, ag.Tensor) else a for a in args]
+    compiled(*copies)
+    return pickle.loads(pickle.dumps(compiled))
+
+
+def _like_numpy(program: Program) -> bool:
+    """Whether dtypes mix as NumPy's do, and NumPy's numbers without axes are not written into."""
+    names = {x.array.dtype.name for x in program.inputs} | set(
+        re.findall(r"'(float16|bfloat16|u?int\d+|float32)'", program.source))
+    names -= {"int64"}
+    return names <= {"float64", "bool"} or (program.smooth and all(is_float(n) for n in names))
+
+
+def by_numpy(program: Program) -> list[np.ndarray]:
+    """Results and inputs of a program that NumPy runs."""
+    lines = "\n".join(program.body.lines(
+        lambda s: f"{', '.join(s.out)} = same_({s.text})" if s.out else s.text))
+    given = program.arguments(np)
+
+    def same(value: Any) -> Any:
+        return tuple(map(np.asarray, value)) if isinstance(value, tuple) else np.asarray(value)
+
+    results = defined(lines, "f", {"ag": reference, "same_": same})(*given)
+    return [*results, *given]

@@ -1,0 +1,118 @@
+"""Inputs of programs: shapes, dtypes, layouts, values, memory that two of them share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.program import Input
+
+REAL = ("float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16",
+        "uint32", "uint64", "bool", "bfloat16")
+DTYPES = (*REAL, "complex64", "complex128")
+#: Sizes of axes, by how large the values of a program are.
+SIZES = {
+    "tiny": (0, 1, 1, 1, 2, 2, 3, 3), "small": (0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33),
+    "large": (1, 3, 64, 100, 257),
+}
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5)
+EXTREME = (1000.0, -1000.0, 1e30, 1e-30, -30.0, 90.0)
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether a dtype is one of real floats."""
+    name = np.dtype(dtype).name
+    return name.startswith(("float", "bfloat"))
+
+
+class Draw:
+    """Random choices."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def below(self, n: int) -> int:
+        return int(self.rng.integers(max(n, 1)))
+
+    def one(self, of: Any) -> Any:
+        return of[self.below(len(of))]
+
+    def chance(self, p: float) -> bool:
+        return bool(self.rng.random() < p)
+
+
+def inputs(d: Draw, kind: str, size: str, dtypes: Any, first: str = "") -> tuple[Input, ...]:
+    """One to four inputs, whose axes have few sizes, so that shapes fit together."""
+    palette = [d.one(SIZES[size]) for _ in range(2)] + [1]
+    chosen = [d.one(dtypes) for _ in range(2)]
+    made: list[Input] = []
+    for i in range(1 + d.below(3 if size == "large" else 4)):
+        if made and d.chance(0.12):
+            made.append(_view(d, f"x{i + 1}", d.one([x for x in made if not x.number])))
+            continue
+        dtype = first if first and not made else d.one(chosen)
+        rank = d.one([0, 1, 1, 2, 2, 2, 3, 4] if size == "tiny" else [0, 1, 2, 2, 3])
+        shape = tuple(d.one(palette) for _ in range(rank))
+        while np.prod(shape) > (300_000 if size == "large" else 3000):
+            shape = shape[1:]
+        made.append(_input(d, f"x{i + 1}", shape, dtype, kind, bool(made)))
+    return tuple(made)
+
+
+def _view(d: Draw, name: str, of: Input) -> Input:
+    """An input that is another one, or looks into it."""
+    rank = np.ndim(eval(f"y{of.view}", {"y": of.array})) if not of.of else 0
+    views = ["", "[:1]", "[1:]", "[::-1]", "[::2]"][: 5 if rank else 1] + [".T"] * (rank > 1)
+    return Input(name, of.array, d.one(views), of.name)
+
+
+def _input(d: Draw, name: str, shape: tuple[int, ...], dtype: str, kind: str,
+           numbers: bool) -> Input:
+    if not shape and numbers and dtype in ("float64", "int64", "bool") and d.chance(0.6):
+        return Input(name, values(d, (), dtype, kind), number=True)
+    view = _layout(d, len(shape))
+    if view == ".T":
+        shape = shape[::-1]
+    if view.startswith("[::2]"):
+        shape = (2 * shape[0], *shape[1:])
+    if np.prod(shape) > 400:
+        made = _made(d, shape, dtype, kind)
+        return Input(name, eval(made, {"np": np}), view, made=made)
+    return Input(name, values(d, shape, dtype, kind), view)
+
+
+def _layout(d: Draw, rank: int) -> str:
+    """A view under which values lie otherwise than row after row."""
+    if not rank or d.chance(0.6):
+        return ""
+    return d.one([".T", "[::-1]", "[::2]", "[..., ::-1]"])
+
+
+def _made(d: Draw, shape: tuple[int, ...], dtype: str, kind: str) -> str:
+    """Python that makes a large array."""
+    rng = f"np.random.default_rng({d.below(1000)})"
+    if kind == "smooth":
+        return f"{rng}.normal(size={shape}).astype({dtype!r})"
+    least = 0 if dtype[0] in "ub" else -3
+    return f"{rng}.integers({least}, {2 if dtype == 'bool' else 4}, {shape}).astype({dtype!r})"
+
+
+def values(d: Draw, shape: tuple[int, ...], dtype: str, kind: str) -> np.ndarray:
+    """Numbers of a dtype: small whole ones, any, or any with special ones among them."""
+    if dtype == "bool":
+        return d.rng.random(shape) < 0.5
+    whole = d.rng.integers(0 if dtype[0] == "u" else -3, 4, shape)
+    if dtype[0] in "iu":
+        return np.asarray(whole.astype(dtype))
+    if kind != "smooth" and (kind == "whole" or d.chance(0.4)):
+        found = np.asarray(whole + 0.0)
+    else:
+        found = np.asarray(d.rng.normal(size=shape).round(3))
+    if dtype.startswith("complex"):
+        found = found + 1j * d.rng.integers(-3, 4, shape)
+    elif kind == "wild":
+        pool = SPECIAL if d.chance(0.7) else EXTREME
+        found = np.where(d.rng.random(shape) < 0.3, d.rng.choice(pool, shape), found)
+    with np.errstate(over="ignore"):
+        return np.asarray(found.astype(dtype))

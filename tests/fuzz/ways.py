@@ -1,0 +1,206 @@
+"""Ways to run a program: two expressions that must mean the same, as text.
+
+They know ``f``, its arguments ``args``, ``arrays`` of them, ``argnums`` of those with gradients,
+and what ``PRELUDE`` defines.  ``jit`` and ``function`` are agnesi's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PRELUDE = '''
+def cost(*args):
+    parts = [y * (ag.arange(y.size).reshape(y.shape) % 5 + 1).astype(y.dtype)
+             for y in f(*args) if y.dtype.kind == "f"]
+    return sum([p.sum().astype("float64") for p in parts], ag.zeros((), dtype="float64"))
+
+def flipped(args):
+    return [ag.copy(ag.flip(a)) if isinstance(a, ag.Tensor) and a.ndim else a for a in args]
+
+def strong(args):
+    return [ag.asarray(a) for a in args]
+
+def symbols(args):
+    return [ag.symbolic.tensor(a.dtype, a.shape) for a in strong(args)]
+
+def tangents(args):
+    return [ag.cos(ag.arange(args[i].size).astype(args[i].dtype)).reshape(args[i].shape)
+            for i in argnums]
+
+def along(*args):
+    def of(*some):
+        return cost(*[some[argnums.index(i)] if i in argnums else a for i, a in enumerate(args)])
+    return of
+
+def slope(*args):
+    return sum([(g * t).sum().astype("float64")
+                for g, t in zip(ag.grad(cost, argnums)(*args), tangents(args))])
+
+def moved(g):
+    def of(*args):
+        some = [args[i] for i in argnums]
+        whole = lambda *new: g(*[new[argnums.index(i)] if i in argnums else a
+                                 for i, a in enumerate(args)])
+        return ag.jvp(whole, some, tangents(args))[1]
+    return of
+'''
+
+FUNCTION = '''
+def graph(args, wrap=lambda f: f, **options):
+    given = symbols(args)
+    run = function(given, list(wrap(f)(*given)), **options)
+    results = run(*[np.asarray(a) for a in strong(args)])
+    return [ag.asarray(r) for r in results]
+
+def updated(args, run):
+    """A program whose results go into states of their types, call after call."""
+    states = [ag.shared(np.array(np.asarray(a))) for a in args]
+    given = symbols(args)
+    return run(states, given)
+
+def by_updates(states, given):
+    results = list(f(*given[:1], *states[1:]))
+    new = {}
+    for s in states[1:]:
+        fit = [r for r in results if (r.shape, r.dtype) == (s.shape, s.dtype)]
+        if fit:
+            new[s] = fit[-1]
+    run = function(given[:1], results, updates=new)
+    first = np.asarray(args[0])
+    return [ag.asarray(r) for _ in range(2) for r in run(first)] + states
+
+def by_hand(states, given):
+    out = []
+    for _ in range(2):
+        results = list(f(args[0], *[ag.copy(s) for s in states[1:]]))
+        out += [ag.copy(r) for r in results]
+        for s in states[1:]:
+            fit = [r for r in results if (r.shape, r.dtype) == (s.shape, s.dtype)]
+            if fit:
+                s.set_value(fit[-1].numpy())
+    return out + states
+'''
+
+STATE = '''
+def stateful(wrap):
+    states = [ag.copy(a) if isinstance(a, ag.Tensor) else a for a in args[1:]]
+    count = ag.zeros((), dtype="int64")
+
+    def step(x):
+        results = f(x, *states)
+        count.add_(1)
+        for s in states:
+            fit = [r for r in results if isinstance(s, ag.Tensor)
+                   and (r.shape, r.dtype) == (s.shape, s.dtype)]
+            if fit:
+                s[...] = fit[-1]
+        return results
+
+    run = wrap(step)
+    return [[ag.copy(r) for r in run(x)] for x in (args[0], *flipped(args[:1]))], states, count
+'''
+
+LEADING = '''
+def by_size(run):
+    out = []
+    for n in (9, 2, 3, 1, 0):
+        some = [ag.copy(a[:n]) if isinstance(a, ag.Tensor) and a.ndim else a for a in args]
+        try:
+            f(*[ag.copy(a) if isinstance(a, ag.Tensor) else a for a in some])
+        except (ValueError, IndexError, TypeError):
+            continue
+        out += [ag.copy(r) for r in run(*some)]
+    return out
+'''
+
+BATCHED = '''
+def axes():
+    return tuple(0 if isinstance(a, ag.Tensor) and i % 3 < 2 else None for i, a in enumerate(args))
+
+def batch():
+    return [ag.stack([a, ag.flip(a) if a.ndim else a, a]) if x == 0 else
+            ag.copy(a) if isinstance(a, ag.Tensor) else a for a, x in zip(args, axes())]
+
+def looped(f):
+    rows = []
+    for i in range(3):
+        rows.append(f(*[ag.copy(a[i]) if x == 0 else ag.copy(a) if isinstance(a, ag.Tensor) else a
+                        for a, x in zip(batch(), axes())]))
+    return [ag.stack([ag.asarray(r) for r in column]) for column in zip(*rows)]
+'''
+
+THREADED = '''
+def on(count, run):
+    before = ag.get_num_threads()
+    ag.set_num_threads(count)
+    try:
+        return run(*args)
+    finally:
+        ag.set_num_threads(before)
+'''
+
+
+@dataclass(frozen=True)
+class Way:
+    """Two expressions and what they need.
+
+    ``gradients``: a float input, and floats among the results.  ``writes``: whether programs may
+    change values.  ``bits``: whether results are the same to the bit.  ``kinds`` of programs.
+    ``real``: numbers are taken for real ones; what is not finite may be anything.
+    """
+
+    name: str
+    expected: str
+    found: str
+    prelude: str = ""
+    weight: float = 1
+    gradients: bool = False
+    writes: bool = True
+    bits: bool = False
+    real: bool = False
+    kinds: tuple[str, ...] = ("whole", "smooth", "wild")
+
+
+SMOOTH = ("smooth",)
+WAYS = (
+    Way("jit", "f(*args)", "jit(f)(*args)", weight=8),
+    Way("fast_compile", "f(*args)", "jit(f, optimizer='fast_compile')(*args)", weight=2),
+    Way("unoptimized", "f(*args)", "jit(f, optimizer='None')(*args)"),
+    Way("interpreted", "f(*args)", "interpreted(f)(*args)"),
+    Way("numpy", "f(*args)", "by_numpy()", weight=3, kinds=("whole", "smooth")),
+    Way("calls", "(f(*args), f(*flipped(args)))",
+        "(lambda g: (g(*args), g(*flipped(args))))(jit(f))"),
+    Way("sizes", "by_size(f)", "by_size(jit(f))", LEADING),
+    Way("state", "stateful(lambda step: step)", "stateful(jit)", STATE),
+    Way("pickle", "jit(f)(*args)", "pickled(jit(f), args)(*args)", bits=True, weight=0.5),
+    Way("threads", "on(1, jit(f))", "on(2, jit(f))", THREADED, bits=True, weight=0.5),
+    Way("function", "f(*strong(args))", "graph(args, algebra='exact')", FUNCTION, writes=False),
+    Way("real algebra", "f(*strong(args))", "graph(args)", FUNCTION, writes=False, real=True),
+    Way("updates", "updated(args, by_hand)", "updated(args, by_updates)", FUNCTION, writes=False,
+        real=True, weight=1.5),
+    Way("vmap", "looped(f)", "ag.vmap(f, axes())(*batch())", BATCHED, weight=1.5),
+    Way("jit of vmap", "looped(f)", "jit(ag.vmap(f, axes()))(*batch())", BATCHED),
+    Way("grad", "ag.grad(cost, argnums)(*args)", "jit(ag.grad(cost, argnums))(*args)", weight=3,
+        gradients=True),
+    Way("value_and_grad", "ag.value_and_grad(cost, argnums)(*args)",
+        "jit(ag.value_and_grad(cost, argnums))(*args)", weight=4, gradients=True),
+    Way("fast gradients", "ag.grad(cost, argnums)(*args)",
+        "jit(ag.grad(cost, argnums), optimizer='fast_compile')(*args)", gradients=True),
+    Way("checkpoint", "ag.grad(cost, argnums)(*args)",
+        "jit(ag.grad(lambda *xs: ag.checkpoint(cost, *xs), argnums))(*args)", gradients=True,
+        writes=False),
+    Way("graph of gradients", "ag.grad(cost, argnums)(*strong(args))",
+        "graph(args, lambda f: ag.grad(cost, argnums))", FUNCTION, gradients=True, writes=False,
+        real=True),
+    Way("gradients by vmap", "looped(ag.grad(cost, argnums))",
+        "ag.vmap(ag.grad(cost, argnums), axes())(*batch())", BATCHED, gradients=True,
+        writes=False),
+    Way("jvp and vjp", "slope(*args)", "moved(cost)(*args)", gradients=True, kinds=SMOOTH),
+    Way("jit of jvp", "moved(cost)(*args)", "jit(moved(cost))(*args)", gradients=True),
+    Way("second order", "moved(slope)(*args)", "jit(moved(slope))(*args)", gradients=True),
+    Way("grad of grad", "ag.grad(slope, argnums)(*args)", "jit(ag.grad(slope, argnums))(*args)",
+        gradients=True, weight=1.5),
+    Way("orders of derivatives", "moved(slope)(*args)", "moved(moved(cost))(*args)",
+        gradients=True, kinds=SMOOTH),
+)
+BY_NAME = {w.name: w for w in WAYS}
