@@ -6,7 +6,8 @@
 # make peers  values and gradients of networks beside PyTorch's
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
 # make coverage  which functions of NumPy and SciPy there are, with gradients, compiled natively
-# make fuzz   random programs, some 20 000 (PROGRAMS=2000 for each of the tests)
+# make fuzz   20 000 random programs, always the same (PROGRAMS=2000 for fewer)
+# make fuzz-new  random programs never tried before, for 45 seconds (SECONDS=600; SEED= repeats a run)
 # make lint   the checks that run no test
 #
 # Each makes the virtual environment that it needs; PYTHON=/path/to/python3 chooses the interpreter.
@@ -16,7 +17,9 @@ TORCH ?= torch==2.13.0
 SUITES ?=
 QUICK ?=
 EXAMPLES ?= 20
-PROGRAMS ?= 1000
+PROGRAMS ?= 20000
+SECONDS ?= 45
+SEED ?=
 QUICKLY := tests/test_house.py tests/core tests/schedule tests/rewrite tests/errors tests/compiler/test_jit.py \
 	tests/compiler/test_python_numbers.py tests/compiler/test_repeated_work.py tests/ops/test_edges.py \
 	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md
@@ -25,7 +28,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz clean
+.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz fuzz-new clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -47,9 +50,10 @@ lint: $(VENV)/.ready
 	$(VENV)/bin/mypy tests/api/test_typing.py
 
 fuzz: $(VENV)/.ready
-	AGNESI_FUZZ=$(PROGRAMS) $(VENV)/bin/python -m pytest -n 2 tests/compiler/test_fuzz.py \
-		tests/compiler/test_ways_fuzz.py tests/compiler/test_loop_fuzz.py \
-		tests/compiler/test_memory.py tests/autodiff/test_vmap_fuzz.py
+	$(VENV)/bin/python -m tests.fuzz --programs $(PROGRAMS) --seed 0
+
+fuzz-new: $(VENV)/.ready
+	$(VENV)/bin/python -m tests.fuzz --seconds $(SECONDS) --first $(if $(SEED),--seed $(SEED))
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)

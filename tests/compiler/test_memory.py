@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core.kernels import Buffer, Nest, Product, walk
 from agnesi.core.loops import Affine, Axis, Expr
-from tests.compiler.programs import DTYPES, Program
-from tests.compiler.test_fuzz import fuzz, programs
+from tests.fuzz.program import Program
+from tests.fuzz.samples import each
+from tests.fuzz.values import REAL
 
 MOST_POINTS = 4000
 
@@ -185,37 +185,39 @@ def checked(compiled: Any) -> None:
     play(compiled.plan().layout)
 
 
-@fuzz
-@given(programs(DTYPES))
-def test_plans_of_random_programs(program: Program):
-    compiled = ag.jit(program.__call__)
-    compiled(*map(ag.tensor, program.arrays()))
-    checked(compiled)
+def test_plans_of_random_programs():
+    def check(program: Program) -> None:
+        compiled = ag.jit(program.__call__)
+        compiled(*map(ag.tensor, program.arrays()))
+        checked(compiled)
+
+    each(check, dtypes=REAL, kind="whole")
 
 
-@fuzz
-@given(programs(["float64", "float32"], first="float64"))
-def test_plans_of_random_steps(program: Program):
+def test_plans_of_random_steps():
     """State that is updated from the results of a program, and from each other."""
-    states = [ag.tensor(a) for a in program.arrays()]
-    expected = [ag.tensor(a) for a in program.arrays()]
+    def check(program: Program) -> None:
+        states = [ag.tensor(a) for a in program.arrays()]
+        expected = [ag.tensor(a) for a in program.arrays()]
 
-    def step(*tensors: Any) -> Any:
-        results = program(*(t * 1 for t in tensors))
-        for t, r in zip(tensors, results, strict=False):
-            if r.shape == t.shape and r.dtype == t.dtype:
-                old = t * 1
-                t.copy_(r + tensors[-1].sum().astype(t.dtype))
-                tensors[0].add_(old.sum().astype(tensors[0].dtype))
-        return results[-1]
+        def step(*tensors: Any) -> Any:
+            results = program(*(t * 1 for t in tensors))
+            for t, r in zip(tensors, results, strict=False):
+                if r.shape == t.shape and r.dtype == t.dtype:
+                    old = t * 1
+                    t.copy_(r + tensors[-1].sum().astype(t.dtype))
+                    tensors[0].add_(old.sum().astype(tensors[0].dtype))
+            return results[-1]
 
-    compiled = ag.jit(lambda: step(*states))
-    for _ in range(2):
-        found, result = compiled(), step(*expected)
-        np.testing.assert_allclose(found.numpy(), result.numpy(), rtol=1e-4, atol=1e-3)
-        for a, b in zip(states, expected, strict=True):
-            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-3)
-    checked(compiled)
+        compiled = ag.jit(lambda: step(*states))
+        for _ in range(2):
+            found, result = compiled(), step(*expected)
+            np.testing.assert_allclose(found.numpy(), result.numpy(), rtol=1e-4, atol=1e-3)
+            for a, b in zip(states, expected, strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-3)
+        checked(compiled)
+
+    each(check, dtypes=["float64", "float32"], first="float64", kind="whole")
 
 
 def test_what_takes_over_memory_for_the_third_time():

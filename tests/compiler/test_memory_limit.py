@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import agnesi as ag
 from agnesi import symbolic as T
@@ -18,9 +17,10 @@ from agnesi.core.loops import Affine, Axis, call, load
 from agnesi.nn.functional import dropout
 from agnesi.ops.generators import Generator
 from agnesi.schedule.remake import Remaker
-from tests.compiler.programs import DTYPES, Program
-from tests.compiler.test_fuzz import fuzz, programs
 from tests.compiler.test_memory import checked
+from tests.fuzz.program import Program
+from tests.fuzz.samples import each
+from tests.fuzz.values import REAL
 
 LAYER = 64 * 32 * 4
 
@@ -122,22 +122,22 @@ def test_sizes_that_change():
         assert tight[0].plan().planned_bytes <= 12 * 4096 + 11 * LAYER
 
 
-@fuzz
-@given(programs(DTYPES))
-def test_random_programs_in_little_memory(program: Program):
-    values = [ag.tensor(a) for a in program.arrays()]
-    plain = ag.jit(program.__call__)
-    expected = plain(*values)
-    planned = plain.plan().planned_bytes
-    for share in (0.9, 0.6):
-        tight = ag.jit(program.__call__, memory_limit=max(int(planned * share), 1))
-        try:
-            found = tight(*values)
-        except MemoryError:
-            continue
-        for a, b in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(a.numpy(), b.numpy())
-        checked(tight)
+def test_random_programs_in_little_memory():
+    def check(program: Program) -> None:
+        plain = ag.jit(program.__call__)
+        expected = plain(*map(ag.tensor, program.arrays()))
+        planned = plain.plan().planned_bytes
+        for share in (0.9, 0.6):
+            tight = ag.jit(program.__call__, memory_limit=max(int(planned * share), 1))
+            try:
+                found = tight(*map(ag.tensor, program.arrays()))
+            except MemoryError:
+                continue
+            for a, b in zip(expected, found, strict=True):
+                np.testing.assert_array_equal(a.numpy(), b.numpy())
+            checked(tight)
+
+    each(check, dtypes=REAL, kind="whole")
 
 
 def test_a_long_chain_is_planned_in_seconds():

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import agnesi as ag
 from agnesi.nn.functional import dropout
 from agnesi.ops.generators import Generator
 from agnesi.schedule import narrow
-from tests.compiler.programs import Program
-from tests.compiler.test_fuzz import fuzz, programs
 from tests.compiler.test_memory import checked
+from tests.fuzz.program import Program
+from tests.fuzz.samples import each
 
 
 def gradients(n: int, noise: bool = False, **settings: Any) -> tuple[list[np.ndarray], Any]:
@@ -72,22 +71,21 @@ def test_with_a_memory_limit():
     checked(step)
 
 
-@fuzz
-@given(programs(["float64"]))
-def test_random_programs(program: Program):
-    values = [ag.tensor(a) for a in program.arrays()]
-    expected = ag.jit(program.__call__)(*values)
-    before = narrow._LEAST_BYTES, narrow._LEAST_GAP
-    narrow._LEAST_BYTES, narrow._LEAST_GAP = 1, 1
-    try:
-        compiled = ag.jit(program.__call__, save_dtype="float32")
-        found = compiled(*values)
-    finally:
-        narrow._LEAST_BYTES, narrow._LEAST_GAP = before
-    checked(compiled)
-    if program.smooth:
+def test_random_programs():
+    def check(program: Program) -> None:
+        expected = ag.jit(program.__call__)(*map(ag.tensor, program.arrays()))
+        before = narrow._LEAST_BYTES, narrow._LEAST_GAP
+        narrow._LEAST_BYTES, narrow._LEAST_GAP = 1, 1
+        try:
+            compiled = ag.jit(program.__call__, save_dtype="float32")
+            found = compiled(*map(ag.tensor, program.arrays()))
+        finally:
+            narrow._LEAST_BYTES, narrow._LEAST_GAP = before
+        checked(compiled)
         for a, b in zip(expected, found, strict=True):
             np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-2, atol=1e-2)
+
+    each(check, dtypes=["float64"], kind="smooth")
 
 
 def test_dtypes_may_be_given_themselves():

@@ -7,6 +7,7 @@ is reduced, printed as Python with the rule or pass that it comes from, and make
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -161,7 +162,9 @@ def main() -> int:
         options.seed = time.time_ns() // 1000 % (1 << 40)
     print(f"SEED={options.seed} repeats these programs", flush=True)
     run = Run(options)
-    run.all()
+    with contextlib.suppress(KeyboardInterrupt):
+        run.all()
+    run.end = 0
     counts = ", ".join(f"{name} {n}" for name, n in run.counts.most_common())
     print(f"\n{run.counts.total()} programs ({counts}); {len(run.failures)} failures")
     return 1 if run.failures else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fuzz import elementwise, movement, reductions
-from tests.fuzz.keys import slices_of
+from tests.fuzz.keys import key_of, slices_of
 from tests.fuzz.pool import Line, Pool, Value
 
 SIMPLE = (*elementwise.MAKERS, *movement.MAKERS, *reductions.MAKERS)
@@ -114,7 +114,7 @@ def written(p: Pool, x: Value) -> Line | None:
     """A part of a value, changed."""
     if x.spread or not x.ndim or (p.smooth and not x.name.startswith("v")):
         return None
-    key = slices_of(p, x)
+    key = slices_of(p, x) if p.chance(0.6) else key_of(p, x.shape)
     if x.kind == "b":
         return Line(f"{x}[{key}] = {p.chance(0.5)}", statement=True)
     y = p.alike(x)

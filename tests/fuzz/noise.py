@@ -92,10 +92,16 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
             step = replace(step, text=many.format(step.text))
         return written(step)
 
+    def inner(step: Step) -> str:
+        if step.exact or len(step.out) != 1:
+            return written(step)
+        return written(replace(step, text=f"noise_({step.text})"))
+
     inputs = [n for n in program.body.parameters if n not in exact]
     first = [] if program.changes else [f"{n} = noise_({n})" for n in inputs]
     returned = ["noise_({})" if n not in exact else "{}" for n in program.body.returns]
-    return program.function({"noise_": noise}, line, first, f"({', '.join(returned)},)")
+    return program.function({"noise_": noise}, line, first, f"({', '.join(returned)},)",
+                            inner)
 
 
 def disturbed(x: Any, rng: np.random.Generator) -> Any:

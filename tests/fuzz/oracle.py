@@ -40,11 +40,12 @@ class Difference:
 
 
 def difference(expected: Sequence[np.ndarray], found: Sequence[np.ndarray], spread: Spread | None,
-               dtypes: bool = True, rounded: bool = False) -> Difference | None:
+               dtypes: bool = True, rounded: bool = False,
+               signs: bool = True) -> Difference | None:
     """The first result that is wrong; None where all are right.
 
     Without ``spread`` results are equal to the bit.  ``rounded``: even what noise does not move
-    may be off by rounding.
+    may be off by rounding.  ``signs``: those of zeros count.
     """
     if len(expected) != len(found):
         return Difference(0, np.ones((), bool), f"{len(found)} results, not {len(expected)}")
@@ -53,8 +54,9 @@ def difference(expected: Sequence[np.ndarray], found: Sequence[np.ndarray], spre
             return Difference(i, np.ones((), bool), f"result {i}: {f.dtype}{list(f.shape)}, not "
                                                     f"{e.dtype}{list(e.shape)}")
         for count in (FIRST, MORE):
-            wrong = ~equal(e, f) if spread is None else _wrong(
-                e, f, spread.of(i, count), rounded)
+            wrong = ~equal(e, f, signs)
+            if spread is not None:
+                wrong = wrong & _wrong(e, f, spread.of(i, count), rounded)
             if not wrong.any() or spread is None:
                 break
         if wrong.any():
@@ -63,10 +65,10 @@ def difference(expected: Sequence[np.ndarray], found: Sequence[np.ndarray], spre
     return None
 
 
-def equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where elements are the same numbers, signs of zero included, or both NaN."""
+def equal(a: np.ndarray, b: np.ndarray, signs: bool = True) -> np.ndarray:
+    """Where elements are the same numbers, perhaps signs of zero included, or both NaN."""
     same = np.asarray((a == b) | ((a != a) & (b != b)))
-    if is_float(a.dtype) and is_float(b.dtype):
+    if signs and is_float(a.dtype) and is_float(b.dtype):
         zero = (a == 0) & (b == 0)
         same = same & (~zero | (np.signbit(a) == np.signbit(b)))
     return same

@@ -110,12 +110,13 @@ class Body:
         return replace(self, steps=tuple(s.renamed(names) for s in self.steps),
                        returns=tuple(names.get(n, n) for n in self.returns))
 
-    def lines(self, line: Callable[[Step], str] | None = None) -> Iterator[str]:
-        """Its source; ``line`` writes a step."""
+    def lines(self, line: Callable[[Step], str] | None = None,
+              inner: Callable[[Step], str] | None = None) -> Iterator[str]:
+        """Its source; ``line`` writes a step, ``inner`` those of functions in it."""
         yield f"def {self.name}({', '.join(self.parameters)}):"
         for step in self.steps:
             for f in step.functions:
-                yield from ("    " + text for text in f.lines())
+                yield from ("    " + text for text in f.lines(inner, inner))
             yield "    " + (line or written)(step)
         yield "    return " + (self.form.format(*self.returns) if self.form
                                else f"({', '.join(self.returns)},)")
@@ -147,6 +148,17 @@ class Program:
         """Whether it writes into a value."""
         return any(not s.out for s in self.steps)
 
+    @property
+    def changes_inputs(self) -> bool:
+        """Whether it writes into an input, or into what looks into one."""
+        near = {*self.body.parameters}
+        for step in self.steps:
+            if step.out and step.view and near & {*step.reads}:
+                near |= {*step.out}
+            elif not step.out and NAME.findall(step.text)[0] in near:
+                return True
+        return False
+
     def arguments(self, lib: Any) -> list[Any]:
         """Fresh inputs; those that share memory do so anew."""
         made: dict[str, Any] = {}
@@ -164,10 +176,11 @@ class Program:
 
     def function(self, names: dict[str, Any] | None = None,
                  line: Callable[[Step], str] | None = None,
-                 first: Sequence[str] = (), last: str = "") -> Any:
-        """The function; ``names`` are known in it, ``line`` writes its steps."""
+                 first: Sequence[str] = (), last: str = "",
+                 inner: Callable[[Step], str] | None = None) -> Any:
+        """The function; ``names`` are known in it, ``line`` and ``inner`` write its steps."""
         body = replace(self.body, form=last) if last else self.body
-        lines = list(body.lines(line))
+        lines = list(body.lines(line, inner))
         lines[1:1] = ["    " + text for text in first]
         return defined("\n".join(lines), "f", names)
 

@@ -43,12 +43,12 @@ def fori_loop(lower: int, upper: int, body: Any, value: Any) -> Any:
     return np.array(value)
 
 
-def scan(step: Any, carry: Any, rows: Any) -> Any:
+def scan(step: Any, carry: Any, rows: Any, reverse: bool = False) -> Any:
     results = []
-    for row in rows:
+    for row in rows[::-1] if reverse else rows:
         carry, result = step(carry, row)
         results.append(result)
-    return carry, np.stack(results) if results else np.zeros_like(rows)
+    return carry, np.stack(results[::-1] if reverse else results)
 
 
 def while_loop(condition: Any, body: Any, value: Any) -> Any:

@@ -35,7 +35,7 @@ class Case:
         """Whether the way is one for the program."""
         program, way = self.program, self.way
         return (program.kind in way.kinds and (way.writes or not program.changes)
-                and (not way.gradients or bool(self.argnums))
+                and (not way.gradients or (bool(self.argnums) and not program.changes_inputs))
                 and (way.name != "numpy" or _like_numpy(program)))
 
     @property
@@ -131,6 +131,8 @@ def _like_numpy(program: Program) -> bool:
     names = {x.array.dtype.name for x in program.inputs} | set(
         re.findall(r"'(float16|bfloat16|u?int\d+|float32)'", program.source))
     names -= {"int64"}
+    if re.search(r"\w_\(", "".join(s.text for s in program.steps)):  # methods that change tensors
+        return False
     return names <= {"float64", "bool"} or (program.smooth and all(is_float(n) for n in names))
 
 

@@ -54,30 +54,25 @@ def graph(args, wrap=lambda f: f, **options):
 
 def updated(args, run):
     """A program whose results go into states of their types, call after call."""
-    states = [ag.shared(np.array(np.asarray(a))) for a in args]
-    given = symbols(args)
-    return run(states, given)
+    results = f(*[ag.copy(a) for a in strong(args)])
+    new = {i: j for i, a in enumerate(strong(args)) for j, r in enumerate(results)
+           if i and (r.shape, r.dtype) == (a.shape, a.dtype)}
+    return run([ag.shared(np.array(np.asarray(a))) for a in args], new)
 
-def by_updates(states, given):
-    results = list(f(*given[:1], *states[1:]))
-    new = {}
-    for s in states[1:]:
-        fit = [r for r in results if (r.shape, r.dtype) == (s.shape, s.dtype)]
-        if fit:
-            new[s] = fit[-1]
-    run = function(given[:1], results, updates=new)
+def by_updates(states, new):
+    given = symbols(args)[:1]
+    results = list(f(*given, *states[1:]))
+    run = function(given, results, updates={states[i]: results[j] for i, j in new.items()})
     first = np.asarray(args[0])
-    return [ag.asarray(r) for _ in range(2) for r in run(first)] + states
+    return [ag.asarray(r) for _ in range(2) for r in run(first)] + [s.get_value() for s in states]
 
-def by_hand(states, given):
-    out = []
+def by_hand(states, new):
+    out, states = [], [ag.tensor(s.get_value()) for s in states]
     for _ in range(2):
-        results = list(f(args[0], *[ag.copy(s) for s in states[1:]]))
+        results = f(args[0], *states[1:])
         out += [ag.copy(r) for r in results]
-        for s in states[1:]:
-            fit = [r for r in results if (r.shape, r.dtype) == (s.shape, s.dtype)]
-            if fit:
-                s.set_value(fit[-1].numpy())
+        for i, j in new.items():
+            states[i] = ag.copy(results[j])
     return out + states
 '''
 
@@ -171,9 +166,13 @@ WAYS = (
     Way("calls", "(f(*args), f(*flipped(args)))",
         "(lambda g: (g(*args), g(*flipped(args))))(jit(f))"),
     Way("sizes", "by_size(f)", "by_size(jit(f))", LEADING),
+    Way("sizes of gradients", "by_size(ag.grad(cost, argnums))",
+        "by_size(jit(ag.grad(cost, argnums)))", LEADING, gradients=True),
     Way("state", "stateful(lambda step: step)", "stateful(jit)", STATE),
     Way("pickle", "jit(f)(*args)", "pickled(jit(f), args)(*args)", bits=True, weight=0.5),
     Way("threads", "on(1, jit(f))", "on(2, jit(f))", THREADED, bits=True, weight=0.5),
+    Way("threads of gradients", "on(1, jit(ag.grad(cost, argnums)))",
+        "on(2, jit(ag.grad(cost, argnums)))", THREADED, bits=True, weight=0.5, gradients=True),
     Way("function", "f(*strong(args))", "graph(args, algebra='exact')", FUNCTION, writes=False),
     Way("real algebra", "f(*strong(args))", "graph(args)", FUNCTION, writes=False, real=True),
     Way("updates", "updated(args, by_hand)", "updated(args, by_updates)", FUNCTION, writes=False,

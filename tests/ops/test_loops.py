@@ -106,6 +106,26 @@ def test_results_have_memory_of_their_own():
     np.testing.assert_array_equal(start, [1, 1])
 
 
+@pytest.mark.parametrize("loop", [
+    lambda x: ag.scan(lambda c, row: (ag.broadcast_to(row, (2, 3)), None), x, x)[0],
+    lambda x: ag.scan(lambda c, row: (x, None), x * 2, x)[0],
+    lambda x: ag.fori_loop(0, 2, lambda i, c: x, x * 2),
+    lambda x: ag.while_loop(lambda c: c.sum() < 0, lambda c: x.T, x.T),
+    lambda x: ag.while_loop(lambda c: c[0, 0] == 1, lambda c: x[::-1], 1 + x),
+    lambda x: ag.cond(x.sum() > 0, lambda: x, lambda: x * 2),
+])
+def test_what_a_loop_ends_with_is_no_view(loop):
+    """Eagerly as compiled, changes of what the body looked at do not show in the result."""
+    def changed(x):
+        result = loop(x)
+        x += 10
+        return result
+
+    found = [f(ag.tensor(np.arange(6.0).reshape(2, 3))) for f in (changed, ag.jit(changed))]
+    np.testing.assert_array_equal(found[0].numpy(), found[1].numpy())
+    assert found[0].numpy().max() < 12
+
+
 # -- types ------------------------------------------------------------------------------------
 def test_types_are_those_of_the_body():
     op = Scan(recurrence(stop=True), 5, 1, 1, 1, until=True)

@@ -214,7 +214,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
             if is_symbolic(proceed):
                 return None
             if not bool(proceed):
-                return nest
+                return carry.build([snapshot(c) for c in carries])
             carries = [apart(c) for c in next_carries("while_loop", carry, step(nest), ran=True)]
 
     found = None if is_symbolic(*carry.tensors) else again(attempt, carry)

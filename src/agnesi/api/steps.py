@@ -201,7 +201,7 @@ class Loop:
         if self.reverse:
             rows.reverse()
         ys = shape.build([stack(column) for column in zip(*rows, strict=True)])
-        return self.carry.build(carries), ys, as_tensor(steps)
+        return self.carry.build([snapshot(c) for c in carries]), ys, as_tensor(steps)
 
     def _order(self) -> Iterator[int]:
         return iter(reversed(range(self.length)) if self.reverse else range(self.length))

@@ -1,0 +1,20 @@
+"""Programs for other tests: the same ones each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.fuzz.generator import program
+from tests.fuzz.program import Program
+
+
+def each(check: Callable[[Program], Any], count: int = 30, **how: Any) -> None:
+    """Call a check with random programs; an error shows the program."""
+    for seed in range(count):
+        found = program((seed, 5), **how)
+        try:
+            check(found)
+        except BaseException as error:
+            error.add_note(found.source)
+            raise

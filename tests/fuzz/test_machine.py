@@ -1,0 +1,168 @@
+"""The machine that makes random programs finds, reduces and blames faults that are planted."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.kernels import Nest, Store
+from agnesi.core.loops import call
+from agnesi.rewrite import forget_rule, rewrite_rule
+from agnesi.schedule import passes
+from tests.fuzz import bisect
+from tests.fuzz.alone import ends_badly
+from tests.fuzz.cases import case, report
+from tests.fuzz.check import Slow, Unclear, check, watched
+from tests.fuzz.exactly import agrees
+from tests.fuzz.generator import program
+from tests.fuzz.oracle import Spread, difference
+from tests.fuzz.program import Body, Input, Program, Step
+from tests.fuzz.reduce import reduced
+from tests.fuzz.run import Case
+from tests.fuzz.ways import BY_NAME, WAYS
+
+JIT = BY_NAME["jit"]
+
+
+def first_failure(ways, **how):
+    """The first of some cases that fails, and how."""
+    for seed in range(150):
+        found = case((seed, 8), ways, **how)
+        if found is None:
+            continue
+        try:
+            failure = check(found)
+        except Unclear:
+            continue
+        if failure is not None:
+            return found, failure
+    raise AssertionError("nothing was found")
+
+
+def small(texts, **arrays):
+    """A program of some lines, the last of which it returns."""
+    inputs = tuple(Input(n, np.asarray(a)) for n, a in arrays.items())
+    steps = tuple(Step((f"v{i + 1}",), t, False) for i, t in enumerate(texts))
+    return Program(inputs, Body("f", tuple(arrays), steps, (f"v{len(texts)}",)), "wild")
+
+
+@pytest.fixture
+def wrong_rule():
+    x = ag.rewrite.variables("x")
+    rewrite_rule(ag.sin(x), ag.erf(x), name="wrong_sine")
+    yield
+    forget_rule("wrong_sine")
+
+
+@pytest.fixture
+def wrong_pass(monkeypatch):
+    def run(found):
+        for kernel in found.kernels:
+            if isinstance(kernel, Nest) and any(s.value.op == "minimum" for s in kernel.body):
+                kernel.change([Store(s.buffer, s.offset, call("add", s.value, s.value))
+                               if s.value.op == "minimum" else s for s in kernel.body])
+        return found
+
+    place = [p.name for p in passes.PASSES].index("materialization")
+    wrong = (*passes.PASSES[:place], passes.Pass("wrong", run, "things"), *passes.PASSES[place:])
+    monkeypatch.setattr(passes, "PASSES", wrong)
+    monkeypatch.setattr(bisect, "PASSES", wrong)
+
+
+def test_a_wrong_rule_is_found_reduced_and_blamed(wrong_rule):
+    found, failure = first_failure([JIT, BY_NAME["value_and_grad"]], kind="smooth", size="tiny")
+    text = report(found, failure)
+    assert "the rule 'wrong_sine'" in text and "the pass" not in text
+    assert "ag.sin" in text and text.count("\n    v") <= 2
+    assert failure.kind == "result"
+
+
+def test_a_wrong_pass_is_found_reduced_and_blamed(wrong_pass):
+    found, failure = first_failure([JIT], kind="whole", size="tiny")
+    text = report(found, failure)
+    assert "it comes from the pass 'wrong'" in text
+    assert text.count("\n    v") <= 2
+
+
+def test_programs_repeat_and_reports_run():
+    for seed in range(12):
+        found = case((seed, 4))
+        assert found is not None and found.program.source == case((seed, 4)).program.source
+        if found.way.name in ("numpy", "interpreted", "pickle"):
+            continue
+        space = {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(found.source, space)
+        assert "expected" in space and "found" in space
+
+
+def test_steps_inputs_sizes_and_values_are_reduced():
+    x = np.arange(12.0).reshape(3, 4) + 0.5
+    big = small(["ag.exp(x1)", "x2 * 2", "v1 + v2", "ag.tanh(v3)", "v4 * v3"], x1=x, x2=x)
+    found = reduced(big, lambda p: "tanh" in p.source)
+    assert len(found.steps) == 1 and len(found.inputs) == 1
+    assert found.inputs[0].array.size == 1 and found.inputs[0].array.item() == 0
+
+
+def test_slow_and_large_programs_are_stopped():
+    with pytest.raises(Slow), watched(0.2):
+        while True:
+            pass
+    with pytest.raises(MemoryError), watched(memory=1 << 26):
+        np.ones(1 << 24)
+
+
+def test_crashes_and_hangs_are_told_apart():
+    x = {"x1": np.ones(3)}
+    assert ends_badly(Case(small(["__import__('os').abort()"], **x), JIT)) == "crash"
+    assert ends_badly(Case(small(["__import__('time').sleep(99)"], **x), JIT), 4) == "hang"
+    assert ends_badly(Case(small(["x1 + 1"], **x), JIT)) == ""
+
+
+def test_the_oracle_allows_rounding_only_where_there_is_some():
+    one = np.ones(2)
+    assert difference([one], [one + 1e-16], None) is None
+    assert difference([one], [np.nextafter(one, 2)], None) is not None
+    near = Spread(lambda n: [one + (n + 1) * 1e-15])
+    assert difference([one], [one + 1e-15], near) is None
+    assert difference([one], [one + 1e-9], near) is not None
+    exact = Spread(lambda n: [one])
+    assert difference([one], [np.nextafter(one, 2)], exact) is not None
+    assert difference([one], [one * np.nan], near) is not None
+    assert difference([one * 0], [one * -0.0], Spread(lambda n: [one * 0])) is not None
+    assert difference([one], [one.astype("float32")], near) is not None
+
+
+def test_a_number_for_none_is_right_or_wrong():
+    """exp(1000) overflows; the logarithm of it is 1000, and of 0 there is none."""
+    found = Case(small(["ag.exp(x1)", "ag.log(v1)"], x1=np.array([1000.0])), JIT)
+    everywhere = np.array([True])
+    assert agrees(found, 0, np.array([1000.0]), everywhere) is True
+    assert agrees(found, 0, np.array([1000.1]), everywhere) is False
+    none = Case(small(["x1 / x1"], x1=np.array([0.0])), JIT)
+    assert agrees(none, 0, np.array([1.0]), everywhere) is False
+
+
+def test_every_way_fits_some_programs():
+    fitting = set()
+    for seed in range(40):
+        made = program((seed, 2))
+        fitting |= {w.name for w in WAYS if Case(made, w).fits}
+    assert fitting == {w.name for w in WAYS}
+
+
+def test_the_command_line():
+    done = subprocess.run([sys.executable, "-m", "tests.fuzz", "--programs", "3", "--seed", "1"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "SEED=1" in done.stdout and "3 programs" in done.stdout
+
+
+def test_what_is_switched_off_is_named():
+    assert replace(Case(program((1, 1)), JIT), exclude=("fusion",)).exclude == ("fusion",)
