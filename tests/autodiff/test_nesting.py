@@ -233,3 +233,23 @@ def test_an_ensemble_of_modules() -> None:
         ag.grad(lambda n: n(1.0))(ag.nn.Tanh())
     with pytest.raises(KeyError, match="no parameters"):
         net.with_parameters({"wrong": x})
+
+
+@pytest.mark.parametrize("transform", [
+    lambda f: lambda x: ag.jvp(ag.grad(f), (x,), (ag.ones_like(x),)),
+    lambda f: ag.grad(lambda x: ag.grad(f)(x).sum()),
+    lambda f: ag.grad(lambda x: ag.jvp(f, (x,), (ag.ones_like(x),))[1]),
+    ag.hessian,
+])
+def test_what_the_caller_gave_is_not_written_into(transform):
+    """As of one transform alone: the inner one's argument lies in the memory of the caller's."""
+    def f(x):
+        x[::-1] = x * 2
+        return (x * x).sum()
+
+    x = ag.tensor([1.0, 2.0])
+    with pytest.raises(ag.GradientError, match="changed in place"):
+        transform(f)(x)
+    assert x.tolist() == [1, 2]
+    ag.jit(transform(f))(x)
+    assert x.tolist() == [1, 2]

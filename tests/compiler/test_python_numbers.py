@@ -60,3 +60,21 @@ def test_dtypes_as_arguments():
     assert f(ag.ones(2), np.int8).dtype == np.int8
     assert f(ag.ones(2), "float64").dtype == np.float64
     assert f(ag.ones(2), np.dtype("int32")).dtype == np.int32
+
+
+@pytest.mark.parametrize("function", [
+    lambda a, x: ag.hypot(x, 1 + a * a), lambda a, x: ag.maximum(x, a * 2),
+    lambda a, x: ag.where(x > 0, x, a + 1), lambda a, x: ag.logaddexp(x, -a),
+    lambda a, x: ag.clip(x, a * 1, a + 2), lambda a, x: ag.stack([x, a * 1]),
+    lambda a, x: ag.arctan2(x, ag.exp(a)), lambda a, x: ag.full(x.shape, a * 2) * x,
+])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_numbers_that_all_examples_share(function, dtype):
+    """A number that was computed with, and then met an array, keeps what it was given there."""
+    x = ag.tensor(np.linspace(-1, 1, 3)).astype(dtype)
+    expected = ag.stack([function(0.5, x[i]) for i in range(3)])
+    for way in (ag.vmap, lambda *args: ag.jit(ag.vmap(*args)), lambda f, axes: ag.vmap(
+            ag.jit(f), axes)):
+        found = way(function, (None, 0))(0.5, x)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-3)

@@ -24,6 +24,8 @@ from tests.fuzz.check import Failure, Unclear, check
 
 #: Seconds that a worker may be silent: it may be reducing a program.
 SILENT = 300
+#: So many programs are said at a time.
+TOLD = 250
 #: Failures that are made small; more are counted.
 REPORTED = 25
 
@@ -122,6 +124,8 @@ class Run:
     def _note(self, said: dict[str, Any]) -> None:
         with self.lock:
             self.counts[said["done"]] += 1
+            if self.counts.total() % TOLD == 0:
+                print(f"# {self.counts.total()} programs", flush=True)
             if "failed" in said:
                 self._failed(said["failed"])
 

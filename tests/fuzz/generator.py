@@ -28,7 +28,7 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
     """
     rng = np.random.default_rng(seed)
     kind = kind or str(rng.choice(["whole", "smooth", "wild"]))
-    size = size or str(rng.choice(["tiny", "small", "large"], p=[0.55, 0.43, 0.02]))
+    size = size or str(rng.choice(["tiny", "small", "large"], p=[0.5, 0.45, 0.05]))
     most = most or (300_000 if size == "large" else 3000)
     pool = Pool(rng, kind, most)
     if not dtypes:
@@ -40,15 +40,16 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
                                          strict=True)}
     for name, value in tensors.items():
         pool.give(name, value)
-    for _ in range(1 + int(rng.integers(5 if size == "large" else 15))):
+    for _ in range(1 + int(rng.integers(8 if size == "large" else rng.choice([8, 16, 32])))):
         group = GROUPS[int(rng.choice(len(GROUPS), p=WEIGHTS))]
         pool.add(pool.one(group)(pool, pool.pick()))
     return Program(given, Body("f", tuple(tensors), tuple(pool.steps), _returned(pool)), kind)
 
 
 def _returned(pool: Pool) -> tuple[str, ...]:
-    """One to six of the values, rather late ones."""
+    """One to six of the values, rather late ones that nothing was made of."""
     names = [v.name for v in pool.values if not v.number]
-    count = 1 + pool.below(6 if pool.chance(0.3) else 3)
-    late = names[-count:]
+    count = 1 + pool.below(6 if pool.chance(0.5) else 3)
+    new = [n for n in names if n not in pool.read]
+    late = [*names, *new][-count:]
     return tuple(pool.one(names) if pool.chance(0.15) else n for n in late)

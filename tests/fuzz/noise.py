@@ -5,7 +5,7 @@ How far results move tells how far rounding may move them; what does not move mu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from tests.fuzz.program import NAME, Program, Step, written
 #: Noise in units of the last place, by how coarse floats are.
 ROUNDINGS, HALF_ROUNDINGS = 64, 4
 HALF = ("float16", "bfloat16")
+#: Steps that round numbers near 1 on the way.
+INSIDE = re.compile(r"\b[123] [+-] |- ag\.|softmax|logaddexp")
 
 
 def exact_names(program: Program) -> set[str]:
@@ -75,6 +77,9 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
     def noise(x: Any) -> Any:
         return disturbed(x, rng)
 
+    def far(x: Any) -> Any:
+        return disturbed(x, rng, inside=True)
+
     top = {n for s in program.steps for n in s.out} | {*program.body.parameters}
 
     def line(step: Step) -> str:
@@ -88,32 +93,40 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
             text = step.text if targets else NAME.sub(read, step.text)
             step = replace(step, text=text)
         if step.out and any(n not in exact for n in step.out):
-            many = "tuple(map(noise_, {}))" if len(step.out) > 1 else "noise_({})"
+            how = "far_" if INSIDE.search(step.text) else "noise_"
+            many = f"tuple(map({how}, {{}}))" if len(step.out) > 1 else f"{how}({{}})"
             step = replace(step, text=many.format(step.text))
         return written(step)
 
     def inner(step: Step) -> str:
         if step.exact or len(step.out) != 1:
             return written(step)
-        return written(replace(step, text=f"noise_({step.text})"))
+        how = "far_" if INSIDE.search(step.text) else "noise_"
+        return written(replace(step, text=f"{how}({step.text})"))
 
     inputs = [n for n in program.body.parameters if n not in exact]
     first = [] if program.changes else [f"{n} = noise_({n})" for n in inputs]
     returned = ["noise_({})" if n not in exact else "{}" for n in program.body.returns]
-    return program.function({"noise_": noise}, line, first, f"({', '.join(returned)},)",
-                            inner)
+    known = {"noise_": noise, "far_": far}
+    return program.function(known, line, first, f"({', '.join(returned)},)", inner)
 
 
-def disturbed(x: Any, rng: np.random.Generator) -> Any:
-    """A float tensor, each element changed by some roundings; anything else as it is."""
+def disturbed(x: Any, rng: np.random.Generator, inside: bool = False) -> Any:
+    """A float tensor, each element changed by some roundings; anything else as it is.
+
+    ``inside``: of numbers near 1, too, which were computed on the way.
+    """
     if not isinstance(x, ag.Tensor) or Value("", x).kind not in "fc":
         return x
     few = HALF_ROUNDINGS if x.dtype.name in HALF else ROUNDINGS
     step = few * epsilon(x.dtype)
-    n = rng.uniform(-1, 1, x.shape)
-    if x.dtype.kind == "c":
-        n = n + 1j * rng.uniform(-1, 1, x.shape)
-    return x * ag.asarray(np.asarray(1 + step * n).astype(x.dtype))
+
+    def random() -> Any:
+        n = rng.uniform(-1, 1, x.shape)
+        return step * (n + 1j * rng.uniform(-1, 1, x.shape) if x.dtype.kind == "c" else n)
+
+    y = x * ag.asarray(np.asarray(1 + random()).astype(x.dtype))
+    return y + ag.asarray(np.asarray(random()).astype(x.dtype)) if inside else y
 
 
 def epsilon(dtype: Any) -> float:
@@ -121,6 +134,3 @@ def epsilon(dtype: Any) -> float:
     import ml_dtypes
 
     return float(ml_dtypes.finfo(dtype).eps)
-
-
-Runner = Callable[[Any], list[np.ndarray]]

@@ -68,6 +68,7 @@ class Pool(Draw):
         self.kind, self.most = kind, most
         self.values: list[Value] = []
         self.steps: list[Step] = []
+        self.read: set[str] = set()
         self.count = first
         self.functions = 0
 
@@ -83,14 +84,16 @@ class Pool(Draw):
         self.values.append(value)
 
     def pick(self) -> Value:
-        """A tensor, rather a late one."""
+        """A tensor, rather a late one, or one that nothing was made of so far."""
         tensors = [v for v in self.values if not v.number]
-        late = tensors[-4:] if self.chance(0.5) else tensors
-        return self.one(late)
+        new = [v for v in tensors if v.name not in self.read]
+        which = self.below(4)
+        return self.one(tensors[-4:] if which == 0 else new if new and which < 3 else tensors)
 
     def other(self) -> Value:
-        """Any value."""
-        return self.one(self.values)
+        """Any value, or one that nothing was made of so far."""
+        new = [v for v in self.values if v.name not in self.read]
+        return self.one(new if new and self.chance(0.4) else self.values)
 
     def alike(self, x: Value) -> Value:
         """Another value of the type of ``x``, or ``x`` itself."""
@@ -150,6 +153,7 @@ class Pool(Draw):
             self.values.append(value)
         self.count += line.outs
         self.steps.append(step)
+        self.read.update(step.reads)
         return True
 
     def _run(self, step: Step) -> Any:

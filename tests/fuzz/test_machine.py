@@ -144,10 +144,14 @@ def test_a_number_for_none_is_right_or_wrong():
     """exp(1000) overflows; the logarithm of it is 1000, and of 0 there is none."""
     found = Case(small(["ag.exp(x1)", "ag.log(v1)"], x1=np.array([1000.0])), JIT)
     everywhere = np.array([True])
-    assert agrees(found, 0, np.array([1000.0]), everywhere) is True
-    assert agrees(found, 0, np.array([1000.1]), everywhere) is False
+    inf = np.array([np.inf])
+    assert agrees(found, 0, np.array([1000.0]), inf, everywhere) is True
+    assert agrees(found, 0, np.array([1000.1]), inf, everywhere) is False
+    near = np.array([999.9])
+    assert agrees(found, 0, np.array([1000.01]), near, everywhere) is True
+    assert agrees(found, 0, np.array([1000.11]), near, everywhere) is False
     none = Case(small(["x1 / x1"], x1=np.array([0.0])), JIT)
-    assert agrees(none, 0, np.array([1.0]), everywhere) is False
+    assert agrees(none, 0, np.array([1.0]), np.array([np.nan]), everywhere) is False
 
 
 def test_every_way_fits_some_programs():

@@ -456,7 +456,7 @@ def _refuse_leaf(target: Tensor) -> None:
 def _begins(x: Tensor) -> bool:
     """Whether the gradient of a tensor begins there, for it was told to require one."""
     if STATE.trace is None:
-        return x.node is None or x.node.op is None
+        return x.node is None or x.node.op is None or x.node.op.name == "alias"
     if x.data is None:
         return not x.node.requires_grad  # type: ignore[union-attr]
     if not STATE.trace.of_values and x.node is not None and x.node.op is not None:
