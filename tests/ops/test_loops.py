@@ -9,6 +9,7 @@ from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
+from agnesi.core.tree import flatten
 from agnesi.ops.body import Body
 from agnesi.ops.branch import Cond
 from agnesi.ops.loop import Scan, While, applied
@@ -260,3 +261,23 @@ def test_gradients_read_what_costs_and_compute_what_does_not():
     assert (forward.stacked, reverse.reverse) == (3, True)  # h * x, then h before and behind
     names = [n.op.name for n in reverse.body.graph.nodes if n.op is not None]
     assert names.count("tanh") == 0 and names.count("matmul") == 2
+
+
+@pytest.mark.parametrize("loop", [
+    lambda v: ag.scan(lambda c, r: (ag.sin(c * r), c), v, ag.stack([v, v])),
+    lambda v: ag.fori_loop(0, 3, lambda i, c: ag.sin(c * v), v),
+    lambda v: ag.while_loop(lambda c: c.sum() > 1, lambda c: ag.sin(c) * v, v),
+    lambda v: ag.map(lambda r: r * v, ag.stack([v, v])),
+    lambda v: ag.cond(v.sum() > 0, lambda c: c * v, lambda c: c, v),
+])
+def test_gradients_of_what_a_loop_begins_with(loop):
+    """A leaf that is the first carry gets its gradient, by the loop and beside it."""
+    def cost(v):
+        return sum([(ag.exp(t)).sum() for t in flatten(loop(v))[0]])
+
+    x = ag.tensor([0.3, 0.5, 1.2], dtype="float64")
+    found = ag.grad(cost)(x).numpy()
+    np.testing.assert_allclose(ag.jit(ag.grad(cost))(x).numpy(), found, rtol=1e-12)
+    steps = 1e-6 * np.eye(3)
+    slopes = [((cost(x + s) - cost(x - s)) / 2e-6).item() for s in steps]
+    np.testing.assert_allclose(found, slopes, rtol=1e-7)

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import last_change
+from agnesi.autodiff.recording import enable_grad, last_change
 from agnesi.core import tree
 from agnesi.core.dims import Dim, Size
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import bool_, fits, promote
 from agnesi.core.errors import DTypeError, ShapeError, TraceError, at
+from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.tensor import Tensor, wrap
@@ -69,10 +70,10 @@ def snapshot(x: Any) -> Any:
     """A tensor's present value and record in memory of its own, whatever is done to it later."""
     if not isinstance(x, Tensor) or x.data is None:
         return x
-    t = wrap(np.array(x.data))
-    if x.requires_grad:
-        t.node, t.requires_grad = current(x), True
-    return t
+    if not x.requires_grad:
+        return wrap(np.array(x.data))
+    with enable_grad():
+        return apply(COPY, x)
 
 
 def apart(x: Any) -> Any:
