@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from llvmlite import binding as llvm
 
+import agnesi as ag
 from agnesi.codegen import scalars
 from agnesi.codegen.builder import Builder, Module, Value
 from agnesi.core.loops import BOOL_RESULTS
@@ -282,3 +283,17 @@ def test_unknown_operation_is_named() -> None:
 def test_wrong_kind_of_dtype_is_named(name: str, dtype: str, type_: str, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         _emit(name, dtype, type_)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("by", [4.0, -4.0, 3.0, 1e-3, np.inf])
+def test_zeros_keep_their_signs_where_many_are_divided_by_one(dtype, by):
+    """By the reciprocal and a correction, which is +0 where the quotient is -0."""
+    x = np.array([-0.0, 0.0, 1.0, -1.0] * 8, dtype)
+    expected = x / np.asarray(by, dtype)
+    for optimizer in ("fast_compile", "fast_run"):
+        for divide in (lambda x, y: x / y, lambda x, y: x / by):
+            found = ag.jit(divide, optimizer=optimizer)(
+                ag.tensor(x), ag.tensor(np.asarray(by, dtype))).numpy()
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from typing import Any
 
@@ -36,7 +37,12 @@ def worker(options: argparse.Namespace) -> None:
     with config(verify=True, cache=False):
         for number in range(options.start, options.programs, options.step):
             tell(at=number)
-            found = case((options.seed, number))
+            try:
+                found = case((options.seed, number))
+            except Exception:
+                tell(failed=f"# program {number} could not be made\n{traceback.format_exc()}",
+                     done="error")
+                continue
             if found is None:
                 tell(done="no way")
                 continue

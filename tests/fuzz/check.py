@@ -14,9 +14,10 @@ import numpy as np
 
 from agnesi.schedule.verify import BrokenProgramError
 from tests.fuzz import exactly
-from tests.fuzz.noise import exact_names, noisy
+from tests.fuzz.noise import epsilon, exact_names, noisy
 from tests.fuzz.oracle import Difference, Spread, difference
 from tests.fuzz.pool import REFUSED
+from tests.fuzz.program import Program
 from tests.fuzz.run import Case
 from tests.fuzz.ways import LEADING
 
@@ -82,7 +83,8 @@ def _compared(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -
     exact = exact_names(case.program) if not way.bits else set()
     spread = None if way.bits else Spread(lambda n: _disturbed(case, exact, n))
     loose = way.gradients or way.name in ("numpy", "vmap", "jit of vmap")
-    wrong = difference(expected, found, spread, dtypes=way.name != "numpy", rounded=loose,
+    wrong = difference(expected, found, spread, dtypes=way.name != "numpy",
+                       rounded=coarsest(case.program) if loose else 0,
                        signs=not loose and not _SUMS.search(case.program.source))
     if wrong is None or _allowed(case, expected, found, wrong):
         return None
@@ -90,6 +92,12 @@ def _compared(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -
     if "[" in wrong.text.split(",")[0] and "not" in wrong.text:
         kind = "result"
     return Failure(kind, wrong.text)
+
+
+def coarsest(program: Program) -> float:
+    """The step from 1 to the next number of the coarsest floats of a program."""
+    names = re.findall(r"'(float16|float32|bfloat16|complex64)'", program.source)
+    return max([epsilon(np.dtype(name)) for name in names], default=epsilon(np.float64))
 
 
 def _disturbed(case: Case, exact: set[str], number: int) -> list[np.ndarray]:

@@ -40,12 +40,12 @@ class Difference:
 
 
 def difference(expected: Sequence[np.ndarray], found: Sequence[np.ndarray], spread: Spread | None,
-               dtypes: bool = True, rounded: bool = False,
+               dtypes: bool = True, rounded: float = 0,
                signs: bool = True) -> Difference | None:
     """The first result that is wrong; None where all are right.
 
-    Without ``spread`` results are equal to the bit.  ``rounded``: even what noise does not move
-    may be off by rounding.  ``signs``: those of zeros count.
+    Without ``spread`` results are equal to the bit.  ``rounded``: what noise does not move may
+    be off, too, by some of this share.  ``signs``: those of zeros count.
     """
     if len(expected) != len(found):
         return Difference(0, np.ones((), bool), f"{len(found)} results, not {len(expected)}")
@@ -77,7 +77,7 @@ def equal(a: np.ndarray, b: np.ndarray, signs: bool = True) -> np.ndarray:
 
 
 def _wrong(e: np.ndarray, f: np.ndarray, runs: Sequence[np.ndarray],
-           rounded: bool) -> np.ndarray:
+           rounded: float) -> np.ndarray:
     """Where a result lies outside of what noise explains."""
     moved = np.zeros(e.shape, bool)
     for r in runs:
@@ -85,11 +85,11 @@ def _wrong(e: np.ndarray, f: np.ndarray, runs: Sequence[np.ndarray],
     if not is_float(e.dtype) and e.dtype.kind != "c":
         return np.asarray(~equal(e, f) & ~moved)
     with np.errstate(all="ignore"):
-        return np.asarray(~equal(e, f) & ~_explained(e, f, runs, moved | rounded))
+        return np.asarray(~equal(e, f) & ~_explained(e, f, runs, moved, rounded))
 
 
 def _explained(e: np.ndarray, f: np.ndarray, runs: Sequence[np.ndarray],
-               moved: np.ndarray) -> np.ndarray:
+               moved: np.ndarray, rounded: float) -> np.ndarray:
     wide: Any = np.complex128 if e.dtype.kind == "c" else np.float64
     e, f, dtype = e.astype(wide), f.astype(wide), e.dtype
     far = [np.abs(r.astype(wide) - e) for r in runs]
@@ -99,6 +99,7 @@ def _explained(e: np.ndarray, f: np.ndarray, runs: Sequence[np.ndarray],
         unknown |= np.isfinite(r.astype(wide)) != np.isfinite(e)
     scale = np.max(np.abs(e), initial=0, where=np.isfinite(e))
     few = ROUNDINGS if dtype.name not in HALF else 2
-    rounding = few * epsilon(dtype) * scale
-    near = np.abs(f - e) <= FACTOR * most + np.where(moved, rounding, 0)
-    return np.asarray(unknown | (moved & np.isfinite(e) & near))
+    rounding = few * max(epsilon(dtype), rounded) * scale
+    may = moved | (rounded > 0)
+    near = np.abs(f - e) <= FACTOR * most + np.where(may, rounding, 0)
+    return np.asarray(unknown | (may & np.isfinite(e) & near))

@@ -56,8 +56,9 @@ def product(p: Pool, x: Value) -> Line | None:
 def running(p: Pool, x: Value) -> Line | None:
     if not x.ndim or x.kind == "b":
         return None
-    how = "cumsum" if x.kind == "c" or p.smooth else p.one(["cumsum", "cumsum", "cummax"])
-    return Line(f"ag.{how}({x}, axis={p.axis(x)})") if how == "cumsum" or x.size else None
+    if x.kind == "c" or p.smooth or not x.size or p.chance(0.6):
+        return Line(f"ag.cumsum({x}, axis={p.axis(x)})")
+    return Line(f"ag.cummax({x}, axis={p.axis(x)}).values")
 
 
 def row(p: Pool, x: Value) -> Line | None:

@@ -314,7 +314,8 @@ def test_integers_beyond_int64_are_unsigned(make):
 
 
 @pytest.mark.parametrize("name", [
-    "max of columns", "both ways", "loop", "scan", "argmax", "until", "sum and max",
+    "max of columns", "both ways", "loop", "scan", "argmax", "until", "sum and max", "one for all",
+    "chosen", "gathered",
 ])
 def test_bfloat16_from_block_to_block(name):
     """Values that loops carry, or that are made outside of them, need no function to round them."""
@@ -327,6 +328,9 @@ def test_bfloat16_from_block_to_block(name):
         "argmax": lambda x: ag.argmax(x, axis=0),
         "until": lambda x: ag.while_loop(lambda v: ag.max(v) > 2, lambda v: v / 2, x),
         "sum and max": lambda x: (x.sum(0), x.max(0)),
+        "one for all": lambda x: ag.where(x[0, 0] > 0, x[0, 0], x),
+        "chosen": lambda x: ag.where(x.astype("float64") > 0, x[:, :1], x[0]),
+        "gathered": lambda x: ag.take_along_axis(x, ag.argsort(x, axis=1), axis=1),
     }[name]
     for shape in ((2, 1), (2, 3), (4, 17)):
         x = ag.tensor(np.arange(float(np.prod(shape))).reshape(shape) - 2).astype("bfloat16")

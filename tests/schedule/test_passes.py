@@ -151,3 +151,11 @@ def test_what_was_asked_for_a_count_says_nothing_of_sizes():
                 f(ag.ones((n, n)))
         causes.append([s.cause for s in f.specialisations])
     assert causes[0] == causes[1] and len(causes[0]) == 3
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0), (2, 0, 3)])
+@pytest.mark.parametrize("target", [(0,), (0, 5), (4, 0), (1, 0, 7)])
+@pytest.mark.parametrize("name", OPTIONAL[:3])
+def test_programs_of_nothing_without_a_pass(name, shape, target):
+    f = ag.jit(lambda x: (x + 1).reshape(target) * 2, exclude=[name])
+    assert f(ag.ones(shape)).shape == target

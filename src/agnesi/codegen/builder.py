@@ -377,6 +377,8 @@ class Builder:
         """Broadcast a scalar to a vector."""
         if lanes_ == 1:
             return value
+        if as_bits(value.type) != value.type:
+            return self._typed(self.splat(self._bits(value), lanes_), vector(value.type, lanes_))
         type_ = vector(value.type, lanes_)
         one = self.pure(type_, f"insertelement {type_} poison, {value}, i64 0")
         return self.pure(
@@ -385,12 +387,17 @@ class Builder:
 
     def shuffle(self, a: Value, b: Value | None, mask: Sequence[int]) -> Value:
         type_ = vector(scalar(a.type), len(mask))
+        if as_bits(type_) != type_:
+            other = None if b is None else self._bits(b)
+            return self._typed(self.shuffle(self._bits(a), other, mask), type_)
         second = str(b) if b is not None else f"{a.type} poison"
         indices = ", ".join(f"i32 {m}" for m in mask)
         return self.pure(type_, f"shufflevector {a}, {second}, <{len(mask)} x i32> <{indices}>")
 
     def extract(self, value: Value, lane: int) -> Value:
-        return self.pure(scalar(value.type), f"extractelement {value}, i64 {lane}")
+        bits = self._bits(value)
+        one = self.pure(scalar(bits.type), f"extractelement {bits}, i64 {lane}")
+        return self._typed(one, scalar(value.type))
 
     # -- memory ---------------------------------------------------------------------------
     def gep(self, element: str, pointer: Value, index: Value) -> Value:
@@ -432,11 +439,15 @@ class Builder:
 
     def gather(self, type_: str, pointers: Value, mask: Value, align: int) -> Value:
         """Load one element per lane from a vector of addresses; unset lanes are zero."""
+        bits = as_bits(type_)
+        if bits != type_:
+            return self._typed(self.gather(bits, pointers, mask, align), type_)
         name = f"llvm.masked.gather.{suffix(type_)}.v{width(type_)}p0"
         return self.call(type_, name, pointers, Value(str(align), "i32"), mask, const(type_, 0))
 
     def scatter(self, value: Value, pointers: Value, mask: Value, align: int) -> None:
         """Store one element per lane to a vector of addresses."""
+        value = self._bits(value)
         name = f"llvm.masked.scatter.{suffix(value.type)}.v{width(value.type)}p0"
         self.call("void", name, value, pointers, Value(str(align), "i32"), mask)
 

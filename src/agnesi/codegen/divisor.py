@@ -15,7 +15,8 @@ class Divisor:
     The quotient is the product with the reciprocal and one correction by its remainder (Markstein
     1990): correctly rounded, but for dividends next to the subnormal numbers, where the remainder
     underflows and the last bit may be off.  Divisors near the ends of the exponent range are
-    scaled first; where the correction is not a number (zero, infinity) the plain product stands.
+    scaled first; where the correction is not a number (zero, infinity), or is zero without the sign
+    that the quotient has, the plain product stands.
     """
 
     def __init__(self, b: Builder, divisor: Value, dtype: str, lanes_: int) -> None:
@@ -38,4 +39,4 @@ class Divisor:
         quotient = b.op("fmul", x, self.reciprocal)
         rest = b.fma(quotient, self.minus, x)
         better = b.fma(rest, self.reciprocal, quotient)
-        return b.select(b.fcmp("uno", better, better), quotient, better)
+        return b.select(b.fcmp("ueq", better, const(better.type, 0.0)), quotient, better)

@@ -38,10 +38,10 @@ def is_float(type_: str) -> bool:
 
 
 def as_bits(type_: str) -> str:
-    """A type as it goes to memory and through branches: bfloat16 as integers.
+    """A type as values are moved: bfloat16 as integers.
 
-    For processors without it LLVM keeps bfloat16 as float32 between blocks and calls functions
-    that no library has to round it, and it does not mask all widths.
+    For processors without it LLVM makes float32 of bfloat16 that is moved, and calls functions
+    that no library has to round it again; it does not mask all widths.
     """
     return type_.replace("bfloat", "i16")
 

@@ -144,6 +144,8 @@ def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
 
     It is what ``loops.unravel`` does with the steps of ``loops.ravel``, which makes expressions.
     """
+    if 0 in shape:
+        return True
     steps: list[Any] = [*zip(row_major(target), target, strict=True)]
     for n in reversed(shape[1:]):
         spans = [step * (many - 1) for step, many in steps if not divides(n, step)]
