@@ -115,7 +115,7 @@ class Batch:
             if not any(rows) and not _contains(op, self.call):
                 found = [(x, False) for x in applied(op, *xs)]
                 if found[0][0].weak and not node.weak:  # a number that was given a dtype
-                    found[0][0].node.weak = False
+                    found[0][0].node.weak = False  # type: ignore[union-attr]
             else:
                 found = self.batched(node, xs, rows)
         finally:
