@@ -195,3 +195,10 @@ def test_memory_of_members_is_apart(_everything):
     args = _arrays((40, 40), (40, 40))
     f(*args), plain(*args)
     assert f.plan().arena_bytes > plain.plan().arena_bytes
+
+
+@pytest.mark.parametrize("option", [{"save_dtype": "float16"}, {"memory_limit": 1 << 20}])
+def test_where_memory_counts_kernels_run_one_by_one(option, _everything):
+    f = ag.jit(_branches, **option)
+    f(*_arrays((16, 16), *[(16, 16)] * 4))
+    assert not f.plan().layout.groups

@@ -28,10 +28,10 @@ _NEAR, _BYTES = 16, 1 << 20
 def group_independent(program: Program) -> Program:
     """Bring small kernels that do not need each other together, and let them share threads.
 
-    In bodies of loops every turn is too short, and under a memory limit the order is what counts.
+    In bodies of loops every turn is too short, and where memory counts members would take more.
     """
     request = program.request
-    if request.inner or request.limit is not None or len(program.kernels) < 2:
+    if request.inner or request.saved or request.limit is not None or len(program.kernels) < 2:
         return program
     traffic = [_Traffic(program, kernel) for kernel in program.kernels]
     left, result = [*traffic], []
