@@ -219,7 +219,11 @@ def jit(
     looked at again before each call, natively: a change makes another version, which
     :meth:`Jit.explain` tells the cause of.  What keeps changing is given as an argument or kept in
     a tensor that is changed in place; else the function runs eagerly before long, with a warning.
-    Modules of libraries, and what they keep, are taken for granted.
+    Modules of libraries, and what they keep, are taken for granted.  What it puts into objects,
+    lists and dicts is put there by each call.
+
+    Results lie in memory of their own, also where the function returns an argument, or a view of
+    one or of other state, which share memory when it runs eagerly.
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several
