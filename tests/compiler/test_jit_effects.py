@@ -397,3 +397,52 @@ def test_a_training_step_that_keeps_its_loss():
         seen.append((_shown(s.last), s.n, _shown(w)))
     assert seen[0] == seen[1]
     assert len(run.specialisations) == 3
+
+
+def _in_scan(s, x):
+    def body(c, row):
+        s.n += 1
+        s.log.append(1)
+        return c + row, c
+    return ag.scan(body, ag.zeros(()), x)[0]
+
+
+def _in_branch(s, x):
+    def then():
+        s.n += 1
+        return x
+    return ag.cond(x.sum() > 0, then, lambda: -x)
+
+
+def _in_loop(s, x):
+    def body(i, c):
+        s.last = i * 2
+        return c * 2
+    return ag.fori_loop(0, 3, body, x)
+
+
+@pytest.mark.parametrize("f", [_in_scan, _in_branch, _in_loop])
+def test_what_the_body_of_a_loop_changes_is_changed_in_turns(f):
+    seen = []
+    for compiled in (False, True):
+        s = Plain()
+        run = ag.jit(lambda x, s=s: f(s, x)) if compiled else lambda x, s=s: f(s, x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = [_shown(run(x)) for x in (ag.ones(3), -ag.ones(3), ag.ones(3))]
+        seen.append((found, _shown(s.state())))
+    assert seen[0] == seen[1]
+    assert len(caught) == 1 and "body of a loop or branch changes" in str(caught[0].message)
+
+
+def test_buffers_that_the_body_of_a_loop_changes_are_compiled():
+    net = nn.BatchNorm1d(2)
+    f = ag.jit(lambda xs: ag.scan(lambda c, x: (c, net(x)), ag.zeros(()), xs)[1])
+    other = nn.BatchNorm1d(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = f(ag.arange(24, dtype="float32").reshape(3, 4, 2))
+    for x in ag.arange(24, dtype="float32").reshape(3, 4, 2):
+        other(x)
+    assert found.shape == (3, 4, 2) and len(f.specialisations) == 1
+    np.testing.assert_allclose(net.running_mean.numpy(), other.running_mean.numpy(), rtol=1e-6)

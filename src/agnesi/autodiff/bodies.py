@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
@@ -14,7 +14,7 @@ from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import current_trace, within
+from agnesi.core.tracing import current_reads, current_trace, within
 from agnesi.ops.body import Body
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.
@@ -299,10 +299,10 @@ class BodyTrace:
 @contextmanager
 def body_trace(record: bool = True) -> Iterator[BodyTrace]:
     """Operations of this thread are those of a body within this block."""
-    trace = BodyTrace(current_trace())
+    trace, reads = BodyTrace(current_trace()), current_reads()
     recording, STATE.recording = STATE.recording, record
     try:
-        with within(trace):
+        with within(trace), nullcontext() if reads is None else reads.body():
             yield trace
     finally:
         STATE.recording = recording

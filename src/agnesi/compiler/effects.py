@@ -103,6 +103,8 @@ class Effects:
         self.tree = tree
         self.arguments = {}
         self.obstacle = ""
+        if reads.repeated:
+            self.obstacle = f"the body of a loop or branch changes {reads.repeated}"
         if structure != tree:
             self.obstacle = "it changes the structure of an argument"
         else:
@@ -117,7 +119,7 @@ class Effects:
         for w in self.written:
             if isinstance(w.place, (Definition, Function, Kind)):
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
-        self.tensors = [v for v in values if _is_symbol(v)]
+        self.tensors = [] if self.obstacle else [v for v in values if _is_symbol(v)]
         for w in self.written:
             w.leaves = list(map(_put_down, w.leaves))
         self.arguments = {i: _put_down(v) for i, v in self.arguments.items()}

@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from opcode import opmap
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
@@ -35,6 +36,7 @@ from agnesi.compiler.places import (
     Place,
     Slot,
     attributes,
+    same,
 )
 from agnesi.core.config import STATE
 from agnesi.core.tensor import Tensor
@@ -62,6 +64,8 @@ class Reads:
         self.hidden = frozenset(hidden)
         #: Where the function put something without having read what was there.
         self.given: dict[Any, Place] = {}
+        #: What the body of a loop or branch changes, the last of it; empty where there is none.
+        self.repeated = ""
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         self._told: set[tuple[int, str]] = set()
@@ -217,6 +221,19 @@ class Reads:
             self._took(owner, name)
         finally:
             STATE.reads, self.places = self, known
+
+    @contextmanager
+    def body(self) -> Iterator[None]:
+        """What is changed in this block happens once, where the plain function does it in turns."""
+        before = {id(p): p.now() for p in self._all_places()}
+        yield
+        for place in self._all_places():
+            now, then = place.now(), before.get(id(place), place.value)
+            if not place.holds() and now is not then and not same(now, then):
+                self.repeated = place.path
+
+    def _all_places(self) -> list[Place]:
+        return [*self.places.values(), *self.given.values()]
 
     def settle(self) -> None:
         """Forget what was read of objects that the function made itself."""
