@@ -81,6 +81,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return self.function(*args, **keywords)
         if self.mode == "compare":
             return compared(self, args, keywords)
+        if self.mode == "precision":
+            from agnesi.compiler.precision import told_losses
+
+            return told_losses(self, args, keywords)
         if self.versions.gives_up(leaves, tree):
             return self.function(*args, **keywords)
         version, leaves = self.versions.of(leaves, tree)
@@ -237,8 +241,10 @@ def jit(
         The function or method; left out, ``jit`` returns a decorator.
     keep_grads : bool
         Also give out the gradients that the function both makes and uses up.
-    mode : {"compile", "compare"}
-        "compare" runs every call both ways and raises if results or state differ.
+    mode : {"compile", "compare", "precision"}
+        "compare" runs every call both ways and raises if results or state differ.  "precision"
+        also computes every call in many digits, by mpmath, and warns of results that have lost
+        more digits than the rounding of operands explains; it takes long.
     optimizer : {"fast_run", "fast_compile", "None"}, optional
         Rewrite preset; ``config.optimizer`` by default.
     include, exclude : sequence of str
@@ -281,8 +287,8 @@ def jit(
     >>> [round(float(step(ag.ones(2), lr)), 4) for lr in (0.1, 0.05)]
     [5.0, 3.2]
     """
-    if mode not in ("compile", "compare"):
-        raise ValueError(f"mode must be 'compile' or 'compare', not {mode!r}")
+    if mode not in ("compile", "compare", "precision"):
+        raise ValueError(f"mode must be 'compile', 'compare' or 'precision', not {mode!r}")
     settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype,
                         algebra=algebra)
 
