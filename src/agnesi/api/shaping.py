@@ -9,6 +9,7 @@ from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import as_dtype
 from agnesi.core.errors import at
+from agnesi.core.op import typed
 from agnesi.core.public import is_device, on_host, public, told
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import imag
@@ -47,8 +48,12 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
 
 @public
 def view(self: Tensor, *shape: Any) -> Tensor:
-    """Like :func:`reshape`."""
-    return to_shape(self, _listed(shape))
+    """Like :func:`reshape`, never a copy: what does not lie so in memory is an error."""
+    result = to_shape(self, _listed(shape))
+    if result is not self and result._view is None:
+        raise ValueError(f"{typed(self)} does not lie in memory so that shape {result.shape} could "
+                         "look into it; reshape copies it")
+    return result
 
 
 @public

@@ -414,8 +414,8 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
     if value.data is not target.data:
         if not target.data.flags.writeable:
             raise ValueError(
-                f"{typed(target)} lies in read-only memory, as results of broadcast_to do, and "
-                "cannot be changed in place; change a copy"
+                f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
+                "and sliding_window_view do, and cannot be changed in place; change a copy"
             )
         np.copyto(target.data, value.data)
     if flows:
@@ -483,8 +483,8 @@ def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
         undo = getattr(from_view.op, "undo", None)
         if undo is None and not hasattr(from_view.op, "put"):
             raise ValueError(
-                f"several elements of a result of {from_view.op.name} lie at one place in memory, "
-                "so it cannot be changed in place; change a copy"
+                f"a result of {from_view.op.name} lies in read-only memory and cannot be changed "
+                "in place; change a copy"
             )
         op, inputs = (from_view.op.put, (old, node)) if undo is None else (undo(old.shape), (node,))
         changed = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))

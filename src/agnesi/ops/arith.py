@@ -230,7 +230,7 @@ def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 @told
 def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
-    """Real part; real tensors as they are.
+    """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def imag(x: Any, /, *, out: Tensor | None = None) -> Tensor:
-    """Imaginary part; zeros for real tensors.
+    """Imaginary part, a copy of it; zeros for real tensors.
 
     Examples
     --------

@@ -43,6 +43,7 @@ from agnesi.ops.pooled import MaxPool, PoolTaps, TapPick, TapSpread, WindowSprea
 from agnesi.ops.positions import ArgReduce
 from agnesi.ops.ranges import Arange
 from agnesi.ops.reduce import Reduce, reducer
+from agnesi.ops.replicate import Unfold
 from agnesi.ops.samplers import Sampler
 from agnesi.ops.scans import CumProd, CumSum, Recurrence, Shift
 from agnesi.ops.scatter import IndexPut
@@ -273,6 +274,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _ensure: (Ensure,),
     _trailing: (
         Diagonal, DiagonalMatrix, Triangle, Pick, SoftmaxLessLabel, Part, AsReal, AsComplex,
+        Unfold,
     ),
     _one_axis: (
         ArgReduce, Concat, CumMax, CumMin, CumSum, CumProd, Shift, Recurrence, ArgSort, Sort,

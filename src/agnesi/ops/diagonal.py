@@ -32,6 +32,7 @@ class Diagonal(Op):
 
     k: int
     name = "diagonal"
+    view = True
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
@@ -39,7 +40,7 @@ class Diagonal(Op):
         return (*rest, _length(rows, columns, self.k)), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        return np.diagonal(x, self.k, -2, -1).copy()
+        return np.diagonal(x, self.k, -2, -1)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(DiagonalMatrix(self.k, *x.shape[-2:]), g),)
@@ -168,6 +169,9 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
              out: Tensor | None = None) -> Tensor:
     """A diagonal of the matrices on two axes, as the last axis of the result.
 
+    The result looks into ``x``, as NumPy's: later changes of ``x`` show in it, and it cannot be
+    changed itself; see :func:`fill_diagonal`.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -183,6 +187,8 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
 @public
 def diag(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal.
+
+    That of a matrix looks into it as :func:`diagonal` does.
 
     Examples
     --------

@@ -373,6 +373,8 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *,
                         out: Tensor | None = None) -> Tensor:
     """All windows of a shape; their axes are the last ones.
 
+    The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.
+
     Parameters
     ----------
     x : array_like

@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core import shapes
 from agnesi.core.dims import Dim, Shape, Size
-from agnesi.core.dispatch import apply, share
+from agnesi.core.dispatch import apply, share, symbolic
 from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.integers import integer
 from agnesi.core.leaves import COPY
+from agnesi.core.op import Op
 from agnesi.core.public import public
+from agnesi.core.record import record
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import made, sizes_of
-from agnesi.ops.index import take
+from agnesi.ops.index import IndexSum, take
 from agnesi.ops.movement import flatten, moveaxis, reshape
 from agnesi.ops.ranges import Arange
 
@@ -225,9 +229,52 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
     return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)
 
 
+@record
+class Unfold(Op):
+    """Windows along the last axis, as two axes: places and elements."""
+
+    size: Size
+    step: Size
+    name = "unfold"
+    view = True
+    keep_inputs = ()
+
+    def _count(self, n: Any) -> Any:
+        return (n - self.size) // self.step + 1
+
+    def infer(self, x: Any) -> Any:
+        return (*x.shape[:-1], self._count(x.shape[-1]), self.size), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return sliding_window_view(x, int(self.size), -1)[..., ::self.step, :]
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        last = len(x.shape) - 1
+        return (apply(IndexSum((last,), last, x.shape), g, _places(self, made, x)),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def decompose(self, x: Tensor) -> Tensor:
+        return take(x, _places(self, lambda op, _: symbolic(op, ()), x), -1)
+
+    def resolve(self, known: Any) -> Op:
+        return Unfold(known(self.size), known(self.step))
+
+
+def _places(op: Unfold, make: Any, x: Tensor) -> Tensor:
+    """Where the elements of windows lie on the last axis; ``make`` gives values or graph nodes."""
+    count = op._count(x.shape[-1])
+    starts = reshape(make(Arange(0, op.step, count, _INT64), count), (count, 1))
+    inside: Tensor = make(Arange(0, 1, op.size, _INT64), op.size)
+    return starts + inside
+
+
 @public
 def unfold(x: Any, axis: int, size: int, step: int = 1, *, out: Tensor | None = None) -> Tensor:
     """Windows of ``size`` along an axis, ``step`` apart; the window's axis is the last.
+
+    The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.
 
     Examples
     --------
@@ -240,9 +287,7 @@ def unfold(x: Any, axis: int, size: int, step: int = 1, *, out: Tensor | None = 
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
     n = x.shape[axis]
-    if isinstance(n, int) and not 0 < size <= n:
+    if isinstance(n, int) and isinstance(size, int) and not 0 < size <= n:
         raise ShapeError(f"a window of {size} does not fit axis {axis} of size {n}")
-    count = (n - size) // step + 1
-    starts = reshape(made(Arange(0, step, count, _INT64), count), (count, 1))
-    index = starts + made(Arange(0, 1, size, _INT64), size)
-    return moveaxis(take(x, index, axis), axis + 1, -1)
+    integer(step, "step", 1)
+    return moveaxis(apply(Unfold(size, step), moveaxis(x, axis, -1)), -2, axis)

@@ -44,6 +44,7 @@ _SMOOTH: dict[str, Made] = {
     "view_as_complex": (f.view_as_complex, (_A.reshape(3, 2, 2),)),
     "copy": (f.copy, (_A,)),
     "diag": (lambda v: f.diag(v, 1), (_V,)), "diag of matrices": (f.diag, (_A,)),
+    "unfold by steps": (lambda a: f.unfold(a, 0, 2, 2), (_T,)),
     "diagonal": (lambda a: f.diagonal(a, 1, 1, 2), (_T,)),
     "dist": (lambda a, b: f.dist(a, b, 3), (_A, _B)),
     "dimshuffle": (lambda a: f.dimshuffle(a, 1, "x", 0), (_A,)),
