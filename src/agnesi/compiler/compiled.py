@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.failures import failures, widest
+from agnesi.compiler.failures import check_elements, failures, oversize, widest
 from agnesi.compiler.fingerprint import fingerprint, source_stamp
 from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
@@ -20,7 +20,7 @@ from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.config import CHOICES, config
 from agnesi.core.dispatch import touch
-from agnesi.core.errors import at, in_file, warn
+from agnesi.core.errors import OversizeError, at, in_file, warn
 from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
@@ -195,10 +195,13 @@ class Compiled:
         """Kernels, memory plan and code text."""
         limit = self.settings.memory_limit
         try:
+            check_elements(self.optimised)
             made = Scheduled(
                 self.optimised, self.live, self.returned, self.updates, self.donated, self.clock,
                 limit, self.settings.saved, self.policy, self._excluded()[1],
             )
+        except OversizeError as error:
+            raise MemoryError(at(f"{self.name}: {oversize(error)}", error.node.where)) from None
         except MemoryError as error:
             raise MemoryError(
                 at(f"{self.name} does not fit into its memory_limit of {told(limit or 0)}; with "

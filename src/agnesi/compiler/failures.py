@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from agnesi.compiler.limits import told
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.errors import Where, at, error_named
+from agnesi.core.dims import is_static
+from agnesi.core.errors import OversizeError, Where, at, error_named
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import FIRST_FAILURE, Buffer, Check, Foreign
 from agnesi.core.node import Node
@@ -35,6 +37,18 @@ def _made(node: Node) -> str:
     """A value and what makes it."""
     by = "" if node.op is None else f" of {called(node.op.name, node.inputs)}"
     return f"{typed(node)}{by}"
+
+
+def check_elements(graph: FunctionGraph) -> None:
+    """Refuse values with more elements than 64 bits count, which places in them are counted in."""
+    for node in _every(graph):
+        if is_static(node.shape) and math.prod(node.shape) >= 1 << 63:
+            raise OversizeError(node, math.prod(node.shape) * node.dtype.itemsize)
+
+
+def oversize(error: OversizeError) -> str:
+    """What is told of a value that no machine has memory for."""
+    return f"there is no memory for {told(error.nbytes)}, {_made(error.node)}"
 
 
 def _as_written(text: str, where: Where) -> str:

@@ -52,6 +52,15 @@ class TraceError(TypeError):
     """A traced (symbolic) value was used where Python needs a number."""
 
 
+class OversizeError(MemoryError):
+    """A value of a compiled program has more bytes than any machine; see its node and size."""
+
+    def __init__(self, node: Any, nbytes: int) -> None:
+        super().__init__(nbytes)
+        self.node = node
+        self.nbytes = nbytes
+
+
 class MissingInputError(ValueError):
     """A compiled function depends on a variable that nobody gives it."""
 

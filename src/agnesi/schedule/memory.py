@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agnesi.core.dtypes import as_dtype
+from agnesi.core.errors import OversizeError
 from agnesi.core.extents import guess
 from agnesi.core.kernels import (
     Buffer,
@@ -132,6 +133,7 @@ def place(program: Program) -> Program:
     table = _table(program, kernels)
     for slot, buffer in enumerate(table):
         buffer.slot = slot
+    _check_sizes((*owners, *table))
     offsets, arena_bytes = _places(owners, spans)
     for buffer, offset in zip(owners, offsets, strict=True):
         buffer.slot, buffer.offset = len(table), offset
@@ -146,6 +148,22 @@ def place(program: Program) -> Program:
                             [group.without(_idle) for group in program.groups])
     program.count(guess(arena_bytes))
     return program
+
+
+#: Bytes from which a buffer is a mistake: no processor addresses so many, and sizes of 64 bits that
+#: are made of those of several buffers do not wrap below.
+_MOST = 1 << 56
+
+
+def _check_sizes(buffers: Sequence[Buffer]) -> None:
+    """Refuse what no machine has memory for, before its bytes are counted in 64 bits.
+
+    Of run-time sizes the largest of their range count: where those would be too much, the
+    comparison says so, and the program is made for fewer sizes, or for one.
+    """
+    for buffer in buffers:
+        if buffer.nbytes >= _MOST:
+            raise OversizeError(buffer.node, guess(buffer.nbytes))
 
 
 def _table(program: Program, kernels: Sequence[Kernel]) -> list[Buffer]:
