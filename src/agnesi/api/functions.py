@@ -158,7 +158,6 @@ from agnesi.ops.reduce import count_nonzero as count_nonzero
 from agnesi.ops.reduce import max as max
 from agnesi.ops.reduce import mean as mean
 from agnesi.ops.reduce import min as min
-from agnesi.ops.reduce import norm as norm
 from agnesi.ops.reduce import prod as prod
 from agnesi.ops.reduce import std as std
 from agnesi.ops.reduce import sum as sum
@@ -231,6 +230,7 @@ from agnesi.ops.types import finfo as finfo
 from agnesi.ops.types import iinfo as iinfo
 from agnesi.ops.types import isdtype as isdtype
 from agnesi.ops.types import result_type as result_type
+from agnesi.ops.vectornorms import norm as norm
 
 # Other names of the same functions.
 absolute = abs

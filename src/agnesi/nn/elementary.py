@@ -11,7 +11,7 @@ from agnesi.nn.module import Module
 from agnesi.ops.arith import add, multiply, subtract
 from agnesi.ops.creation import empty, ones
 from agnesi.ops.movement import expand_dims
-from agnesi.ops.reduce import norm
+from agnesi.ops.vectornorms import norm
 
 
 def uniform(shape: tuple[int, ...], bound: float, dtype: Any) -> Tensor:

@@ -17,8 +17,9 @@ from agnesi.ops.bags import MODES, embedding_bag
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import empty
 from agnesi.ops.movement import expand_dims
-from agnesi.ops.reduce import norm, sum
+from agnesi.ops.reduce import sum
 from agnesi.ops.select import where
+from agnesi.ops.vectornorms import norm
 
 
 def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype: Any) -> Tensor:

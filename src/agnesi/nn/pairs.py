@@ -13,8 +13,9 @@ from agnesi.ops.arith import add, divide, multiply, subtract
 from agnesi.ops.convert import cast, pair
 from agnesi.ops.einsum import einsum
 from agnesi.ops.normalize import widened
-from agnesi.ops.reduce import norm, sum
+from agnesi.ops.reduce import sum
 from agnesi.ops.select import maximum
+from agnesi.ops.vectornorms import norm
 
 
 class CosineSimilarity(Module):

@@ -27,8 +27,8 @@ from agnesi.ops.join import concat, stack
 from agnesi.ops.matmul import tensordot
 from agnesi.ops.movement import moveaxis
 from agnesi.ops.reduce import all as every
-from agnesi.ops.reduce import norm
 from agnesi.ops.select import where
+from agnesi.ops.vectornorms import norm
 
 
 @public

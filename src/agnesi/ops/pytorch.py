@@ -16,7 +16,7 @@ from agnesi.ops.elementwise import Binary, with_methods
 from agnesi.ops.index import take
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import expand_dims
-from agnesi.ops.reduce import norm
+from agnesi.ops.vectornorms import norm
 
 __all__ = ["add", "addmm", "cdist", "divide", "index_select", "subtract"]
 

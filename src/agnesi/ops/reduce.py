@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,12 +17,14 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import accumulator, as_tensor, cast
 from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, lower_reduce
 from agnesi.ops.movement import reshape
 from agnesi.ops.scans import halved, product_of_others
+from agnesi.ops.totals import is_narrow, nonzeros, total, wide_of
 
 Axis = int | tuple[int, ...] | None
 
@@ -162,7 +163,8 @@ def _axes(axis: Any) -> Axis:
     return integer(axis, "axis")
 
 
-def _reduce(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None = None) -> Tensor:
+def reduced(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None = None) -> Tensor:
+    """A reduction of this kind, over axes as the user gave them."""
     if axis is not None and type(axis) is not int and (
         type(axis) is not tuple or bool in map(type, axis)
     ):
@@ -189,7 +191,7 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
     if kind in ("maximum", "minimum") and 0 in [x.shape[i] for i in axes]:
         found = broadcast_to(as_tensor(initial, x.dtype), shapes.reduced(x.shape, axes, keepdims))
         return found if out is None else into(out, found)
-    found = _reduce(kind, x, axis, keepdims)
+    found = reduced(kind, x, axis, keepdims)
     found = found if initial is None else _BETWEEN[kind](found, initial)
     return found if out is None else into(out, found)
 
@@ -208,10 +210,11 @@ def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fal
     >>> ag.sum(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     tensor([4., 6.])
     """
-    x = accumulator(x, dtype)
     if initial is not None or where is not None:
-        return _some("add", x, axis, keepdims, initial, where, out)
-    return _reduce("add", x, axis, keepdims, out)
+        return _some("add", accumulator(x, dtype), axis, keepdims, initial, where, out)
+    if is_narrow(x) and out is None and (wide := wide_of(x, dtype)).kind in "iu":
+        return total("add", x, axis, keepdims, wide)
+    return reduced("add", accumulator(x, dtype), axis, keepdims, out)
 
 
 @told
@@ -227,10 +230,11 @@ def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
     >>> ag.prod(ag.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
-    x = accumulator(x, dtype)
     if initial is not None or where is not None:
-        return _some("multiply", x, axis, keepdims, initial, where, out)
-    return _reduce("multiply", x, axis, keepdims, out)
+        return _some("multiply", accumulator(x, dtype), axis, keepdims, initial, where, out)
+    if is_narrow(x) and out is None and (wide := wide_of(x, dtype)).kind in "iu":
+        return total("multiply", x, axis, keepdims, wide)
+    return reduced("multiply", accumulator(x, dtype), axis, keepdims, out)
 
 
 @public
@@ -246,16 +250,25 @@ def mean(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
     >>> ag.mean(ag.tensor([1.0, 2.0, 6.0]))
     tensor(3.)
     """
-    x = _floating(x, dtype)
+    if where is None and is_narrow(x) and (kind := _kind(x, dtype)).kind == "f":
+        wide = total("add", x, axis, keepdims, dtypes.float64)
+        return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), kind)
+    x = floating(x, dtype)
     return _mean(x, shapes.axes_of(axis, len(x.shape)), keepdims, 0, where)
 
 
-def _floating(x: Any, dtype: Any = None) -> Tensor:
+def floating(x: Any, dtype: Any = None) -> Tensor:
+    """A tensor of floating or complex numbers, of a dtype that the user gave."""
     x = as_tensor(x)
+    return cast(x, _kind(x, dtype))
+
+
+def _kind(x: Tensor, dtype: Any) -> np.dtype:
+    """The dtype of a mean."""
     kind = dtypes.floating(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
     if kind.kind not in "fVc":
         raise DTypeError(f"the result is a float or complex number, not {kind}")
-    return cast(x, kind)
+    return kind
 
 
 def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: Any = 0, where: Any = None
@@ -303,7 +316,7 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> ag.var(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
-    x = _floating(x, dtype)
+    x = floating(x, dtype)
     axes = shapes.axes_of(axis, x.ndim)
     off = x - _mean(x, axes, True, 0, where)
     squares = arith.square(off) if x.dtype.kind in "fV" else arith.real(off * arith.conj(off))
@@ -324,11 +337,11 @@ def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
-    return _root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, dtype=dtype,
+    return root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, dtype=dtype,
                      where=where))
 
 
-def _root(squares: Tensor) -> Tensor:
+def root(squares: Tensor) -> Tensor:
     """Square root of a sum of squares, with gradient 0 at 0."""
     nothing = squares == 0
     return select.where(nothing, 0, arith.sqrt(select.where(nothing, 1, squares)))
@@ -339,7 +352,7 @@ def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) 
     x = as_tensor(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"complex numbers have no order: {typed(x)}; reduce ag.abs(x) instead")
-    return _reduce(extreme_over(kind, x.dtype), x, axis, keepdims, out)
+    return reduced(extreme_over(kind, x.dtype), x, axis, keepdims, out)
 
 
 @told
@@ -427,7 +440,7 @@ def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     """
     if where is not None:
         return _some("logical_and", as_tensor(x), axis, keepdims, None, where, out)
-    return _reduce("logical_and", as_tensor(x), axis, keepdims, out)
+    return reduced("logical_and", as_tensor(x), axis, keepdims, out)
 
 
 @told
@@ -443,7 +456,7 @@ def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     """
     if where is not None:
         return _some("logical_or", as_tensor(x), axis, keepdims, None, where, out)
-    return _reduce("logical_or", as_tensor(x), axis, keepdims, out)
+    return reduced("logical_or", as_tensor(x), axis, keepdims, out)
 
 
 @public
@@ -457,42 +470,10 @@ def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.count_nonzero(ag.tensor([0, 3, 0, 4]))
     tensor(2)
     """
-    return _reduce("add", cast(compare.not_equal(x, 0), dtypes.int64), axis, keepdims)
+    x = as_tensor(x)
+    if is_known(x) and x.dtype.kind != "V":
+        return nonzeros(x, axis, keepdims)
+    return reduced("add", cast(compare.not_equal(x, 0), dtypes.int64), axis, keepdims)
 
 
 # -- norms --------------------------------------------------------------------------------------
-@public
-def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False,
-         out: Tensor | None = None) -> Tensor:
-    """Vector norm over axes (all by default): ``sum(abs(x)**ord)**(1/ord)``.
-
-    ``ord`` is a number, inf or -inf; 0 counts what is not 0.  The gradient at the zero vector
-    is zero.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.norm(ag.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    x = _floating(x)
-    if x.dtype in dtypes.HALVES:  # powers of its elements would soon be infinite
-        return cast(norm(cast(x, dtypes.float32), ord, axis, keepdims=keepdims), x.dtype)
-    axes = shapes.axes_of(axis, x.ndim)
-    if isinstance(axis, (tuple, list)) and not axis:
-        raise ValueError("axis names no axis, along which there is a norm; see abs")
-    size = arith.abs(x)
-    if ord == math.inf:
-        return _reduce("maximum", size, axes, keepdims)
-    if ord == -math.inf:
-        return _reduce("minimum", size, axes, keepdims)
-    if ord == 0:
-        return _reduce("add", cast(x != 0, size.dtype), axes, keepdims)
-    if ord == 1:
-        return _reduce("add", size, axes, keepdims)
-    if ord == 2:
-        squares = arith.square(x) if x.dtype.kind in "fV" else arith.real(x * arith.conj(x))
-        return _root(_reduce("add", squares, axes, keepdims))
-    total = _reduce("add", arith.power(size, ord), axes, keepdims)
-    nothing = total == 0
-    return select.where(nothing, 0, arith.power(select.where(nothing, 1, total), 1 / ord))

@@ -10,7 +10,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith, reduce
+from agnesi.ops import arith, reduce, vectornorms
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.linalg.base import check_matrix, matrix
 from agnesi.ops.linalg.polar import NuclearNorm
@@ -31,7 +31,7 @@ def _operand(x: Any) -> Tensor:
 def _matrix_norm(x: Tensor, ord: Order) -> Tensor:
     """Norms of the matrices on the last two axes, which stay as axes of size 1."""
     if ord is None or ord == "fro":
-        return reduce.norm(x, 2, (-2, -1), keepdims=True)
+        return vectornorms.norm(x, 2, (-2, -1), keepdims=True)
     if ord == "nuc":
         return apply(NuclearNorm(), matrix(x))
     if ord in (2, -2):
@@ -93,12 +93,12 @@ def norm(x: Any, /, ord: Order = None, axis: Any = None, keepdims: bool = False,
         raise ValueError("axis names no axis, along which there is a norm; see abs")
     axes = shapes.axes_of(axis, x.ndim) if not isinstance(axis, (tuple, list)) else tuple(axis)
     if ord is None:
-        return reduce.norm(x, 2, axes or None, keepdims=keepdims)
+        return vectornorms.norm(x, 2, axes or None, keepdims=keepdims)
     if len(axes) == 2:
         return _norm_of_matrices(x, ord, axes, keepdims)
     if len(axes) != 1 or isinstance(ord, str):
         raise ValueError(f"there is no norm {ord!r} of vectors on axes {axes}")
-    return reduce.norm(x, ord, axes, keepdims=keepdims)
+    return vectornorms.norm(x, ord, axes, keepdims=keepdims)
 
 
 def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tensor:
@@ -166,7 +166,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     >>> ag.linalg.vector_norm(ag.tensor([3.0, 4.0])).item()
     5.0
     """
-    return reduce.norm(_operand(x), ord, axis, keepdims=keepdims)
+    return vectornorms.norm(_operand(x), ord, axis, keepdims=keepdims)
 
 
 @public

@@ -1,0 +1,38 @@
+"""Sums of narrow integers at once: NumPy widens a few elements at a time, not the whole operand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
+
+
+def is_narrow(x: Any) -> bool:
+    """Whether something is an eager tensor of integers or booleans, whose sums are wider."""
+    return type(x) is Tensor and is_known(x) and x.data.dtype.kind in "biu" and not x.weak
+
+
+def total(kind: str, x: Any, axis: Any, keepdims: bool, dtype: np.dtype) -> Tensor:
+    """Sum ("add") or product ("multiply") of a narrow tensor, computed in ``dtype``."""
+    axes = shapes.axes_of(axis, x.ndim)
+    found = getattr(np, kind).reduce(x.data, axes, dtype, None, bool(keepdims))
+    return wrap(np.asarray(found))
+
+
+def wide_of(x: Any, dtype: Any) -> np.dtype:
+    """The dtype of sums of integers: 64 bits by default."""
+    if dtype is not None:
+        return dtypes.as_dtype(dtype)
+    return dtypes.uint64 if x.data.dtype.kind == "u" else dtypes.int64
+
+
+def nonzeros(x: Any, axis: Any, keepdims: bool) -> Tensor:
+    """How many elements of an eager tensor are not 0."""
+    axes = shapes.axes_of(axis, x.ndim)
+    every = len(axes) == x.ndim and not keepdims  # then NumPy needs no memory
+    found = np.count_nonzero(x.data, None if every else axes, keepdims=bool(keepdims))
+    return wrap(np.asarray(found, np.int64))

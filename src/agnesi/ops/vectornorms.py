@@ -1,0 +1,50 @@
+"""Norms of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops import arith, select
+from agnesi.ops.convert import cast
+from agnesi.ops.reduce import Axis, floating, reduced, root
+
+
+@public
+def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False,
+         out: Tensor | None = None) -> Tensor:
+    """Vector norm over axes (all by default): ``sum(abs(x)**ord)**(1/ord)``.
+
+    ``ord`` is a number, inf or -inf; 0 counts what is not 0.  The gradient at the zero vector
+    is zero.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.norm(ag.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    x = floating(x)
+    if x.dtype in dtypes.HALVES:  # powers of its elements would soon be infinite
+        return cast(norm(cast(x, dtypes.float32), ord, axis, keepdims=keepdims), x.dtype)
+    axes = shapes.axes_of(axis, x.ndim)
+    if isinstance(axis, (tuple, list)) and not axis:
+        raise ValueError("axis names no axis, along which there is a norm; see abs")
+    size = arith.abs(x)
+    if ord == math.inf:
+        return reduced("maximum", size, axes, keepdims)
+    if ord == -math.inf:
+        return reduced("minimum", size, axes, keepdims)
+    if ord == 0:
+        return reduced("add", cast(x != 0, size.dtype), axes, keepdims)
+    if ord == 1:
+        return reduced("add", size, axes, keepdims)
+    if ord == 2:
+        squares = arith.square(x) if x.dtype.kind in "fV" else arith.real(x * arith.conj(x))
+        return root(reduced("add", squares, axes, keepdims))
+    whole = reduced("add", arith.power(size, ord), axes, keepdims)
+    nothing = whole == 0
+    return select.where(nothing, 0, arith.power(select.where(nothing, 1, whole), 1 / ord))

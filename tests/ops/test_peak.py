@@ -1,0 +1,57 @@
+"""Eager reductions of narrow dtypes take no more memory beside their operand than NumPy's."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+REDUCTIONS = ["sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin",
+              "count_nonzero", "ptp"]
+#: Bytes that do not grow with the operand.
+ROOM = 1 << 19
+
+
+def peak(f: Any, x: Any) -> int:
+    f(x)
+    tracemalloc.start()
+    try:
+        f(x)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32"])
+def test_reductions_take_little_memory(dtype: str) -> None:
+    array = (np.arange(1 << 21) % 3).astype(dtype).reshape(1 << 10, -1)
+    x = ag.asarray(array)
+    wrong = []
+    for name in REDUCTIONS:
+        if dtype == "bool" and name == "ptp":
+            continue
+        for axis in (None, 0, -1):
+            ours = peak(lambda t, a=axis, n=name: getattr(ag, n)(t, axis=a), x)
+            theirs = peak(lambda t, a=axis, n=name: getattr(np, n)(t, axis=a), array)
+            if ours > theirs + ROOM:
+                wrong.append((name, axis, ours >> 10, theirs >> 10))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64"])
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "count_nonzero"])
+@pytest.mark.parametrize("axis", [None, 0, (0, -1), -1])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (0, 4), (4, 0)])
+def test_sums_of_narrow_numbers_are_those_of_compiled_code(
+        dtype: str, name: str, axis: Any, shape: tuple[int, ...]) -> None:
+    x = ag.asarray((np.arange(np.prod(shape)) % 7).astype(dtype).reshape(shape))
+    f = getattr(ag, name)
+    eager, compiled = f(x, axis), ag.jit(lambda x: f(x, axis))(x)
+    assert eager.dtype == compiled.dtype and eager.shape == compiled.shape
+    np.testing.assert_allclose(eager, compiled, rtol=1e-6)
+    kept = f(x, axis, keepdims=True)
+    assert kept.ndim == x.ndim and kept.dtype == eager.dtype
