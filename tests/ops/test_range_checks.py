@@ -63,3 +63,17 @@ def test_shares_and_repeats_that_are_known_late():
     assert ag.repeat(x, n).shape == (10,)
     with pytest.raises(TypeError, match="repeats decide the size of the result"):
         ag.jit(lambda: ag.repeat(x, n))()
+
+
+@pytest.mark.parametrize(("f", "right", "wrong", "text"), [
+    (lambda x: ag.ensure(x, x > 0, "it must be positive"), 1.0, -1.0, "must be positive"),
+    (lambda x: ag.asarray_chkfinite(x) + 1, 1.0, np.nan, "NaN or inf"),
+    (lambda x: ag.geomspace(x, 2.0, 3).sum(), 1.0, 0.0, "zero|must not be 0"),
+])  # fmt: skip
+def test_conditions_are_checked_by_values_and_gradients(f, right, wrong, text):
+    ways = (f, ag.grad(f), ag.jit(f), ag.jit(ag.grad(f)),
+            ag.jit(lambda x: ag.jvp(f, (x,), (x,))[1]))
+    for way in ways:
+        way(ag.tensor(right))
+        with pytest.raises(ValueError, match=text):
+            way(ag.tensor(wrong))

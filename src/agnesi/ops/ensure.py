@@ -15,7 +15,7 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.places import Ensured
+from agnesi.ops.places import Ensured, passed
 from agnesi.ops.reduce import reducer
 
 
@@ -29,7 +29,7 @@ class Ensure(Op):
     message: str
     told: str = ""
     name = "ensure"
-    keep_inputs = ()
+    keep_inputs = (1,)
 
     def infer(self, x: Any, condition: Any) -> Any:
         if condition.dtype.kind != "b":
@@ -50,10 +50,10 @@ class Ensure(Op):
         return apply(Ensured(self.message, subject), x, holds)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
-        return g, None
+        return passed(self, g, condition), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, condition: Tensor) -> Any:
-        return ts[0]
+        return passed(self, ts[0], condition)
 
 
 @public

@@ -18,6 +18,7 @@ from agnesi.core.tracing import is_known
 from agnesi.ops.arith import power
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import float_dtype
+from agnesi.ops.demands import demanded
 from agnesi.ops.join import stack
 from agnesi.ops.movement import reshape
 from agnesi.ops.nonzeros import nonzero
@@ -251,6 +252,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         return wrap(values.astype(kind))
     kind = np.result_type(first.dtype, last.dtype, np.float32) if dtype is None else dtype
     first, last = (cast(v, dtypes.as_dtype(kind)) for v in (first, last))
+    first, last = demanded("geomspace", "the ends must not be 0",
+                           lambda a, b: (a != 0) & (b != 0), start=first, stop=last)
     steps = max(num - 1 if endpoint else num, 1)
     share = reshape(arange(num), (num,) + (1,) * max(first.ndim, last.ndim)) / steps
     row = first * power(last / first, cast(share, first.dtype))

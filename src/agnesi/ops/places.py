@@ -23,6 +23,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops.arith import NO_NEGATIVE_POWERS, POWER
 from agnesi.ops.compare import greater_equal, less, logical_and
 from agnesi.ops.convert import as_tensor, cast
@@ -108,7 +109,7 @@ class Ensured(Op):
     error: str = "ValueError"
     bounds: tuple[int, int] | None = None
     name = "ensure"
-    keep_inputs = ()
+    keep_inputs = (1,)
     condition = 1
 
     def infer(self, x: Any, condition: Any) -> Any:
@@ -124,13 +125,19 @@ class Ensured(Op):
         return self.error, f"{self.subject}: {self.message}"
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
-        return g, None
+        return passed(self, g, condition), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, condition: Tensor) -> Any:
-        return ts[0]
+        return passed(self, ts[0], condition)
 
     def lower(self, at: Any, x: Any, condition: Any) -> Any:
         return x(*at)
+
+
+def passed(op: Op, t: Tensor | None, condition: Tensor) -> Tensor | None:
+    """A derivative that passes a check: in a graph it is checked too, where the value may not be
+    computed at all."""
+    return t if t is None or is_known(t, condition) else apply(op, t, condition)
 
 
 def span(node: Node) -> tuple[int, int] | None:
