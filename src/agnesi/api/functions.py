@@ -25,7 +25,7 @@ from agnesi.ops.bitwise import bitwise_left_shift as bitwise_left_shift
 from agnesi.ops.bitwise import bitwise_or as bitwise_or
 from agnesi.ops.bitwise import bitwise_right_shift as bitwise_right_shift
 from agnesi.ops.bitwise import bitwise_xor as bitwise_xor
-from agnesi.ops.compare import equal as equal
+from agnesi.ops.compare import equal as eq  # noqa: F401 - PyTorch's name
 from agnesi.ops.compare import greater as greater
 from agnesi.ops.compare import greater_equal as greater_equal
 from agnesi.ops.compare import isfinite as isfinite
@@ -141,6 +141,7 @@ from agnesi.ops.pytorch import add as add
 from agnesi.ops.pytorch import addmm as addmm
 from agnesi.ops.pytorch import cdist as cdist
 from agnesi.ops.pytorch import divide as divide
+from agnesi.ops.pytorch import equal as equal
 from agnesi.ops.pytorch import index_select as index_select
 from agnesi.ops.pytorch import subtract as subtract
 from agnesi.ops.quantiles import median as median
@@ -250,7 +251,6 @@ clamp = clip
 concatenate = concat
 conjugate = conj
 div = divide
-eq = equal
 fabs = abs
 ge = greater_equal
 ger = outer

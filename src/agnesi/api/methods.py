@@ -39,7 +39,7 @@ BINARY = {
 }
 COMPARISONS = {
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-    "eq": "equal", "ne": "not_equal",
+    "eq": "eq", "ne": "not_equal",
 }
 UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
 
@@ -62,7 +62,7 @@ SAME = """
 #: Methods under another name than the function's.
 OTHER = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "true_divide": "divide",
-    "pow": "power", "neg": "negative", "eq": "equal", "ne": "not_equal", "lt": "less",
+    "pow": "power", "neg": "negative", "eq": "eq", "ne": "not_equal", "lt": "less",
     "le": "less_equal", "gt": "greater", "ge": "greater_equal", "mm": "matmul", "bmm": "matmul",
     "mv": "matmul", "__round__": "round", "conjugate": "conj", "absolute": "abs",
     "bitwise_not": "bitwise_invert", "ger": "outer", "fix": "trunc",

@@ -136,6 +136,7 @@ class Form:
     def by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """PyTorch's third argument of reductions: whether the axis stays."""
         if (len(args) == 3 and type(args[2]) is bool and not keywords
+                and self.name != "count_nonzero"  # which takes several axes there
                 and self.places[1:] == ("axis",) and "keepdims" in self.names):
             return self.function(*args[:2], keepdims=args[2])
         return NotImplemented

@@ -411,6 +411,10 @@ def _at_least(x: Any, ndim: int) -> Tensor:
 
 def _each(arrays: tuple[Any, ...], ndim: int) -> Any:
     """One tensor, or a tuple of several."""
+    for x in arrays:
+        if isinstance(x, (list, tuple)) and len(x) > 1 and isinstance(x[0], Tensor):
+            raise TypeError("a list of tensors is one array in NumPy and several in PyTorch; give "
+                            "ag.stack(tensors), or each by itself: *tensors")
     found = tuple(_at_least(x, ndim) for x in arrays)
     return found[0] if len(found) == 1 else found
 

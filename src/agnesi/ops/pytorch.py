@@ -10,7 +10,7 @@ from agnesi.core import shapes
 from agnesi.core.op import EXPLAINED, explain, retold
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith, select
+from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.elementwise import Binary, with_methods
 from agnesi.ops.index import take
@@ -18,7 +18,7 @@ from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import expand_dims
 from agnesi.ops.vectornorms import norm
 
-__all__ = ["add", "addmm", "cdist", "divide", "index_select", "subtract"]
+__all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract"]
 
 _ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
     "floor": arith.floor_divide, "trunc": lambda a, b: select.trunc(arith.divide(a, b)),
@@ -72,6 +72,21 @@ def _named(function: Callable[..., Any], row: Binary, parameter: str) -> Binary:
 add = _scaled(arith.add)
 subtract = _scaled(arith.subtract)
 divide = _divided(arith.divide)
+
+
+def equal(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is PyTorch's.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.equal([1, 2], [1, 3])
+    tensor([ True, False])
+    """
+    return compare.equal(x1, x2, out=out)
+
+
+with_methods(equal)
 
 
 @public

@@ -285,7 +285,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Tensor | None = Non
         raise ShapeError(f"bins must be a vector of edges, not of shape {edges.shape}")
     (edges,) = demanded("digitize", "bins must rise or fall", _in_order, bins=edges)
     rising = searchsorted(edges, x, "left" if right else "right")
-    falling = edges.shape[0] - searchsorted(edges[::-1], x, "right" if right else "left")
+    falling = edges.shape[0] - searchsorted(edges[::-1], x, "left" if right else "right")
     if edges.shape[0] < 2:
         return rising
     return where(edges[0] > edges[-1], falling, rising)
@@ -294,6 +294,11 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Tensor | None = Non
 def _in_order(edges: Any) -> Any:
     """Whether edges never fall, or never rise."""
     return (edges[1:] >= edges[:-1]).all() | (edges[1:] <= edges[:-1]).all()
+
+
+def _rising(edges: Any) -> Any:
+    """Whether edges never fall."""
+    return (edges[1:] >= edges[:-1]).all()
 
 
 def _finite(low: Tensor, high: Tensor) -> None:
@@ -322,6 +327,7 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         return as_tensor(found, dtypes.floating(x.dtype))
     given = as_tensor(bins)
     if given.ndim == 1:
+        (given,) = demanded("histogram", "bins must rise", _rising, bins=given)
         return given
     count = int(bins)
     if count < 1:
@@ -432,6 +438,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
             [0., 1.]])
     """
     points = stack(list(sample), -1) if isinstance(sample, (list, tuple)) else as_tensor(sample)
+    if points.ndim != 2:
+        raise ShapeError(f"the sample must be (points, coordinates), not of shape {points.shape}")
     columns = [points[:, i] for i in np.arange(points.shape[1])]
     d = len(columns)
     each = (bins,) * d if isinstance(bins, int) else tuple(bins)
