@@ -92,8 +92,8 @@ class Embedding(Module):
             ))
         count, length = map(int, weight.shape)
         layer = cls(count, length, padding_idx, max_norm, norm_type, dtype=weight.dtype)
-        layer.weight = weight
-        weight.requires_grad = not freeze
+        layer.weight = weight.requires_grad_()
+        weight.requires_grad_(not freeze)
         return layer
 
     def forward(self, indices: Tensor) -> Tensor:

@@ -34,7 +34,7 @@ def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Ten
     >>> ag.nn.functional.relu(ag.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    found = select.relu(input, out=out)
+    found = select.relu(input) if out is None else select.relu(input, out=out)
     return assign(input, found) if inplace else found
 
 

@@ -45,7 +45,7 @@ def _divided(row: Binary) -> Binary:
     def function(input: Any, other: Any, *, rounding_mode: str | None = None,
                  out: Tensor | None = None) -> Tensor:
         if rounding_mode is None:
-            return row(input, other, out=out)
+            return row(input, other) if out is None else row(input, other, out=out)
         if not isinstance(rounding_mode, str) or rounding_mode not in _ROUNDINGS:
             wrong = ValueError("rounding_mode must be None, 'floor' or 'trunc', not "
                                f"{rounding_mode!r}")
