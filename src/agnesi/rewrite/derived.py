@@ -12,11 +12,14 @@ from agnesi.rewrite import library
 from agnesi.rewrite.engine import Settler, Stage, StageReport, chosen, outside_traces
 from agnesi.rewrite.rules import STAGES
 
+#: Rules whose forms have derivatives where what was written has no value.
+_WIDER = ("log_of_sqrt",)
+
 
 @functools.cache
 def _stage(exclude: tuple[str, ...]) -> Stage:
     """The canonical and stabilizing rules that hold for all numbers."""
-    rules = [r.exactly() for r in chosen(library.built_in(), STAGES[:2], (), exclude)]
+    rules = [r.exactly() for r in chosen(library.built_in(), STAGES[:2], (), (*exclude, *_WIDER))]
     return Stage("stabilize", rules, rules)
 
 
