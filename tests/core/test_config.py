@@ -1,8 +1,14 @@
 """Settings: their checks, blocks, and the environment."""
 
+import asyncio
+import copy
+import pickle
+import threading
+
 import pytest
 
-from agnesi.core.config import Config, config
+import agnesi as ag
+from agnesi.core.config import LENT, Config, config
 
 
 @pytest.fixture
@@ -55,3 +61,136 @@ def test_a_block_ends_with_the_old_settings():
         raise KeyError
     assert config.default_float == before
     assert config.float_dtype == before
+
+
+# -- threads and tasks ------------------------------------------------------------------------
+def test_blocks_go_for_their_thread():
+    wrong, ready = [], threading.Barrier(4)
+
+    def work(name):
+        ready.wait()
+        for _ in range(200):
+            with ag.config(default_float=name):
+                found = config.default_float, config.float_dtype.name, ag.ones(2).dtype.name
+            if found != (name, name, name) or config.default_float != "float32":
+                wrong.append(found)
+
+    names = ["float16", "float32", "float64", "float32"]
+    _run([threading.Thread(target=work, args=(name,)) for name in names])
+    assert wrong == []
+
+
+def test_compiled_functions_follow_the_block_of_their_thread():
+    f = ag.jit(lambda x: x * ag.ones(2))
+    x = ag.ones(2, dtype="float16")
+    kinds = {"float32", "float64"}
+    for name in kinds:
+        with ag.config(default_float=name):
+            assert f(x).dtype.name == name
+    found, ready = [], threading.Barrier(2)
+
+    def work(name):
+        ready.wait()
+        with ag.config(default_float=name):
+            found.append({(name, f(x).dtype.name) for _ in range(50)})
+
+    _run([threading.Thread(target=work, args=(name,)) for name in kinds])
+    assert set().union(*found) == {(name, name) for name in kinds}
+    assert f(x).dtype.name == config.default_float
+
+
+def test_one_thread_does_not_compile():
+    f = ag.jit(lambda x: x * 2)
+    x = ag.ones(2)
+    f(x)
+    entered, over, seen = threading.Event(), threading.Event(), []
+
+    def plain():
+        with ag.config(compile=False):
+            seen.append(config.compiles)
+            entered.set()
+            over.wait()
+
+    thread = threading.Thread(target=plain)
+    thread.start()
+    entered.wait()
+    seen.append(config.compiles)
+    f(x)
+    over.set()
+    thread.join()
+    assert seen == [False, True]
+
+
+def test_what_is_assigned_goes_for_all():
+    seen = []
+    config.conv_exclude = "fft"
+    try:
+        _run([threading.Thread(target=lambda: seen.append(config.conv_exclude))])
+    finally:
+        config.conv_exclude = ""
+    assert seen == ["fft"]
+
+
+def test_what_is_assigned_in_a_block_ends_with_it():
+    with ag.config(conv_exclude="a"):
+        config.conv_exclude = "b"
+        assert config.conv_exclude == "b"
+    assert config.conv_exclude == ""
+
+
+def test_blocks_go_for_their_task():
+    async def work(name, switch):
+        seen = set()
+        with ag.config(default_float=name), switch():
+            for _ in range(5):
+                await asyncio.sleep(0)
+                seen.add((config.default_float, ag.is_grad_enabled()))
+        return seen
+
+    async def all_of_them():
+        return await asyncio.gather(
+            work("float64", ag.no_grad), work("float16", ag.enable_grad),
+            work("float32", ag.no_grad))
+
+    assert asyncio.run(all_of_them()) == [
+        {("float64", False)}, {("float16", True)}, {("float32", False)}]
+    assert ag.is_grad_enabled()
+
+
+def test_threads_begin_with_gradients():
+    with ag.no_grad():
+        seen = []
+        _run([threading.Thread(target=lambda: seen.append(ag.is_grad_enabled()))])
+    assert seen == [True]
+
+
+def test_blocks_of_threads_bound_the_pool_in_turn(monkeypatch):
+    told = []
+    monkeypatch.setattr(LENT, "threads", told.append)
+    base = config.threads
+    first, second = ag.config(threads=1), ag.config(threads=2)
+    first.__enter__()
+    _run([threading.Thread(target=second.__enter__)])
+    first.__exit__(None, None, None)
+    _run([threading.Thread(target=lambda: second.__exit__(None, None, None))])
+    assert told == [1, 2, 2, base]
+
+
+def test_settings_as_a_decorator():
+    @ag.config(default_float="float64")
+    def made():
+        return ag.ones(1).dtype.name
+
+    assert [made(), made(), ag.ones(1).dtype.name] == ["float64", "float64", "float32"]
+
+
+def test_copies_of_the_settings_are_the_settings():
+    assert copy.copy(config) is copy.deepcopy(config) is config
+    assert pickle.loads(pickle.dumps(config)) is config
+
+
+def _run(threads):
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
+from agnesi.core.config import MODE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import retold, typed
@@ -49,16 +49,16 @@ def update(name: str, function: Method, shown: str) -> Method:
 def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     """The arrays to compute on if the result can go straight into x's memory, else None."""
     data = x.data
-    if data is None or STATE.trace is not None or (STATE.recording and x.requires_grad):
+    if data is None or MODE.get().trace is not None or (MODE.get().recording and x.requires_grad):
         return None
-    if STATE.watch is not None:
+    if MODE.get().watch is not None:
         return None
     arrays: list[Any] = [data]
     for other in others:
         if type(other) is Tensor:
             if other.data is None or other.data.dtype != data.dtype:
                 return None
-            if STATE.recording and other.requires_grad:
+            if MODE.get().recording and other.requires_grad:
                 return None
             arrays.append(other.data)
         elif type(other) in SCALARS and dtypes.promote_scalar(data.dtype, other) == data.dtype:

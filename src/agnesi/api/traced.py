@@ -25,7 +25,7 @@ from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_
 from agnesi.autodiff.flows import flowing_results
 from agnesi.autodiff.recording import enable_grad
 from agnesi.core import tree
-from agnesi.core.config import STATE, WITNESSES
+from agnesi.core.config import STATE, witnessed
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import Item, current, graph_node
 from agnesi.core.dtypes import fits
@@ -49,12 +49,8 @@ CALLED = "then(*operands): lambda: x gives a value, ag.where chooses between two
 @contextmanager
 def tracing() -> Iterator[BodyTrace]:
     """What runs within this block is the body of a loop or branch."""
-    WITNESSES.running += 1
-    try:
-        with body_trace(STATE.recording) as trace:
-            yield trace
-    finally:
-        WITNESSES.running -= 1
+    with witnessed(), body_trace(STATE.recording) as trace:
+        yield trace
 
 
 class Row:

@@ -13,7 +13,7 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close, close_all
 from agnesi.autodiff.recording import Identity, SetValue
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import Item, current, graph_node, symbolic
 from agnesi.core.graph import constant_value
 from agnesi.core.node import Node, toposort
@@ -106,20 +106,16 @@ class Batch:
         xs, rows = [v for v, _ in values], [r for _, r in values]
         if type(op) is Example:
             return (xs[0], True) if op.call is self.call else (symbolic(op, tuple(xs)), False)
-        before = STATE.recording
-        if not node.requires_grad and op.differentiable and any(
+        off = not node.requires_grad and op.differentiable and any(
             n.requires_grad for n in node.inputs
-        ):
-            STATE.recording = False  # as when the function ran
-        try:
+        )
+        with switched(recording=STATE.recording and not off):  # as when the function ran
             if not any(rows) and not _contains(op, self.call):
                 found = [(x, False) for x in applied(op, *xs)]
                 if found[0][0].weak and not node.weak:  # a number that was given a dtype
                     found[0][0].node.weak = False  # type: ignore[union-attr]
             else:
                 found = self.batched(node, xs, rows)
-        finally:
-            STATE.recording = before
         return found if op.outputs > 1 else found[0]
 
     # -- one operation --------------------------------------------------------------------

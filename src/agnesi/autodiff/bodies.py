@@ -7,14 +7,14 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
-from agnesi.core.config import STATE
+from agnesi.core.config import traced
 from agnesi.core.dispatch import assign, node_of_type, notice
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
 from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import current_reads, current_trace, within
+from agnesi.core.tracing import current_reads, current_trace
 from agnesi.ops.body import Body
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.
@@ -300,12 +300,11 @@ class BodyTrace:
 def body_trace(record: bool = True) -> Iterator[BodyTrace]:
     """Operations of this thread are those of a body within this block."""
     trace, reads = BodyTrace(current_trace()), current_reads()
-    recording, STATE.recording = STATE.recording, record
+    inside = nullcontext() if reads is None else reads.body()
     try:
-        with within(trace), nullcontext() if reads is None else reads.body():
+        with traced(trace, recording=record), inside:
             yield trace
     finally:
-        STATE.recording = recording
         trace.restore()
 
 

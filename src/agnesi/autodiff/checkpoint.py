@@ -16,7 +16,7 @@ from agnesi.autodiff.forward import push
 from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
-from agnesi.core.config import STATE, WITNESSES
+from agnesi.core.config import STATE, switched, witnessed
 from agnesi.core.dispatch import current, record_many, share
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
@@ -25,6 +25,7 @@ from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
+from agnesi.core.undo import Block
 from agnesi.ops.creation import zeros_like
 
 
@@ -316,37 +317,39 @@ def _root(x: Any) -> Any:
 @contextmanager
 def _watching() -> Iterator[_Changes]:
     """Note what is changed in place within this block."""
-    around = STATE.watch
-    STATE.watch = changes = _Changes(around)
-    WITNESSES.running += 1
-    try:
+    changes = _Changes(STATE.watch)
+    with witnessed(), switched(watch=changes):
         yield changes
-    finally:
-        STATE.watch = around
-        WITNESSES.running -= 1
 
 
-@contextmanager
-def as_before(changes: Sequence[tuple[Any, np.ndarray]]) -> Iterator[None]:
+class as_before(Block):  # noqa: N801 - used as a function
     """Let tensors hold what they held, in memory that is dropped behind this block."""
-    swapped = []
-    around, STATE.watch = STATE.watch, None
-    try:
-        for reference, old in changes:
-            x = reference()
-            if x is not None:
-                views = [v for ref in (x._version or [0])[1:] if (v := ref()) is not None]
-                swapped += [
-                    (t, t.data, t._version, t._view, t.node, t.requires_grad) for t in (x, *views)
-                ]
-                x.data, x._version = old.copy(), None
-                _look_again(x, views)
-        yield
-    finally:
-        STATE.watch = around
-        for x, data, version, view, node, requires_grad in swapped:
+
+    _swapped: list[tuple[Any, ...]] = []  # noqa: RUF012 - never changed: __init__ makes another
+
+    def __init__(self, changes: Sequence[tuple[Any, np.ndarray]]) -> None:
+        self._changes = changes
+        self._swapped = []
+
+    def begin(self) -> None:
+        with switched(watch=None):
+            for reference, old in self._changes:
+                x = reference()
+                if x is not None:
+                    views = [v for ref in (x._version or [0])[1:] if (v := ref()) is not None]
+                    self._swapped += [
+                        (t, t.data, t._version, t._view, t.node, t.requires_grad)
+                        for t in (x, *views)
+                    ]
+                    x.data, x._version = old.copy(), None
+                    _look_again(x, views)
+
+    def end(self) -> None:
+        while self._swapped:
+            x, data, version, view, node, requires_grad = self._swapped[-1]
             x.data, x._version, x._view = data, version, view
             x.node, x.requires_grad = node, requires_grad
+            self._swapped.pop()
 
 
 def _look_again(x: Tensor, views: Sequence[Tensor]) -> None:

@@ -14,7 +14,7 @@ from agnesi.autodiff.reverse import transposed
 from agnesi.autodiff.rules import fitted, place_of
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import tree
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, switched
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node
 from agnesi.core.op import Op
@@ -164,11 +164,8 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
 
     def _ruled(self, given: Sequence[Any]) -> tuple[Any, Any]:
         """What the forward rule returns."""
-        before, STATE.ruled = STATE.ruled, (*STATE.ruled, self)
-        try:
+        with switched(ruled=(*STATE.ruled, self)):
             found = self._forward(*given)  # type: ignore[misc]
-        finally:
-            STATE.ruled = before
         if not isinstance(found, tuple) or len(found) != 2:
             raise TypeError(
                 at(f"the forward rule of {self._name} must return (result, residuals), not "
@@ -341,11 +338,8 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
     def _differentiated(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
                         fixed: list[Any]) -> Any:
         name = str(getattr(self._function, "__name__", "function"))
-        before, STATE.recording = STATE.recording, False
-        try:
+        with switched(recording=False):
             ys, shape = _tensors(name, self._function(*given))
-        finally:
-            STATE.recording = before
 
         types = [Node(None, (), y.shape, y.dtype) for y in ys]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, missing_rule, read_by_rules, seed
 from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import Item, current
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, toposort
@@ -63,9 +62,7 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
     op = node.op
     if op.vjp is None:
         raise missing_rule(node, "forward-mode derivative rule (jvp)")
-    before = STATE.recording
-    STATE.recording = True
-    try:
+    with switched(recording=True):
         types = node.outputs or ((node.shape, node.dtype),)
         us = [alias(filled(shape, 0, dtype)) if dtype.kind in "fcV" else None
               for shape, dtype in types]
@@ -75,8 +72,6 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
             for p, t in zip(parts, ts, strict=True)
             if p is not None and t is not None and p.requires_grad
         }
-    finally:
-        STATE.recording = before
     sources = [None if u is None else current(u) for u in us]
     found = backprop(seeds, [s for s in sources if s is not None])
     moves = [None if s is None else found.get(s) for s in sources]
@@ -135,15 +130,9 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     return results[0] if isinstance(wrt, Tensor) else results
 
 
-@contextmanager
-def _recording_of(f: Any) -> Iterator[None]:
+def _recording_of(f: Any) -> switched:
     """Derivatives of symbolic results can be differentiated again; those of values are values."""
-    before = STATE.recording
-    STATE.recording = before and any(y.data is None for y in _listed(f))
-    try:
-        yield
-    finally:
-        STATE.recording = before
+    return switched(recording=STATE.recording and any(y.data is None for y in _listed(f)))
 
 
 def _or_zeros(found: Mapping[Node, Tensor], nodes: Sequence[Node], like: Any) -> list[Tensor]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterator
-from types import TracebackType
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, Switch
 from agnesi.core.dispatch import apply, current, share
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at, user_where
@@ -21,10 +21,10 @@ from agnesi.core.tracing import is_known
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Recording:
+class _Recording(Switch):
     """Switch recording for a ``with`` block or a function; blocks nest."""
 
-    _value: bool
+    __slots__ = ()
 
     def __new__(cls, function: Any = None) -> Any:
         """The switch; of a function, as ``@ag.no_grad`` gives it, the function under it."""
@@ -34,23 +34,8 @@ class _Recording:
         if not callable(function):
             raise TypeError(at(f"{cls.__name__}() takes nothing, or the function that it "
                                f"decorates, not {function!r}"))
-        switch._before = []
+        Switch.__init__(switch)
         return switch(function)
-
-    def __init__(self) -> None:
-        self._before: list[bool] = []
-
-    def __enter__(self) -> None:
-        self._before.append(STATE.recording)
-        STATE.recording = self._value
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        STATE.recording = self._before.pop()
 
     def __call__(self, function: F) -> F:
         """The function, with recording switched while it runs."""
@@ -76,7 +61,9 @@ class no_grad(_Recording):  # noqa: N801 - used as a function
     tensor([0.5, 0.5], requires_grad=True)
     """
 
-    _value = False
+    __slots__ = ()
+
+    changes = MappingProxyType({"recording": False})
 
 
 class enable_grad(_Recording):  # noqa: N801 - used as a function
@@ -91,7 +78,9 @@ class enable_grad(_Recording):  # noqa: N801 - used as a function
     True
     """
 
-    _value = True
+    __slots__ = ()
+
+    changes = MappingProxyType({"recording": True})
 
 
 def is_grad_enabled() -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.errors import GradientError, MissingRuleError, at, location
 from agnesi.core.leaves import earlier
@@ -185,12 +185,9 @@ def transposed(push: Callable[[list[Any]], Sequence[Any]], xs: Sequence[Tensor],
                gs: Sequence[Any]) -> tuple[Any, ...]:
     """Cotangents of ``xs`` by the transpose of ``push``, which is linear in the tangents that it
     takes, and gives tangents of results with the cotangents ``gs``."""
-    before, STATE.recording = STATE.recording, True
-    try:
+    with switched(recording=True):
         us = [alias(filled(x.shape, 0, x.dtype)) if x.dtype.kind in "fcV" else None for x in xs]
         moves = push(us)
-    finally:
-        STATE.recording = before
     seeds: dict[Node, Any] = {}
     for move, g in zip(moves, gs, strict=True):
         if move is not None and g is not None and move.requires_grad:
@@ -276,13 +273,9 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
             )
         )
     node = current(y)
-    before = STATE.recording
-    STATE.recording = create_graph
-    try:
+    with switched(recording=create_graph):
         g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
         _accumulate(backprop({node: g}), Apart(g))
-    finally:
-        STATE.recording = before
 
 
 def _has_seed(y: Tensor) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from agnesi.autodiff.forward import push, tangent_for
@@ -13,7 +12,7 @@ from agnesi.autodiff.numbers import slope
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import Apart, backprop, beginnings, seed
 from agnesi.core import tree
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import current, notice
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at
@@ -107,15 +106,9 @@ def grad(
     return results[0] if isinstance(wrt, Tensor) else results
 
 
-@contextmanager
-def recording(on: bool) -> Iterator[None]:
-    """Operations inside are recorded, or not."""
-    before = STATE.recording
-    STATE.recording = on
-    try:
-        yield
-    finally:
-        STATE.recording = before
+def recording(on: bool) -> switched:
+    """A block in which operations are recorded, or not."""
+    return switched(recording=on)
 
 
 def _goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[Node]) -> bool:

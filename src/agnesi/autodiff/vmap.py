@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.autodiff.batched import Batch, Example
 from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import tree
-from agnesi.core.config import STATE
+from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import graph_node, symbolic
 from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.node import Node, next_serial, toposort
@@ -170,22 +169,12 @@ class _Call:
         x._name = None
         return x
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """The function runs within this block."""
-        STATE.examples = self
-        try:
-            yield
-        finally:
-            STATE.examples = self.around
+    def running(self) -> switched:
+        """A block in which the function runs."""
+        return switched(examples=self)
 
-    @contextmanager
-    def _paused(self) -> Iterator[None]:
-        now, STATE.examples = STATE.examples, self.around
-        try:
-            yield
-        finally:
-            STATE.examples = now
+    def _paused(self) -> switched:
+        return switched(examples=self.around)
 
     # -- what is the same for all ---------------------------------------------------------
     def meet(self, node: Node, x: Tensor) -> None:

@@ -13,43 +13,45 @@ from typing import Any
 from agnesi.compiler.places import HOOKED
 from agnesi.core.config import STATE
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
 _ABSENT: Any = object()
 _IMMUTABLE, _HEAP = 1 << 8, 1 << 9
 
-#: Classes with hooks: how many traces want them, and what they had of their own.
-_HOOKED: dict[type, tuple[int, dict[str, Any]]] = {}
+#: Classes with hooks: which traces want them, and what the classes had of their own.
+_HOOKED: dict[type, tuple[dict[int, bool], dict[str, Any]]] = {}
 
 
-def hook(kind: type) -> type | None:
-    """Let a class tell, until ``unhook`` of what is returned; None where it cannot."""
+def hook(kind: type, user: object) -> bool:
+    """Let a class tell, until ``unhook`` of the same user; False where it cannot."""
     if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE:
-        return None
+        return False
     with _LOCK:
         kind = next((k for k in kind.__mro__ if k in _HOOKED), kind)
-        count, before = _HOOKED.get(kind, (0, {}))
-        if not count:
-            before = {name: vars(kind).get(name, _ABSENT) for name in HOOKED}
+        if kind not in _HOOKED:  # noted before it is changed: an interrupt may strike meanwhile
+            _HOOKED[kind] = {}, {name: vars(kind).get(name, _ABSENT) for name in HOOKED}
+        users, _ = _HOOKED[kind]
+        fresh = not users
+        users[id(user)] = True
+        if fresh:
             made = (_reading(kind.__getattribute__), _setting(kind.__setattr__),
                     _deleting(kind.__delattr__))
             for name, function in zip(HOOKED, made, strict=True):
                 type.__setattr__(kind, name, function)
-        _HOOKED[kind] = count + 1, before
-    return kind
+    return True
 
 
-def unhook(kind: type) -> None:
-    """One trace less wants to be told."""
+def unhook(user: object) -> None:
+    """One trace less wants to be told; to be called again where it was interrupted."""
     with _LOCK:
-        count, before = _HOOKED.pop(kind)
-        if count > 1:
-            _HOOKED[kind] = count - 1, before
-            return
-        for name, value in before.items():
-            if value is _ABSENT:
-                type.__delattr__(kind, name)
-            else:
-                type.__setattr__(kind, name, value)
+        for kind, (users, before) in list(_HOOKED.items()):
+            users.pop(id(user), None)
+            if not users:
+                for name, value in before.items():
+                    if value is not _ABSENT:
+                        type.__setattr__(kind, name, value)
+                    elif name in vars(kind):
+                        type.__delattr__(kind, name)
+                del _HOOKED[kind]
 
 
 def _reading(plainly: Any) -> Callable[[Any, str], Any]:

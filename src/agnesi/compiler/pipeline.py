@@ -276,7 +276,7 @@ class Bound:
             _dense(a.shape, [s // a.itemsize for s in a.strides]) for a in arrays
         )
         if slow is not None and not recipe.reused and whole:
-            guards = [*guards, entry.Guard(config, "compiles", True)]
+            guards = [*guards, entry.Guard(config, "_compiles", True)]
             self._bind = partial(
                 entry.bind, self.code, spec, guards=guards, watched=watched, apart=apart,
                 **common

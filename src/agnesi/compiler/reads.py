@@ -38,9 +38,10 @@ from agnesi.compiler.places import (
     attributes,
     same,
 )
-from agnesi.core.config import STATE
+from agnesi.core.config import switched
 from agnesi.core.tensor import Tensor
 from agnesi.core.tree import flatten
+from agnesi.core.undo import Block
 
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
             Tensor, np.ndarray)
@@ -55,8 +56,28 @@ _FOLDERS = tuple(os.path.join(folder, "") for folder in (
     sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
 
 
+class taking(Block):  # noqa: N801 - used as a function
+    """A block in which what the thread reads is taken down."""
+
+    _reads: Any = None
+    _mode: switched | None = None
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+
+    def begin(self) -> None:
+        self._mode = switched(reads=self._reads)
+        self._mode.__enter__()
+
+    def end(self) -> None:
+        mode, self._mode = self._mode, None
+        if mode is not None:
+            mode.undo()
+        hooks.unhook(self._reads)
+
+
 class Reads:
-    """The places that a trace reads; while it is entered, objects tell of their attributes."""
+    """The places that a trace reads, of which objects tell within ``taking``."""
 
     def __init__(self, hidden: Iterable[Any] = ()) -> None:
         self.places: dict[Any, Place] = {}
@@ -69,17 +90,6 @@ class Reads:
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         self._told: set[tuple[int, str]] = set()
-        self._hooked: list[type] = []
-
-    def __enter__(self) -> Reads:
-        STATE.reads = self
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        STATE.reads = None
-        for kind in self._hooked:
-            hooks.unhook(kind)
-        self._hooked.clear()
 
     # -- what is found ----------------------------------------------------------------------
     def meet(self, value: Any, path: str) -> None:
@@ -128,9 +138,7 @@ class Reads:
         if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
             return
-        hooked = hooks.hook(kind)
-        if hooked is not None:
-            self._hooked.append(hooked)
+        if hooks.hook(kind, self):
             self._add((id(value), "class"), lambda: Kind(path, value))
             self._definition(kind)
 
@@ -199,11 +207,8 @@ class Reads:
         key = id(owner), name
         if key in self._told or name == "__class__":
             return plainly(owner, name)
-        STATE.reads = None
-        try:
+        with switched(reads=None):
             self._took(owner, name)
-        finally:
-            STATE.reads = self
         value = plainly(owner, name)
         self.meet(value, f"{self._paths.get(id(owner), type(owner).__name__)}.{name}")
         return value
@@ -215,12 +220,12 @@ class Reads:
         if id(owner) not in self._paths:  # made by the function
             self._told.add((id(owner), name))
             return
-        STATE.reads, known = None, self.places
-        self.places = self.given
+        known, self.places = self.places, self.given
         try:
-            self._took(owner, name)
+            with switched(reads=None):
+                self._took(owner, name)
         finally:
-            STATE.reads, self.places = self, known
+            self.places = known
 
     @contextmanager
     def body(self) -> Iterator[None]:

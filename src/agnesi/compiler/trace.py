@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
-from agnesi.core.config import STATE, WITNESSES
+from agnesi.core.config import traced, witnessed
 from agnesi.core.errors import GradientError, TraceError, at, user_where
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import CONSUMED, Tensor, symbol
-from agnesi.core.tracing import within
 
 
 class GradRecord:
@@ -224,14 +223,8 @@ def _lies_anyhow(node: Node) -> bool:
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
     """Operations of this thread go into ``trace`` within this block."""
-    examples, STATE.examples = STATE.examples, None
-    WITNESSES.running += 1
-    try:
-        with within(trace):
-            yield trace
-    finally:
-        WITNESSES.running -= 1
-        STATE.examples = examples
+    with witnessed(), traced(trace, examples=None):
+        yield trace
 
 
 def stand_in(shape: Any, dtype: Any, *, weak: bool = False, name: str | None = None,

@@ -18,7 +18,7 @@ from agnesi.compiler.containers import caller, missed
 from agnesi.compiler.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.overlap import Footprint
 from agnesi.compiler.places import Place
-from agnesi.compiler.reads import Reads
+from agnesi.compiler.reads import Reads, taking
 from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.trace import Trace, stand_in, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
@@ -126,7 +126,7 @@ class Version:
                   if isinstance(s, Tensor)]
         drawn = states()
         try:
-            with reads:
+            with taking(reads):
                 self._meet(reads, symbols)
                 self.outputs, self.tree = flatten(self.owner.function(*args, **keywords))
             reads.settle()
@@ -234,7 +234,7 @@ class Version:
         guards = [Guard(owner, "_grad", CONSUMED) for owner in self.consumed]
         guards += [Guard(owner, "_grad", before) for owner, before in self.expected]
         guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
-        guards.append(Guard(config, "float_dtype", config.float_dtype))
+        guards.append(Guard(config, "_float_dtype", config.float_dtype))
         guards.append(Guard(WITNESSES, "running", 0))
         return guards
 

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
+
+from agnesi.core.undo import Block
 
 #: New objects that are looked through in no time; and how many at most get old without.
 _FEW, _UNSEEN = 2_000, 300_000
 _unseen = 0, 0  # how many there are, and how often all objects had been looked through by then
 
 
-@contextmanager
-def no_gc() -> Iterator[None]:
+class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
     """Keep the collector from scanning a growing graph again and again: time stays linear.
 
     What was made meanwhile gets old at once.  Most of it stays, and to look through it for what
     does not would take as long as a tenth of a small function's compilation; all of that is found
     when the collector looks through everything.
     """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
+
+    _running = False
+
+    def _recreate_cm(self) -> no_gc:  # as a decorator, a block of its own for each call
+        return no_gc()
+
+    def begin(self) -> None:
+        self._running = gc.isenabled()
+        gc.disable()
+
+    def end(self) -> None:
+        if self._running:
             _age()
             gc.enable()
+            self._running = False
 
 
 def _age() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT, STATE
+from agnesi.core.config import LENT, MODE, TRACES, switched
 from agnesi.core.errors import (
     MET,
     THEIRS,
@@ -35,7 +35,7 @@ _asarray = np.asarray
 
 def apply(op: Op, *xs: Tensor) -> Tensor:
     """The result of an operation on tensors: computed at once, recorded, or put into a graph."""
-    if STATE.trace is not None:
+    if TRACES.running and MODE.get().trace is not None:
         return symbolic(op, xs)
     arrays = []
     recorded = False
@@ -66,21 +66,21 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     t._name = None
     if op.view:
         share(t, op, xs[0])
-    if recorded and STATE.recording and op.differentiable:
+    if recorded and MODE.get().recording and op.differentiable:
         record(t, op, xs)
     return t
 
 
 def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """Like :func:`apply` for operations with several results."""
-    if STATE.trace is not None or any(x.data is None for x in xs):
+    if MODE.get().trace is not None or any(x.data is None for x in xs):
         parent = make_node(op, xs)
         return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
     try:
         results = [wrap(np.asarray(r, order="C")) for r in op.perform(*(x.data for x in xs))]
     except EXPLAINED as error:
         raise _why(op, xs, error) from None
-    if STATE.recording and op.differentiable and any(x.requires_grad for x in xs):
+    if MODE.get().recording and op.differentiable and any(x.requires_grad for x in xs):
         record_many(results, op, xs)
     return tuple(results)
 
@@ -218,13 +218,14 @@ def _spread(root: Tensor) -> None:
 def current(x: Tensor) -> Node:
     """The node for a tensor's present value, in the record, graph or trace under way."""
     view = x._view
+    trace = MODE.get().trace if TRACES.running else None
     if view is not None:
-        if STATE.trace is not None:
+        if trace is not None:
             _let_go(x)
         if view.seen != x._version[0]:  # type: ignore[index]
             _refresh(x, view)
-    if STATE.trace is not None:
-        return STATE.trace.node_of(x)
+    if trace is not None:
+        return trace.node_of(x)
     return node_of(x)
 
 
@@ -241,16 +242,13 @@ def _refresh(x: Tensor, view: View) -> None:
     _let_go(x)
     if x._view is None:
         return
-    if STATE.trace is not None and x.data is not None:
-        trace, STATE.trace = STATE.trace, None
-        try:
+    if MODE.get().trace is not None and x.data is not None:
+        with switched(trace=None):
             _refresh(x, view)  # the trace's end will not tell the record outside
-        finally:
-            STATE.trace = trace
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
     told = x.requires_grad and _begins(x)
-    if x.data is not None and STATE.trace is None and not base_node.requires_grad:
+    if x.data is not None and MODE.get().trace is None and not base_node.requires_grad:
         x.node, x.requires_grad = None, told
         return
     shape, dtype = view.op.infer(base_node)
@@ -263,8 +261,8 @@ def _refresh(x: Tensor, view: View) -> None:
 
 def rebind(x: Tensor, node: Node, recorded: bool = True) -> None:
     """Let a tensor stand for another node from now on."""
-    if STATE.trace is not None:
-        STATE.trace.rebind(x, node, recorded)
+    if MODE.get().trace is not None:
+        MODE.get().trace.rebind(x, node, recorded)
         return
     x.node = node
     x.requires_grad = node.requires_grad
@@ -283,8 +281,8 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
             note(xs[0], t)
     elif op.lie is not None:
         lies(t, op, xs)
-    if STATE.trace is not None and t.requires_grad:
-        STATE.trace.reads.kept[t.node] = *xs, t
+    if MODE.get().trace is not None and t.requires_grad:
+        MODE.get().trace.reads.kept[t.node] = *xs, t
     return t
 
 
@@ -297,7 +295,7 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, op.name, xs) from None
     inputs = tuple([graph_node(x) for x in xs])
-    return node_of_type(op, inputs, types, user_where(3) if STATE.placing else None)
+    return node_of_type(op, inputs, types, user_where(3) if MODE.get().placing else None)
 
 
 def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:
@@ -308,7 +306,7 @@ def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> No
     for n in inputs:
         flows = flows or n.requires_grad
         weak = weak and n.weak
-    flows = flows and STATE.recording and op.differentiable
+    flows = flows and MODE.get().recording and op.differentiable
     node = Node(
         op, inputs, shape, dtype,
         weak=weak,
@@ -322,15 +320,15 @@ def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> No
 
 def graph_node(x: Tensor) -> Node:
     """The node of a tensor in a symbolic graph; a concrete tensor enters as a live leaf."""
-    if x.data is None or STATE.trace is not None or x.node is not None:
+    if x.data is None or MODE.get().trace is not None or x.node is not None:
         node = current(x)
     else:
         node = Node(
             None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,
             handle=lambda: x, name=x._name,
         )
-    if STATE.examples is not None and x.data is not None:
-        STATE.examples.meet(node, x)
+    if MODE.get().examples is not None and x.data is not None:
+        MODE.get().examples.meet(node, x)
     return node
 
 
@@ -368,7 +366,7 @@ def item_of(parent: Node, index: int) -> Node:
 # -- in place -------------------------------------------------------------------------------
 def notice(what: str) -> None:
     """Let the traces under way know what happens: "derived", "passing" or "spilled"."""
-    trace = STATE.trace
+    trace = MODE.get().trace
     while trace is not None:
         trace.noticed.add(what)
         trace = trace.around
@@ -383,17 +381,17 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
         raise ShapeError(
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
         )
-    traced = STATE.trace is not None
+    traced = MODE.get().trace is not None
     if target._view is not None:
         _let_go(target)
-    if STATE.examples is not None and value.data is None:
-        value = STATE.examples.common(target, value)
+    if MODE.get().examples is not None and value.data is None:
+        value = MODE.get().examples.common(target, value)
     if not traced and target.data is not None and value.data is None:
         raise TypeError(
             "a symbolic value cannot be written into a tensor that has a value; hold the state in "
             "ag.shared and give updates= to ag.function"
         )
-    recorded = STATE.recording and not (checked and target.requires_grad and _begins(target))
+    recorded = MODE.get().recording and not (checked and target.requires_grad and _begins(target))
     if traced or target.data is None:
         if traced and recorded and not checked:
             _refuse_leaf(target)
@@ -401,7 +399,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
         silent = traced and not (recorded and (node.requires_grad or current(target).requires_grad))
         _assign_node(target, node, recorded)
         if silent:
-            STATE.trace.reads.changed(target)
+            MODE.get().trace.reads.changed(target)
         return target
     flows = recorded and (value.requires_grad or target.requires_grad)
     if flows:
@@ -409,8 +407,8 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
         source = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
         node = node_of_type(COPY, (source,), (source.shape, source.dtype), user_where(2))
         _preserve(target)
-    if STATE.watch is not None:
-        STATE.watch(target)
+    if MODE.get().watch is not None:
+        MODE.get().watch(target)
     if value.data is not target.data:
         if not target.data.flags.writeable:
             raise ValueError(
@@ -446,7 +444,8 @@ def _refuse_leaf(target: Tensor) -> None:
         if view is None or not view.op.differentiable:  # nothing flows to where it looks
             return
         target = view.base
-    if STATE.trace is None or target.data is None or target.node is None or target.node.op is None:
+    traced = MODE.get().trace is not None
+    if not traced or target.data is None or target.node is None or target.node.op is None:
         raise GradientError(at("a tensor that requires grad and was not computed cannot be changed "
                                "in place while operations are recorded; wrap the change in `with "
                                "ag.no_grad():`"))
@@ -455,11 +454,11 @@ def _refuse_leaf(target: Tensor) -> None:
 
 def _begins(x: Tensor) -> bool:
     """Whether the gradient of a tensor begins there, for it was told to require one."""
-    if STATE.trace is None:
+    if MODE.get().trace is None:
         return x.node is None or x.node.op is None or x.node.op.name == "alias"
     if x.data is None:
         return not x.node.requires_grad  # type: ignore[union-attr]
-    if not STATE.trace.of_values and x.node is not None and x.node.op is not None:
+    if not MODE.get().trace.of_values and x.node is not None and x.node.op is not None:
         return False
     node = current(x)
     return node.op is None or (node.op.name == "alias" and node.handle is not None)
@@ -468,8 +467,8 @@ def _begins(x: Tensor) -> bool:
 def touch(target: Tensor) -> int:
     """Number a change of the tensor's memory, so that older records which need the value notice."""
     counter = target._version = target._version or [0]
-    if STATE.trace is not None and target.data is not None:
-        STATE.trace.count(counter)  # for the call itself changes it
+    if MODE.get().trace is not None and target.data is not None:
+        MODE.get().trace.count(counter)  # for the call itself changes it
     counter[0] = next_serial()
     return counter[0]
 

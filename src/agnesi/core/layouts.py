@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import STATE
+from agnesi.core.config import MODE
 from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
 from agnesi.core.op import Op
@@ -41,7 +41,7 @@ def laid_out(x: Tensor) -> np.ndarray | None:
 
 def _laid() -> dict[int, Any]:
     """Tensors of the trace under way that do not lie in row-major order, and how they lie."""
-    return getattr(STATE.trace, "laid", {})
+    return getattr(MODE.get().trace, "laid", {})
 
 
 @functools.lru_cache(maxsize=256)
@@ -95,7 +95,7 @@ def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
 
 def lies(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
     """Let the trace know how a result lies that is not in row-major order."""
-    laid = getattr(STATE.trace, "laid", None)
+    laid = getattr(MODE.get().trace, "laid", None)
     if laid is None or op.lie is None or (
             op.name != "broadcast_to" and _plain(operands, laid)):
         return
@@ -130,7 +130,7 @@ def reshapes_in_place(op: Op, base: Tensor) -> bool:
 
 def note(base: Tensor, result: Tensor) -> None:
     """Tell the trace that the layout of ``base`` decides whose memory ``result`` is."""
-    asked = getattr(STATE.trace, "asked", None)
+    asked = getattr(MODE.get().trace, "asked", None)
     if asked is None:
         return
     counters = []
@@ -141,4 +141,4 @@ def note(base: Tensor, result: Tensor) -> None:
     family, changed = counters
     while base._view is not None:
         base = base._view.base
-    asked.append((family, family[0], changed, changed[0], STATE.trace.first(base)))
+    asked.append((family, family[0], changed, changed[0], MODE.get().trace.first(base)))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import arguments, dtypes
-from agnesi.core.config import STATE
+from agnesi.core.config import MODE
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import DTypeError, ShapeError, at
@@ -264,6 +264,7 @@ def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
 
 def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
     """Whether values are all that counts: nothing is traced, watched, symbolic or recorded."""
-    if not isinstance(out, Tensor) or STATE.trace is not None or STATE.watch is not None:
+    mode = MODE.get()
+    if not isinstance(out, Tensor) or mode.trace is not None or mode.watch is not None:
         return False
-    return all(x.data is not None and not (x.requires_grad and STATE.recording) for x in (out, *xs))
+    return all(x.data is not None and not (x.requires_grad and mode.recording) for x in (out, *xs))

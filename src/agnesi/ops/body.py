@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import STATE
+from agnesi.core.config import MODE
 from agnesi.core.dispatch import Item, current
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.interpret import Runner
@@ -100,7 +100,7 @@ class Body:
 def _again(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The same operation on other inputs of the same types."""
     op = node.op
-    flows = STATE.recording and op.differentiable and any(n.requires_grad for n in inputs)
+    flows = MODE.get().recording and op.differentiable and any(n.requires_grad for n in inputs)
     flows = flows and (node.dtype.kind in "fcV" or (op.outputs > 1 and type(op) is not Item))
     new = Node(op, inputs, node.shape, node.dtype, False, flows, node.where, name=node.name)
     new.outputs = node.outputs

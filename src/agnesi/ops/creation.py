@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE
+from agnesi.core.config import MODE
 from agnesi.core.dims import Dim, Shape, is_static
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
 from agnesi.core.errors import DTypeError
@@ -91,7 +91,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
 
 def _is_followed(t: Tensor) -> bool:
     """Whether what is computed from it belongs to a record or a trace."""
-    return is_tracing() or (STATE.recording and t.requires_grad)
+    return is_tracing() or (MODE.get().recording and t.requires_grad)
 
 
 def _read(t: Tensor) -> Node:

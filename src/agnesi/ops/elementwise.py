@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from agnesi.core import dtypes, loops, memory, shapes, ufuncs
-from agnesi.core.config import LENT, STATE
+from agnesi.core.config import LENT, MODE, TRACES
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
 from agnesi.core.foreign import Walk
@@ -389,7 +389,10 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
     def function(input: Any, *, out: Tensor | None = None) -> Tensor:
-        if out is None and type(input) is Tensor and STATE.trace is None:
+        if (
+            out is None and type(input) is Tensor
+            and (not TRACES.running or MODE.get().trace is None)
+        ):
             data = input.data
             if data is not None and data.dtype.kind in kinds:
                 try:
@@ -399,7 +402,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                 except MemoryError as error:
                     raise explain(error, op.name, (input,)) from None
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
-                if input.requires_grad and flows and STATE.recording:
+                if input.requires_grad and flows and MODE.get().recording:
                     record(t, op, (input,))
                 return t
         return call(op, (input,), out)
@@ -417,7 +420,10 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
             b = constant(b, a)
         elif type(a) is not Tensor:
             a = constant(a, b)
-        if out is None and a is not None and b is not None and STATE.trace is None:
+        if (
+            out is None and a is not None and b is not None
+            and (not TRACES.running or MODE.get().trace is None)
+        ):
             left, right = a.data, b.data
             if (
                 left is not None and right is not None and left.dtype is right.dtype
@@ -431,7 +437,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 except MemoryError as error:
                     raise explain(error, op.name, (input, other)) from None
                 t = wrap(data if type(data) is _ndarray else np.asarray(data))
-                if (a.requires_grad or b.requires_grad) and flows and STATE.recording:
+                if (a.requires_grad or b.requires_grad) and flows and MODE.get().recording:
                     record(t, op, (a, b))
                 return t
         return call(op, (input, other), out)

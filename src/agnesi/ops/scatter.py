@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
-from agnesi.core.config import STATE
+from agnesi.core.config import MODE
 from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.errors import ShapeError
@@ -139,10 +139,10 @@ def _under(mask: Any, x: Tensor) -> Tensor:
 
 def _directly(x: Tensor, key: Any, value: Any) -> bool:
     """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
-    data, recording = x.data, STATE.recording
-    if data is None or STATE.trace is not None or (recording and x.requires_grad):
+    data, recording = x.data, MODE.get().recording
+    if data is None or MODE.get().trace is not None or (recording and x.requires_grad):
         return False
-    if STATE.watch is not None:
+    if MODE.get().watch is not None:
         return False
     if type(value) is Tensor:
         if value.data is None or value.data.dtype != data.dtype:

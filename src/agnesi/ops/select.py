@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from agnesi.core import dtypes, loops
-from agnesi.core.config import STATE
+from agnesi.core.config import MODE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
 from agnesi.core.loops import Expr
@@ -72,7 +72,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /, *, out: Tensor | No
     """
     if x1 is None and x2 is None:
         return nonzero(condition)
-    if out is None and type(condition) is Tensor and STATE.trace is None:
+    if out is None and type(condition) is Tensor and MODE.get().trace is None:
         a = x1 if type(x1) is Tensor else constant(x1, x2)
         b = x2 if type(x2) is Tensor else constant(x2, x1)
         found = None if a is None or b is None else _where_now(condition, a, b)
@@ -101,7 +101,7 @@ def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
         t = wrap(choose(chosen, left, right))
     except ValueError:
         return None
-    if (a.requires_grad or b.requires_grad) and STATE.recording:
+    if (a.requires_grad or b.requires_grad) and MODE.get().recording:
         record(t, WHERE, (condition, a, b))
     return t
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from typing import Any
 
 from agnesi.core.collector import no_gc
-from agnesi.core.config import STATE
+from agnesi.core.config import switched
 from agnesi.core.dispatch import Item
 from agnesi.core.errors import warn
 from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
@@ -18,7 +17,6 @@ from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied
 from agnesi.core.node import Node
 from agnesi.core.policy import POLICIES
 from agnesi.core.record import field, replace, struct
-from agnesi.core.tracing import within
 from agnesi.ops.body import Body
 from agnesi.rewrite.pattern import CONSTANT, LEAF
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
@@ -234,15 +232,9 @@ class Settler:
         return node
 
 
-@contextmanager
-def outside_traces() -> Iterator[None]:
-    """Operations build plain graph nodes within this block, whatever the thread is tracing."""
-    placing, STATE.placing = STATE.placing, False
-    try:
-        with within(None):
-            yield
-    finally:
-        STATE.placing = placing
+def outside_traces() -> switched:
+    """A block in which operations build plain graph nodes, whatever the thread is tracing."""
+    return switched(trace=None, placing=False)
 
 
 def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],

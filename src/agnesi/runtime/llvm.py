@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from agnesi.core import foreign
 from agnesi.core.forks import at_fork, unforked
+from agnesi.core.undo import Block
 
 if TYPE_CHECKING:
     from agnesi.runtime.capi import Library
@@ -108,44 +109,53 @@ class _Options:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = [0, 0]  # at level 0, at others
-        self._state = False, True
-        self._interval = 0.0
+        self._lock = threading.RLock()
+        self._users: dict[int, int] = {}  # the levels that blocks are at
+        self._state: tuple[bool, bool] | None = (False, True)  # None while it changes
+        self._interval = 0.0  # what the interpreter's was, while it is another
 
-    @contextlib.contextmanager
-    def at(self, optimize: int) -> Iterator[None]:
-        """The options for a level; where threads differ, those of higher levels."""
-        self._use(optimize, 1)
-        try:
-            yield
-        finally:
-            self._use(optimize, -1)
-
-    def _use(self, optimize: int, change: int) -> None:
+    def use(self, user: object, optimize: int | None) -> None:
+        """Let a user have the options for a level, or none; where users differ, of the highest."""
         with self._lock:
-            self._users[optimize > 0] += change
-            busy, scheduled = any(self._users), self._users[1] > 0 or not self._users[0]
-            was, self._state = self._state, (busy, scheduled)
-            if self._state == was:
-                return
-            given = [f"-disable-{name}={str(busy).lower()}" for name in USELESS]
-            for option in (*given, f"-enable-misched={str(scheduled).lower()}"):
-                library().c.SetCommandLine(b"", option.encode())
-            if busy and not was[0]:
+            if optimize is None:
+                self._users.pop(id(user), None)
+            else:
+                self._users[id(user)] = optimize
+            levels = self._users.values()
+            busy, scheduled = bool(levels), max(levels, default=1) > 0
+            if self._state != (busy, scheduled):
+                self._state = None
+                given = [f"-disable-{name}={str(busy).lower()}" for name in USELESS]
+                for option in (*given, f"-enable-misched={str(scheduled).lower()}"):
+                    library().c.SetCommandLine(b"", option.encode())
+                self._state = busy, scheduled
+            if busy and not self._interval:
                 self._interval = sys.getswitchinterval()
-                sys.setswitchinterval(min(_INTERVAL, self._interval))
-            elif not busy:
-                sys.setswitchinterval(self._interval)
+            if self._interval:
+                sys.setswitchinterval(min(_INTERVAL, self._interval) if busy else self._interval)
+            if not busy:
+                self._interval = 0.0
 
     def restart(self) -> None:
         """Forget users that are gone."""
-        self._lock, self._users = threading.Lock(), [0, 0]
-        if self._state[0]:
-            self._use(0, 0)
+        self._lock, self._users = threading.RLock(), {}
+        self.use(self, None)
 
 
 _OPTIONS = _Options()
+
+
+class _At(Block):
+    """A block in which code is generated at a level."""
+
+    def __init__(self, optimize: int) -> None:
+        self._optimize = optimize
+
+    def begin(self) -> None:
+        _OPTIONS.use(self, self._optimize)
+
+    def end(self) -> None:
+        _OPTIONS.use(self, None)
 
 
 def _in_child() -> None:
@@ -214,7 +224,7 @@ class Team:
     def _help(self) -> None:
         """Work until nothing waits."""
         generators = self._generators.pop() if self._generators else {}
-        with _OPTIONS.at(self._optimize):
+        with _At(self._optimize):
             while (text := self._next()) is not None:
                 try:
                     level = _level(text, self._optimize)
@@ -324,7 +334,7 @@ class Generator:
 
 def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:
     """A module after LLVM's passes, and its assembly."""
-    with _OPTIONS.at(optimize):
+    with _At(optimize):
         return Generator(cpu, features, optimize).texts(text)
 
 

@@ -1,0 +1,140 @@
+"""An interrupt at any line leaves nothing switched: gradients, traces, settings, intervals."""
+
+import gc
+import os
+import sys
+import threading
+
+import pytest
+
+import agnesi as ag
+from agnesi import nn, optim
+from agnesi.compiler import hooks
+from agnesi.core.config import MODE, TRACES, WITNESSES, Mode, config
+
+ROOT = os.path.dirname(ag.__file__)
+#: Files whose lines switch something, and undo it.
+SWITCHES = tuple(os.path.join(ROOT, *name.split("/")) for name in (
+    "core/config.py", "core/undo.py", "core/tracing.py", "core/collector.py", "runtime/llvm.py",
+    "compiler/reads.py", "compiler/hooks.py", "compiler/trace.py", "compiler/version.py",
+    "compiler/jit.py", "autodiff/recording.py", "autodiff/reverse.py", "autodiff/checkpoint.py",
+    "autodiff/bodies.py", "autodiff/transforms.py", "autodiff/vmap.py", "api/traced.py"))
+
+
+class _Interrupting:
+    """Raises KeyboardInterrupt where a line is reached for the first time."""
+
+    def __init__(self, files, at=None):
+        self.files, self.at, self.seen = files, at, {}
+
+    def __enter__(self):
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *error):
+        sys.settrace(None)
+
+    def _call(self, frame, event, argument):
+        code = frame.f_code
+        if code.co_name == "__del__" or not code.co_filename.startswith(self.files):
+            return None  # Python prints what destructors raise, and goes on
+        return self._line
+
+    def _line(self, frame, event, argument):
+        if event == "line":
+            place = frame.f_code.co_filename, frame.f_lineno
+            if place == self.at and place not in self.seen:
+                self.seen[place] = True
+                raise KeyboardInterrupt
+            self.seen[place] = True
+        return self._line
+
+
+def _switched():
+    """What an interrupt might leave behind."""
+    for thread in threading.enumerate():
+        if thread.name == "agnesi-llvm":
+            thread.join()  # it generates code at its own pace
+    mode = MODE.get()
+    return {
+        **{name: getattr(mode, name) for name in Mode.__slots__},
+        "settings": repr(config), "float": config._float_dtype, "compiles": config._compiles,
+        "witnesses": WITNESSES.running, "traces": TRACES.running, "hooks": len(hooks._HOOKED),
+        "interval": sys.getswitchinterval(), "collector": gc.isenabled(),
+    }
+
+
+def _eager_step():
+    layer = nn.Linear(3, 2)
+    optimizer = optim.Adam(layer.parameters(), lr=0.1)
+
+    def step():
+        with ag.config(default_float="float64"):
+            optimizer.zero_grad()
+            (layer(ag.ones((4, 3), dtype="float32")) ** 2).mean().backward()
+            with ag.no_grad():
+                optimizer.step()
+                with ag.enable_grad():
+                    _ = ag.grad(lambda x: (x * x).sum())(layer.weight)
+        ag.vmap(lambda x: x * 2)(ag.ones(3))
+
+    return step
+
+
+def _checkpointed():
+    w, state = ag.ones(3, requires_grad=True), ag.zeros(3)
+
+    def body(x):
+        with ag.no_grad():
+            state.add_(1.0)
+        return (x * w + state).tanh()
+
+    def step():
+        ag.checkpoint(body, ag.ones(3)).sum().backward()
+        ag.scan(lambda s, x: (s + x * w, s), ag.zeros(3), ag.ones((2, 3)))
+
+    return step
+
+
+def _compiling():
+    layer = nn.Linear(3, 2)
+
+    def step():
+        def loss(x):
+            y = (layer(x) ** 2).mean()
+            y.backward()
+            return ag.fori_loop(0, 3, lambda i, s: s + y, y)
+
+        layer.zero_grad()
+        with ag.config(cache=False, conv_exclude=str(len(MADE))):
+            MADE.append(ag.jit(loss))
+            MADE[-1](ag.ones((4, 3)))
+
+    return step
+
+
+MADE = []
+
+
+@pytest.mark.parametrize(
+    ("make", "files", "each"), [(_eager_step, SWITCHES, 1), (_checkpointed, SWITCHES, 1),
+                                (_compiling, SWITCHES[:6], 4)],
+    ids=["eager step", "checkpoint", "compilation"])
+def test_an_interrupt_at_any_line_leaves_nothing_switched(make, files, each):
+    step = make()
+    step()
+    before = _switched()
+    with _Interrupting(files) as lines:
+        step()
+    assert _switched() == before
+    assert len(lines.seen) > 40
+    interrupted, places = 0, list(lines.seen)[::each]
+    for place in places:
+        try:
+            with _Interrupting(files, place):
+                step()
+        except KeyboardInterrupt:
+            interrupted += 1
+        assert _switched() == before, place
+    assert interrupted > 0.9 * len(places)
+    step()
