@@ -270,8 +270,8 @@ def test_a_gradient_with_a_history_or_fixed_memory_is_replaced():
     (w**3).sum().backward(create_graph=True)
     first = w.grad
     (w * 4).sum().backward()
-    np.testing.assert_array_equal(w.grad, [7, 7])
-    np.testing.assert_array_equal(first, [3, 3])
+    np.testing.assert_array_equal(w.grad.numpy(), [7, 7])
+    np.testing.assert_array_equal(first.numpy(), [3, 3])
     np.testing.assert_array_equal(ag.grad(first.sum(), w), [6, 6])
     fixed = np.ones(2, np.float32)
     fixed.flags.writeable = False

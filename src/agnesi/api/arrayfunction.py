@@ -2,6 +2,7 @@
 
 ``np.asarray``, ``np.array`` and what else libraries make arrays of anything with give arrays, since
 those are handed to code in C next; so do functions, and parameters, that agnesi does not have.
+Where a gradient would be lost by that, it is an error.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 
 from agnesi.api import host
 from agnesi.core.errors import DTypeError, at
+from agnesi.core.leaves import is_followed
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
+from agnesi.core.tracing import is_known, is_tracing
 from agnesi.core.tree import flatten
 from agnesi.ops.join import PAD_MODES
 
@@ -44,6 +46,8 @@ def __array_function__(  # noqa: N807
     if not all(issubclass(t, (Tensor, np.ndarray)) for t in types):
         return NotImplemented
     own, plain, translate = _counterpart(function)
+    if function.__name__ in _MAKING and _no_array(args, keywords):
+        own, plain, translate = _counterpart(function, True)
     call = None
     if any(t is not np.ndarray and issubclass(t, np.ndarray) for t in types):
         own = None  # masked arrays and other kinds know more than we do
@@ -83,15 +87,21 @@ def _for_arrays(name: str, args: Any, keywords: Any) -> bool:
     return name in _OF_NUMBERS and any(np.ndim(x) for x in args)
 
 
+def _no_array(args: Any, keywords: Any) -> bool:
+    """Whether an operand must not become an array: it is followed, or has no value yet."""
+    return any(isinstance(x, Tensor) and (not is_known(x) or is_followed(x))
+               for x in flatten((tuple(args), dict(keywords)))[0])
+
+
 @functools.lru_cache(maxsize=512)
-def _counterpart(function: Callable[..., Any]) -> tuple[Any, int, Any]:
+def _counterpart(function: Callable[..., Any], making: bool = False) -> tuple[Any, int, Any]:
     """Our function of this name, and how a call of NumPy's becomes one of ours.
 
     The number says how many operands, and nothing else, can be handed on as they are.
     """
     room = _ROOMS.get(function.__module__)
     own = getattr(import_module(room), function.__name__, None) if room else None
-    if own is None or function.__name__ in _MAKING:
+    if own is None or (function.__name__ in _MAKING and not making):
         return None, -1, None
     try:
         theirs, ours = inspect.signature(function), inspect.signature(own)
@@ -158,4 +168,14 @@ def _on_values(function: Callable[..., Any], known: bool, args: Any, keywords: A
             )
     values = [host.value(x, name) if isinstance(x, Tensor) else x for x in leaves]
     arguments, named = tree.build(values)
-    return function(*arguments, **named)
+    result = function(*arguments, **named)
+    followed = [x for x in leaves if isinstance(x, Tensor) and is_followed(x)]
+    if followed and any(_is_inexact(r) for r in flatten(result)[0]):
+        host.exported(followed[0], name)
+    return result
+
+
+def _is_inexact(result: Any) -> bool:
+    """Whether a result has elements that a gradient could flow to."""
+    return isinstance(result, (float, complex)) or (
+        isinstance(result, (np.ndarray, np.generic)) and result.dtype.kind in "fcV")

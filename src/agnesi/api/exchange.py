@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import bfloats
-from agnesi.api.host import value
+from agnesi.api.host import exported
 from agnesi.core import dtypes
 from agnesi.core.errors import PACKAGE, at
 from agnesi.core.public import DEVICE, on_host, told
@@ -123,7 +123,7 @@ def _no_stream(stream: Any) -> None:
 def __dlpack__(self: Tensor, /, *, stream: Any = None,  # noqa: N807
                max_version: tuple[int, int] | None = None,
                dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
-    array = value(self, "DLPack")
+    array = exported(self, "DLPack")
     _no_stream(stream)
     if dl_device is not None and (int(dl_device[0]), dl_device[1]) != _DLPACK_HOST:
         raise BufferError(at(f"tensors are on the cpu, {_DLPACK_HOST}, and not on {dl_device}"))
@@ -137,7 +137,7 @@ def __dlpack_device__(self: Tensor, /) -> tuple[int, int]:  # noqa: N807
 
 
 def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
-    array: Any = value(self, "the buffer protocol")
+    array: Any = exported(self, "the buffer protocol")
     return memoryview(array)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from opcode import opmap
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from agnesi.api.memory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core import dims
 from agnesi.core.dims import Dim, Size
-from agnesi.core.errors import TraceError, at, location
+from agnesi.core.errors import GradientError, TraceError, at, location
 from agnesi.core.layouts import is_row_major
+from agnesi.core.leaves import is_followed
 from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -59,7 +62,7 @@ def _one(x: Tensor, use: str) -> Any:
 
 
 def item(self: Tensor, *index: Any) -> Any:
-    """The only element (or the one at ``index``) as a Python number.
+    """The only element (or the one at ``index``) as a Python number; no gradient flows through it.
 
     Examples
     --------
@@ -73,7 +76,7 @@ def item(self: Tensor, *index: Any) -> Any:
 
 
 def tolist(self: Tensor) -> Any:
-    """The elements as nested lists of Python numbers."""
+    """The elements as nested lists of Python numbers; no gradient flows through them."""
     return value(self, "tolist()").tolist()
 
 
@@ -103,7 +106,7 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
 
 
 def numpy(self: Tensor) -> np.ndarray:
-    """The NumPy array behind the tensor; no copy, so changes show in both.
+    """The NumPy array behind the tensor; no copy, so changes show in both.  No gradient flows.
 
     Examples
     --------
@@ -114,8 +117,35 @@ def numpy(self: Tensor) -> np.ndarray:
     return value(self, "numpy()")
 
 
+def exported(x: Tensor, use: str) -> np.ndarray:
+    """The array behind a tensor where nobody asked for one by name, so no gradient may be lost."""
+    if is_known(x) and is_followed(x):
+        raise GradientError(at(
+            f"{use} would lose the gradient of {typed(x)}: use functions of agnesi, as "
+            "ag.asarray(...) for np.array(...), or x.detach() (or x.numpy()) if no gradient is "
+            "to flow through it"
+        ))
+    return value(x, use)
+
+
+def _caller_does(instruction: str) -> bool:
+    """Whether Python called the caller of this function in such an instruction of its own."""
+    frame: Any = sys._getframe(2)
+    return frame.f_code.co_code[frame.f_lasti] == opmap[instruction]
+
+
+def _unwrapped(index: Tensor) -> TraceError:
+    """The error where something that is no tensor is indexed by a symbol."""
+    return TraceError(at(
+        f"an array or a list is indexed by {show.symbolic(index)}, which has no value yet: wrap "
+        "the array, ag.asarray(array)[index], so that it is a tensor that is indexed"
+    ))
+
+
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:  # noqa: N807
-    data = value(self, "conversion to a NumPy array")
+    if not is_known(self) and self.dtype.kind in "biu" and _caller_does("BINARY_SUBSCR"):
+        raise _unwrapped(self)
+    data = exported(self, "conversion to a NumPy array")
     if dtype is not None and data.dtype != dtype:
         if copy is False:
             raise ValueError(at(f"{typed(self)} cannot become {np.dtype(dtype)} without a copy"))
@@ -132,6 +162,8 @@ def __int__(self: Tensor, /) -> int:  # noqa: N807
 
 
 def __float__(self: Tensor, /) -> float:  # noqa: N807
+    if is_followed(self) and _caller_does("STORE_SUBSCR"):
+        exported(self, "an assignment to an element of a NumPy array")
     return float(_one(self, "float()"))
 
 
@@ -142,6 +174,8 @@ def __complex__(self: Tensor, /) -> complex:  # noqa: N807
 def __index__(self: Tensor, /) -> int:  # noqa: N807
     if self.dtype.kind not in "biu":
         raise TypeError(at(f"only integer tensors can be an index, not {typed(self)}"))
+    if not is_known(self) and _caller_does("BINARY_SUBSCR"):
+        raise _unwrapped(self)
     return int(_one(self, "use as an index"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ def __array_ufunc__(  # noqa: N807
     """The function of the same name on tensors; without one, NumPy's own on the values."""
     name = ufunc.__name__
     function = getattr(functions, _OTHER.get(name, name), None)
+    if function is None:
+        function = getattr(import_module("agnesi.api.special"), name, None)
     if method == "__call__" and not keywords and function is not None:
         return function(*inputs)
     own = getattr(function, method, None)

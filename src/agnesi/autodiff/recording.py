@@ -12,6 +12,7 @@ from agnesi.core.config import STATE, Switch
 from agnesi.core.dispatch import apply, current, share
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at, user_where
+from agnesi.core.leaves import argument
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public, told
@@ -238,6 +239,8 @@ def alias(x: Tensor) -> Tensor:
     t.requires_grad = True
     if x.requires_grad or STATE.examples is not None:
         t.node = Node(ALIAS, (current(x),), x.shape, x.dtype, requires_grad=True)
+    else:
+        argument(t)
     return t
 
 

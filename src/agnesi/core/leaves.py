@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.config import MODE
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -54,6 +55,31 @@ class Later(Node):
     __slots__ = ("before",)
 
     before: tuple[weakref.ref[Node], ...]
+
+
+class Argument(Node):
+    """The leaf of what a transformation, such as ``grad``, hands to the user's function."""
+
+    __slots__ = ()
+
+
+def argument(x: Tensor) -> None:
+    """Let a tensor with a value be the argument of a transformation."""
+    data: Any = x.data
+    x.node = Argument(None, (), data.shape, data.dtype, requires_grad=True, value=data,
+                      handle=weakref.ref(x), name=x._name)
+
+
+def is_followed(x: Tensor) -> bool:
+    """Whether a gradient would miss what is computed from the value alone.
+
+    That goes for arguments of transformations and for what was recorded; a parameter itself has
+    done nothing yet.
+    """
+    if not x.requires_grad or not MODE.get().recording:
+        return False
+    node = x.node
+    return node is not None and (node.op is not None or type(node) is Argument)
 
 
 def earlier(leaf: Node) -> list[Node]:
