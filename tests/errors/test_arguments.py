@@ -8,6 +8,7 @@ import functools
 import inspect
 import io
 import warnings
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -179,7 +180,8 @@ def test_methods_refuse_as_functions_do() -> None:
 def test_errors_are_the_same_while_a_function_is_traced() -> None:
     warnings.simplefilter("ignore")
     wrong, count = [], 0
-    for name, f in [*functions()][::12]:
+    some = [(n, f) for n, f in functions() if zlib.crc32(n.encode()) % 10 == 3]
+    for name, f in some:  # a tenth of them, which stays the same when others are added
         for parameter, _, what, args, keywords in changed(f):
             if what not in ("string", "bool") or parameter == "out":
                 continue
