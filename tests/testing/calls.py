@@ -42,6 +42,7 @@ FURTHER |= {
     "sparse.csc_from_dense": lambda f: f(ag.tensor([[1.0, 0.0], [2.0, 3.0]])),
     "sparse.csr_from_dense": lambda f: f(ag.tensor([[1.0, 0.0], [2.0, 3.0]])),
     "clone": lambda f: f(ag.tensor([1.0, 2.0])),
+    "eq": lambda f: f(ag.tensor([1.0, 2.0]), ag.tensor([1.0, 3.0])),
 }
 #: Public names that compute nothing with tensors of floats.
 WITHOUT = frozenset("""
