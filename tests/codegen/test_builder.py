@@ -103,7 +103,8 @@ def test_rows_of_a_tile_have_one_address(spilled):
     product = ag.jit(lambda x, w: x @ w + bias)
     assert float(product(x, w)[799, 799].data) == k + 1
     kernel = max(product.ir().split("\ndefine "), key=len)
-    assert kernel.count(", 800\n") < 6
+    blocks = re.split(r"\n[\w.$-]+:", kernel)
+    assert max(block.count(", 800\n") for block in blocks) in (1, 2)  # operand and result
 
 
 def test_numbers_of_values_rise_wherever_they_are_written():
