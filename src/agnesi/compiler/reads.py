@@ -164,7 +164,9 @@ class Reads:
     def _function(self, function: FunctionType, path: str) -> None:
         code, library = function.__code__, _is_library(function.__code__.co_filename)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            place = self._add(("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
+            # What libraries keep for themselves may change; what users gave them counts.
+            place = Cell(name, cell) if library else self._add(
+                ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
             self.meet(place.value, name)
         self.meet(getattr(function, "__wrapped__", None), path)
         if library:
