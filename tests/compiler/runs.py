@@ -16,7 +16,7 @@ def both(function: Any, *makers: Any, calls: int = 2) -> Any:
     for run in (function, ag.jit(function)):
         args = [m() for m in makers]
         results = flatten([run(*args) for _ in range(calls)])[0]
-        seen.append([np.array(t) for t in (*results, *args)])
+        seen.append([np.array(_value(t)) for t in (*results, *args)])
     for a, b in zip(*seen, strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         np.testing.assert_allclose(b, a, rtol=1e-6)
@@ -27,8 +27,13 @@ def agree(found: Any, expected: Any, rtol: float = 1e-10, atol: float | None = N
     """Results in turn are close; what is absolute about it follows from ``rtol`` by default."""
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_allclose(
-            np.asarray(x), np.asarray(y), rtol=rtol, atol=rtol * 100 if atol is None else atol
+            _value(x), _value(y), rtol=rtol, atol=rtol * 100 if atol is None else atol
         )
+
+
+def _value(x: Any) -> np.ndarray:
+    """A result as an array, whether or not a gradient would follow it."""
+    return x.numpy() if isinstance(x, ag.Tensor) else np.asarray(x)
 
 
 def vector(n: int = 5) -> Any:
