@@ -243,7 +243,8 @@ def test_masks_have_the_shape_of_what_they_select_from(mask: Any) -> None:
 
 def test_bins_are_checked_in_compiled_code() -> None:
     digitize = ag.jit(lambda x, bins: ag.digitize(x, bins))
-    assert digitize(ag.tensor(Q), ag.tensor([4.0, 3.5, 3.0])).tolist() == np.digitize(Q, [4.0, 3.5, 3.0]).tolist()
+    bins = [4.0, 3.5, 3.0]
+    assert digitize(ag.tensor(Q), ag.tensor(bins)).tolist() == np.digitize(Q, bins).tolist()
     with pytest.raises(ValueError, match="bins must rise or fall"):
         digitize(ag.tensor(Q), ag.tensor([4.0, 3.0, 3.5]))
 
