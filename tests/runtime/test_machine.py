@@ -148,12 +148,17 @@ def test_options_are_those_of_the_highest_level_and_go_when_nobody_generates(mon
     monkeypatch.setattr(llvm, "library", lambda: SimpleNamespace(c=c))
     options, interval = llvm._Options(), sys.getswitchinterval()
     kept = ("-disable-lsr", "-enable-misched")
-    with options.at(0):
-        assert [given[name] for name in kept] == ["true", "false"]
-        assert sys.getswitchinterval() < interval
-        with options.at(1), options.at(0):
-            assert [given[name] for name in kept] == ["true", "true"]
-        assert [given[name] for name in kept] == ["true", "false"]
+    first, second, third = object(), object(), object()
+    options.use(first, 0)
+    assert [given[name] for name in kept] == ["true", "false"]
+    assert sys.getswitchinterval() < interval
+    options.use(second, 1)
+    options.use(third, 0)
+    assert [given[name] for name in kept] == ["true", "true"]
+    options.use(third, None)
+    options.use(second, None)
+    assert [given[name] for name in kept] == ["true", "false"]
+    options.use(first, None)
     assert [given[name] for name in kept] == ["false", "true"]
     assert sys.getswitchinterval() == interval
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import show
-from agnesi.api.memory import memory_of, seen_in
+from agnesi.api.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core import dims
 from agnesi.core.dims import Dim, Size
