@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -175,8 +176,8 @@ def kthvalue(x: Any, k: int, axis: int = -1, *, keepdims: bool = False) -> Order
     Ordered(values=tensor(3), indices=tensor(2))
     """
     x, axis = _rows(x, axis)
-    n = operator.index(x.shape[axis])
-    if not 1 <= k <= n:
+    n = x.shape[axis]
+    if k < 1 or (is_static((n,)) and k > n):
         raise ValueError(f"k must be at least 1 and at most {n}, not {k}")
     return _ranked(x, operator.index(k) - 1, axis, keepdims)
 
@@ -204,7 +205,7 @@ def mode(x: Any, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     """
     x, axis = _rows(x, axis)
     ordered = sort_with_places(x, axis)
-    n = operator.index(x.shape[axis])
+    n = x.shape[axis]
     line: Any = reshape(arange(n), (n, *(1,) * (x.ndim - axis - 1)))
     # How long the run of equal elements is that ends at each place.
     begins = compare.not_equal(ordered.values, roll(ordered.values, 1, axis))

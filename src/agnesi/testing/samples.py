@@ -26,6 +26,7 @@ from agnesi.ops import (
     pixels,
     pool,
     positions,
+    pytorch,
     ranked,
     reduce,
     replicate,
@@ -191,6 +192,21 @@ def _running() -> Iterator[tuple[str, Case]]:
         yield name, Case(
             lambda x, f=function: f(x, axis=0, include_initial=True), ((_ZEROS,),)
         )
+
+
+def _of_pytorch() -> Iterator[tuple[str, Case]]:
+    """Functions that only PyTorch has."""
+    a, b, c = (_uniform(30 + i, shape, (-1, 1)) for i, shape in enumerate(((3, 4), (4, 5), (3, 5))))
+    near = a[0] + _uniform(33, (6, 4), (2, 3))
+    for name in ("amax", "amin"):
+        function = getattr(reduce, name)
+        yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,)))
+    yield "addmm", Case(lambda *xs: pytorch.addmm(*xs, beta=0.5, alpha=2.0), ((c, a, b),))
+    yield "cdist", Case(pytorch.cdist, ((a, near), (np.stack([a, -a]), near)))
+    yield "index_select", Case(
+        lambda x: pytorch.index_select(x, 1, np.array([2, 0, 2])), ((_X,), (_X.T,)))
+    yield "kthvalue", Case(lambda x: ranked.kthvalue(x, 2, axis=1).values, ((_X,),))
+    yield "mode", Case(lambda x: ranked.mode(x, axis=1).values, ((_X,),))
 
 
 def _products() -> Iterator[tuple[str, Case]]:
@@ -412,7 +428,8 @@ def _sparse() -> Iterator[tuple[str, Case]]:
 def cases() -> dict[str, Case]:
     """Every operation's case, by name."""
     families = (
-        _elementwise(), _reductions(), _running(), _products(), _sums_of_products(), _softmaxes(),
+        _elementwise(), _reductions(), _running(), _of_pytorch(), _products(),
+        _sums_of_products(), _softmaxes(),
         _of_16_bits(), _windows(), _normalizations(), _arrangements(), _transforms(), _matrices(),
         _ordered(), _densities(), _sparse(),
     )
