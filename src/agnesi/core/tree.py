@@ -33,7 +33,7 @@ def exact(value: Any) -> Any:
         return kind, tuple(map(exact, value))
     if kind is frozenset:
         return kind, frozenset(map(exact, value))
-    if hasattr(value, "tobytes") and hasattr(value, "dtype"):  # a scalar of NumPy's
+    if all(hasattr(value, a) for a in ("tobytes", "dtype")) and kind is not type:  # NumPy's scalars
         return kind, value.dtype, value.tobytes()
     return kind, value
 

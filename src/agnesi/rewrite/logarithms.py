@@ -52,9 +52,13 @@ def log_of(node: Node, depth: int = _DEPTH, term: bool = False) -> Tensor | None
     return None if made is None else made(node, depth - 1, term)
 
 
-def _pair(nodes: Sequence[Node], depth: int, term: bool) -> list[Tensor] | None:
-    """Logarithms of values of which one at least may overflow or vanish."""
-    found = [log_of(n, depth, term) for n in nodes]
+def _pair(nodes: Sequence[Node], depth: int, term: bool,
+          factors: bool = False) -> list[Tensor] | None:
+    """Logarithms of values of which one at least may overflow or vanish.
+
+    Of ``factors``, what is looked into may not be negative: two that are make a positive product.
+    """
+    found = [log_of(n, depth, term or factors) for n in nodes]
     if all(x is None for x in found):
         return None
     if any(x is None and not _has_log(n, term) for x, n in zip(found, nodes, strict=True)):
@@ -108,7 +112,7 @@ def _added(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def _product(node: Node, depth: int, term: bool) -> Tensor | None:
-    logs = _pair(node.inputs, depth, term)
+    logs = _pair(node.inputs, depth, term, factors=True)
     return None if logs is None else logs[0] + logs[1]
 
 
@@ -116,14 +120,14 @@ def _quotient(node: Node, depth: int, term: bool) -> Tensor | None:
     below = node.inputs[1]
     if log_of(below, depth) is None and not (at_least(below, 0.0) and keeps_sign_of_zero(below)):
         return None
-    logs = _pair(node.inputs, depth, term)
+    logs = _pair(node.inputs, depth, term, factors=True)
     return None if logs is None else logs[0] - logs[1]
 
 
-def _scaled(factor: float) -> Made:
-    """The rule of a power."""
+def _scaled(factor: float, even: bool = False) -> Made:
+    """The rule of a power; what ``even`` ones are taken of may not be negative either."""
     def made(node: Node, depth: int, term: bool) -> Tensor | None:
-        inner = log_of(node.inputs[0], depth)
+        inner = log_of(node.inputs[0], depth, term or even)
         return None if inner is None else inner * factor if factor != 1 else inner
     return made
 
@@ -165,7 +169,8 @@ def _less_one(node: Node, depth: int, term: bool) -> Tensor | None:
 _COMPOSED: dict[str, Made] = {
     "move": _moved, "astype": _moved, "where": _chosen, "sum": _summed, "add": _added,
     "multiply": _product, "divide": _quotient, "reciprocal": _scaled(-1.0),
-    "square": _scaled(2.0), "sqrt": _scaled(0.5), "abs": _scaled(1.0), "prod": _multiplied,
+    "square": _scaled(2.0, even=True), "abs": _scaled(1.0, even=True), "sqrt": _scaled(0.5),
+    "prod": _multiplied,
     "subtract": _difference, "negative": _negated, "expm1": _less_one,
 }
 

@@ -1,0 +1,33 @@
+"""Logarithms that go inwards are those of what is written, whatever signs its factors have."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+FORMS = {
+    "a product in a product": lambda a, b, x: ag.log(a * (b * ag.exp(x))),
+    "a quotient by a product": lambda a, b, x: ag.log(a / (b * ag.exp(x))),
+    "a size": lambda a, b, x: ag.log(abs(a * ag.exp(x))),
+    "a square": lambda a, b, x: ag.log((a * ag.exp(x)) ** 2 + 1),
+    "a square of a choice": lambda a, b, x: ag.log(ag.square(ag.where(x > 0, ag.exp(x), b)) + 0.5),
+    "a root of a product": lambda a, b, x: ag.log(ag.sqrt(a * (b * ag.exp(x)))),
+    "choices": lambda a, b, x: ag.log(ag.where(x > 0, a, ag.exp(x)) * ag.where(x > 0, b, 2.0)),
+    "a difference": lambda a, b, x: ag.log((a - b) * (ag.exp(x) - ag.exp(a * x))),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_factors_of_any_sign(form):
+    function = FORMS[form]
+    run = ag.jit(ag.value_and_grad(function, argnums=(0, 1, 2)))
+    for numbers in itertools.product((-1.5, 2.0), (-0.5, 3.0), (-1.0, 1.0)):
+        given = [ag.tensor(np.float64(v)) for v in numbers]
+        value, slopes = ag.value_and_grad(function, argnums=(0, 1, 2))(*given)
+        found, traced = run(*given)
+        np.testing.assert_allclose(found.numpy(), value.numpy(), rtol=1e-12)
+        if np.isfinite(float(value)):  # where there is no value, neither has a derivative
+            for a, b in zip(traced, slopes, strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-11, atol=1e-13)
