@@ -58,7 +58,7 @@ def softplus(input: Any, beta: Any = 1.0, threshold: float = 20.0, *,
     --------
     >>> import agnesi as ag
     >>> ag.nn.functional.softplus(ag.tensor([0.0, 1000.0]), beta=2.0)
-    tensor([3.4657359e-01, 1.0000000e+03])
+    tensor([3.4657...e-01, 1.0000...e+03])
     """
     if isinstance(beta, (int, float)) and beta == 1:
         return explog.softplus(input)
