@@ -57,7 +57,7 @@ def updated(args, run):
     results = f(*[ag.copy(a) for a in strong(args)])
     new = {i: j for i, a in enumerate(strong(args)) for j, r in enumerate(results)
            if i and (r.shape, r.dtype) == (a.shape, a.dtype)}
-    return run([ag.shared(np.array(np.asarray(a))) for a in args], new)
+    return run([ag.shared(np.array(np.asarray(a))) for a in strong(args)], new)
 
 def by_updates(states, new):
     given = symbols(args)[:1]

@@ -85,3 +85,17 @@ def test_errors():
             call()
         assert words in str(caught.value)
         assert "test_sort.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_nan_of_bfloat16_comes_last(descending):
+    x = ag.tensor([[0.0, np.nan, 3.0, -1.0], [np.nan, 1.0, -2.0, 0.5]]).astype("bfloat16")
+    wanted = ag.sort(x.astype("float32"), axis=1, descending=descending).numpy()
+    places = ag.argsort(x.astype("float32"), axis=1, descending=descending).numpy()
+    for run in (lambda f: f, ag.jit):
+        found = run(lambda x: ag.sort(x, axis=1, descending=descending))(x)
+        np.testing.assert_array_equal(found.astype("float32").numpy(), wanted)
+        order = run(lambda x: ag.argsort(x, axis=1, descending=descending))(x)
+        np.testing.assert_array_equal(order.numpy(), places)
+    row = ag.tensor([0.0, 1.0, np.nan]).astype("bfloat16")
+    assert ag.searchsorted(row, ag.tensor([np.nan, 0.5]).astype("bfloat16")).tolist() == [2, 1]

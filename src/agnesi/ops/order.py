@@ -7,6 +7,19 @@ import numpy as np
 from agnesi.ops.ordering import stable_order_of
 
 
+def comparable(x: np.ndarray) -> np.ndarray:
+    """Numbers in a dtype that NumPy orders with NaN last: bfloat16 as float32, which is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.order import comparable
+    >>> comparable(np.arange(2, dtype="int8")).dtype
+    dtype('int8')
+    """
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
 def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
     """The elements of the last axis in order; NaN comes last, in descending order too.
 
@@ -20,7 +33,7 @@ def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
     if descending:
         return np.take_along_axis(x, stable_order(x, True), -1)
     if x.dtype.kind in "fVc":  # zeros keep their order
-        return np.sort(x, axis=-1, kind="stable")
+        return np.sort(comparable(x), axis=-1, kind="stable").astype(x.dtype, copy=False)
     return np.sort(x, axis=-1)
 
 
@@ -36,6 +49,7 @@ def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
     """
     if x.dtype.kind == "c" and descending:
         return stable_order_of(x, True)
+    x = comparable(x)
     return np.argsort(_reversed(x) if descending else x, axis=-1, kind="stable")
 
 

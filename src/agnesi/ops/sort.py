@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
 from agnesi.ops.index import Index, IndexSum, along, take, take_along_axis
 from agnesi.ops.movement import reshape
-from agnesi.ops.order import first_places, sorted_rows, stable_order
+from agnesi.ops.order import comparable, first_places, sorted_rows, stable_order
 from agnesi.ops.ordering import key_expressions, keys
 from agnesi.ops.places import Gather
 from agnesi.ops.slices import FULL, Slice
@@ -174,7 +174,8 @@ class SearchSorted(Op):
         return values.shape, dtypes.int64
 
     def perform(self, row: np.ndarray, values: np.ndarray) -> np.ndarray:
-        return np.asarray(np.searchsorted(row, values, "right" if self.right else "left"))
+        side = "right" if self.right else "left"
+        return np.asarray(np.searchsorted(comparable(row), comparable(values), side))
 
     def lower(self, at: Any, row: Any, values: Any) -> Any:
         """Halving: the place is found bit by bit, from the highest."""
