@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.errors import at
+from agnesi.ops.convert import exported
 
 
 def plain(value: Any, label: str) -> np.ndarray:
@@ -18,5 +19,4 @@ def plain(value: Any, label: str) -> np.ndarray:
         raise TypeError(at(
             f"{label}: a masked array's mask would be ignored; pass .filled(value), or the data "
             "and the mask as two inputs"))
-    numpys = isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__")
-    return np.asarray(value) if numpys else np.from_dlpack(value)
+    return exported(value)

@@ -159,15 +159,20 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
     return wrap(as_array(x, dtype))
 
 
+def exported(x: Any) -> np.ndarray:
+    """What NumPy takes as an array, or an object exports by DLPack alone, as an ndarray."""
+    only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
+    return np.from_dlpack(x) if only_dlpack else np.asarray(x)
+
+
 def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     """A NumPy array of a supported dtype from anything array-like.
 
     Python floats take the default float dtype; arrays keep theirs.
     """
-    only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
     check_unmasked(x)
     try:
-        array = np.from_dlpack(x) if only_dlpack else np.asarray(x)
+        array = exported(x)
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
