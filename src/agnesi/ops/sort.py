@@ -174,8 +174,8 @@ class SearchSorted(Op):
         return values.shape, dtypes.int64
 
     def perform(self, row: np.ndarray, values: np.ndarray) -> np.ndarray:
-        side = "right" if self.right else "left"
-        return np.asarray(np.searchsorted(comparable(row), comparable(values), side))
+        row, values = comparable(row), comparable(values)
+        return np.asarray(np.searchsorted(row, values, "right" if self.right else "left"))
 
     def lower(self, at: Any, row: Any, values: Any) -> Any:
         """Halving: the place is found bit by bit, from the highest."""
