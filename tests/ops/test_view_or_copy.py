@@ -119,7 +119,11 @@ def test_changes_show_in_compiled_functions_where_they_do_eagerly(
     found = []
     for way in (run, ag.jit(run)):
         array = LAYOUTS[layout](np.arange(24.0, dtype="float32").reshape(2, 3, 4))
-        found.append((*way(ag.asarray(array, copy=False)), array))
+        try:
+            found.append((*way(ag.asarray(array, copy=False)), array))
+        except ValueError as error:  # diagonals are read-only
+            assert "read-only" in str(error)
+            found.append(())
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
 

@@ -29,7 +29,8 @@ DOMAINS: dict[str, tuple[Bounds, ...]] = {
     "tandg": ((-60.0, 60.0),), "cotdg": ((20.0, 80.0),), "sindg": ((-200.0, 200.0),),
     "cosdg": ((-200.0, 200.0),), "gammasgn": ((0.5, 2.0),),
     "nrdtrimn": (_UNIT, _P, (-1.0, 1.0)), "nrdtrisd": ((-1.0, 0.0), (0.6, 0.9), (0.5, 1.0)),
-    "ndtri_exp": ((-3.0, -0.1),), "lambertw": ((-0.2, 3.0),), "lambertw_low": ((-0.3, -0.05),),
+    **dict.fromkeys(("ndtri_exp", "log_one_minus_exp"), ((-3.0, -0.1),)),
+    "lambertw": ((-0.2, 3.0),), "lambertw_low": ((-0.3, -0.05),),
 }
 _TWO, _ONE_TWO = (2.0,), (1.0, 2.0)
 #: Leading operands that are held, to which there is no derivative, and the bounds of the last one.

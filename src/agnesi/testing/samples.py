@@ -33,6 +33,7 @@ from agnesi.ops import (
     running,
     sets,
     softmax,
+    tails,  # noqa: F401 (its operations are in the table then)
     transposed,
     types,
     unpool,
