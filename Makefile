@@ -8,6 +8,7 @@
 # make coverage  which functions of NumPy and SciPy there are, with gradients, compiled natively
 # make fuzz   20 000 random programs, always the same (PROGRAMS=2000 for fewer)
 # make fuzz-new  random programs never tried before, for 45 seconds (SECONDS=600; SEED= repeats a run)
+# make hostile  attacks the compile cache: kills, races, damaged entries, interrupts, forks, another user
 # make lint   the checks that run no test
 #
 # Each makes the virtual environment that it needs; PYTHON=/path/to/python3 chooses the interpreter.
@@ -28,7 +29,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz fuzz-new clean
+.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz fuzz-new hostile clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -54,6 +55,9 @@ fuzz: $(VENV)/.ready
 
 fuzz-new: $(VENV)/.ready
 	$(VENV)/bin/python -m tests.fuzz --seconds $(SECONDS) --first $(if $(SEED),--seed $(SEED))
+
+hostile: $(VENV)/.ready
+	$(VENV)/bin/python -m tests.hostile
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)

@@ -8,6 +8,7 @@ import pytest
 
 from agnesi.core.config import config
 from agnesi.runtime import diskcache
+from agnesi.runtime.cachefolder import Folder
 
 
 def test_put_get_clear(fresh_cache):
@@ -48,12 +49,22 @@ def test_off_reads_and_writes_nothing(fresh_cache):
         assert diskcache.get(diskcache.key("x")) is None
 
 
-def test_folder_that_others_can_write_is_not_trusted(fresh_cache):
+def test_an_entry_under_another_name_is_a_miss_and_is_removed(fresh_cache):
+    one, other = diskcache.key("x"), diskcache.key("y")
+    diskcache.put(one, b"body")
+    path = fresh_cache / (one + diskcache.SUFFIX)
+    path.rename(fresh_cache / (other + diskcache.SUFFIX))
+    assert diskcache.get(other) is None
+    assert not [*fresh_cache.iterdir()]
+
+
+def test_what_cannot_be_decoded_is_a_miss_and_is_removed(fresh_cache):
     name = diskcache.key("x")
-    diskcache.put(name, b"body")
-    assert fresh_cache.stat().st_mode & 0o777 == 0o700
-    fresh_cache.chmod(0o777)
-    assert diskcache.get(name) is None
+    diskcache.put(name, b"12")
+    assert diskcache.load(name, int) == 12
+    diskcache.put(name, b"twelve")
+    assert diskcache.load(name, int) is None
+    assert not [*fresh_cache.iterdir()]
 
 
 def test_folder_that_cannot_be_made_is_no_error(tmp_path):
@@ -72,7 +83,8 @@ def test_oldest_go_first_beyond_the_limit(fresh_cache):
     forgotten = fresh_cache / "left.tmp"
     forgotten.write_bytes(b"x")
     os.utime(forgotten, (1, 1))
-    diskcache._prune(fresh_cache, 8 * 1100)
+    with Folder() as folder:
+        diskcache._prune(folder, 8 * 1100)
     assert not forgotten.exists()
     left = [diskcache.get(n) is not None for n in names]
     assert left == [False] * (10 - sum(left)) + [True] * sum(left)

@@ -198,6 +198,9 @@ def test_llvm_loads_units_too(monkeypatch):
 
 
 def test_pack_and_unpack():
-    objects = [("a", b"123"), ("", b""), ("long name", bytes(1000))]
+    objects = [("a", b"123"), ("long name", bytes(1000)), ("", b"")]
     assert units.unpack(units.pack(objects)) == objects
-    assert units.unpack(b"") == []
+    packed = units.pack(objects)
+    for wrong in (b"", packed[:-1], packed + b"x", units.pack(objects[:1])):
+        with pytest.raises(ValueError):
+            units.unpack(wrong)

@@ -13,6 +13,7 @@ import numpy as np
 from agnesi.api import show
 from agnesi.api.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
+from agnesi.compiler import packed as packed  # how nodes are pickled
 from agnesi.core import dims
 from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import GradientError, TraceError, at, location

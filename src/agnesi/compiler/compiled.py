@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.build import build
 from agnesi.compiler.failures import check_elements, failures, oversize, widest
-from agnesi.compiler.fingerprint import fingerprint, source_stamp
+from agnesi.compiler.fingerprint import fingerprint
 from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.products import library
@@ -222,9 +223,9 @@ class Compiled:
         if known is not None and known.recipe is not None and known.strides == self._strides():
             return known.recipe
         name = self._cache_name()
-        kept = diskcache.get(name) if name and not self.anew else None
+        kept = diskcache.load(name, Recipe.unpacked) if name and not self.anew else None
         if kept is not None:
-            recipe = Recipe.unpacked(kept)
+            recipe = kept
             self.clock.mark("recall")
             if recipe.works():
                 return recipe
@@ -238,7 +239,9 @@ class Compiled:
         """The recipe's name in the disk cache; empty where it cannot be kept."""
         from agnesi.runtime import diskcache, machine
 
-        text = fingerprint(self.graph, self.live) if config.cache and not _own_rules() else None
+        text = None
+        if config.cache and not _own_rules() and build():
+            text = fingerprint(self.graph, self.live)
         if text is None:
             return ""
         places = {id(t): i for i, t in enumerate(self.live)}
@@ -251,7 +254,7 @@ class Compiled:
                 self.settings.memory_limit, self.settings.saved, self.settings.numbers)
         strides = [t.data.strides for t in self.live]
         return diskcache.key(
-            "recipe", source_stamp(), repr(machine.target()), text, repr(rest), repr(strides)
+            "recipe", build(), repr(machine.target()), text, repr(rest), repr(strides)
         )
 
     def told(self, rewritten: bool = False) -> Known:

@@ -145,3 +145,25 @@ def clear_cache() -> int:
     True
     """
     return diskcache.clear()
+
+
+def cache_report() -> str:
+    """What the compile cache on disk holds, as text, and which files are not read, and why.
+
+    ``python -m agnesi cache show`` prints it.
+
+    Returns
+    -------
+    str
+        The folder, how many entries there are of each kind, how large they are, and a line for each
+        file that is damaged or that somebody else may have written; or why there is no cache.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.compiler.control import cache_report
+    >>> with ag.config(cache=False):
+    ...     print(cache_report())
+    the cache is off (AGNESI_CACHE, ag.config.cache)
+    """
+    return diskcache.report()

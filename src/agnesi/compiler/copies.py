@@ -6,8 +6,8 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
+from agnesi.compiler.build import build
 from agnesi.compiler.compiled import Known
-from agnesi.compiler.fingerprint import source_stamp, version_stamp
 from agnesi.compiler.packed import nodes_of, rows_of
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.errors import DTypeError, ShapeError, at
@@ -91,7 +91,7 @@ def packed(known: Known, live: list[Tensor]) -> bytes:
     recipe = None if known.recipe is None else known.recipe.packed()
     try:
         graph = pickle.dumps(graph)
-        return pickle.dumps((version_stamp(), graph, _machine(), recipe, known.strides))
+        return pickle.dumps((build(), graph, _machine(), recipe, known.strides))
     except (pickle.PicklingError, AttributeError, TypeError):
         return b""  # operations that cannot be found by name: found out again where it is loaded
 
@@ -101,7 +101,7 @@ def unpacked(data: bytes, live: list[Tensor]) -> Known | None:
     if not data:
         return None
     version, graph, machine, recipe, strides = pickle.loads(data)
-    if version != version_stamp():
+    if not version or version != build():
         return None
     fits = recipe is not None and machine == _machine()
     optimised = _graph(pickle.loads(graph), live)
@@ -142,10 +142,10 @@ def _leaf_of(row: Any, live: list[Tensor]) -> Any:
 
 
 def _machine() -> Any:
-    """What a recipe depends on beside its graph: this source, this processor."""
+    """What a recipe depends on beside its graph and the library: this processor."""
     try:
         from agnesi.runtime import machine
 
-        return source_stamp(), repr(machine.target())
+        return repr(machine.target())
     except ImportError:
         return None

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import zlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,33 +14,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.elementwise import Elementwise
 
 _PLAIN = (bool, int, float, str, bytes, type(None), np.dtype, Extent)
-
-
-@cache
-def source_files() -> list[tuple[str, int, int]]:
-    """Name, size and time of the library's own files."""
-    folders, found = [os.path.dirname(os.path.dirname(__file__))], []
-    for folder in folders:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if not entry.is_dir():
-                    info = entry.stat()
-                    found.append((entry.name, info.st_size, info.st_mtime_ns))
-                elif entry.name != "__pycache__":
-                    folders.append(entry.path)
-    return sorted(found)
-
-
-@cache
-def source_stamp() -> str:
-    """What the library's own source looks like: another installation is another stamp."""
-    return "\n".join(f"{name} {size} {time}" for name, size, time in source_files())
-
-
-@cache
-def version_stamp() -> int:
-    """The same wherever this version of the library is installed."""
-    return zlib.crc32(repr([(name, size) for name, size, _ in source_files()]).encode())
 
 
 def _is_plain(value: Any) -> bool:

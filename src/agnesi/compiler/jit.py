@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
@@ -14,6 +13,7 @@ from agnesi.compiler.compiled import Settings
 from agnesi.compiler.containers import MISSED
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
+from agnesi.compiler.packed import check_named, named
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.version import Version
 from agnesi.compiler.versions import Versions
@@ -53,16 +53,16 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def __reduce__(self) -> Any:
         """By reference, like a function; one that has no name of its own by what it compiles."""
-        found: Any = sys.modules.get(self.function.__module__)
-        name = getattr(self.function, "__qualname__", "")
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return name
+        if named(self.function) is self:
+            return self.function.__qualname__
+        check_named(self.function, repr(self))
         return _compiled_again, (self.function, self.keep_grads, self.mode, self.settings)
 
     def __repr__(self) -> str:
         return f"<ag.jit of {self.function!r}>"
+
+    def __copy__(self) -> Any:
+        return _compiled_again(self.function, self.keep_grads, self.mode, self.settings)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         function = deepcopy(self.function, memo)

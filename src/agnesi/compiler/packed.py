@@ -1,12 +1,16 @@
-"""Nodes and graphs as rows, for pickles and copies: iterative, so that depth does not matter."""
+"""Pickles: nodes and graphs as rows, iteratively, so that depth does not matter; functions by name.
+"""
 
 from __future__ import annotations
 
 import copyreg
+import pickle
+import sys
 from collections.abc import Iterable, Sequence
+from types import FunctionType
 from typing import Any
 
-from agnesi.core.errors import Where, plain_where
+from agnesi.core.errors import Where, at, plain_where
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node, toposort
 
@@ -74,3 +78,24 @@ def _reduce_graph(graph: FunctionGraph) -> Any:
 
 copyreg.pickle(Node, _reduce_node)
 copyreg.pickle(FunctionGraph, _reduce_graph)
+
+
+def named(function: Any) -> Any:
+    """What pickle finds under a function's module and name; None if that is nothing."""
+    found: Any = sys.modules.get(getattr(function, "__module__", ""))
+    for part in getattr(function, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def check_named(function: Any, what: str) -> None:
+    """Refuse a Python function that pickle does not find, unless others that do may be at work."""
+    if not isinstance(function, FunctionType) or named(function) is function:
+        return
+    if any(name.rpartition(".")[2] in ("cloudpickle", "dill") for name in list(sys.modules)):
+        return
+    raise pickle.PicklingError(at(
+        f"{what} cannot be pickled: pickle keeps a function's module and name only, and "
+        f"{function.__module__}.{function.__qualname__} is not found by them; define it with def "
+        "at the top of a module, or use cloudpickle"
+    ))

@@ -11,87 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.settings import CHOICES as CHOICES
+from agnesi.core.settings import DEFAULTS, VARIABLES, checked
 from agnesi.core.undo import Block
 
 
-def _flag(text: str) -> bool:
-    return text.lower() not in ("", "0", "false", "no", "off")
-
-
-def _openmp_bound(text: str) -> int:
-    """``OMP_NUM_THREADS`` may hold a number for each level of nesting; the first counts."""
-    first = text.split(",")[0].strip()
-    return int(first) if first.isdigit() else 0
-
-
-#: Settings, their environment variables and how to read them; a later row wins.
-_VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
-    ("default_float", "AGNESI_DEFAULT_FLOAT", str),
-    ("symbolic_float", "AGNESI_SYMBOLIC_FLOAT", str),
-    ("optimizer", "AGNESI_OPTIMIZER", str),
-    ("save_dtype", "AGNESI_SAVE_DTYPE", str),
-    ("algebra", "AGNESI_ALGEBRA", str),
-    ("compile", "AGNESI_COMPILE", _flag),
-    ("verify", "AGNESI_VERIFY", _flag),
-    ("cache", "AGNESI_CACHE", _flag),
-    ("cache_dir", "AGNESI_CACHE_DIR", str),
-    ("conv_algorithm", "AGNESI_CONV_ALGORITHM", str),
-    ("conv_forward", "AGNESI_CONV_FORWARD", str),
-    ("conv_input", "AGNESI_CONV_INPUT", str),
-    ("conv_weight", "AGNESI_CONV_WEIGHT", str),
-    ("conv_exclude", "AGNESI_CONV_EXCLUDE", str),
-    ("lapack", "AGNESI_LAPACK", str),
-    ("seed", "AGNESI_SEED", int),
-    ("threads", "OMP_NUM_THREADS", _openmp_bound),
-    ("threads", "AGNESI_NUM_THREADS", int),
-)
-_DEFAULTS: dict[str, Any] = {
-    "default_float": "float32",
-    "symbolic_float": "float64",
-    "optimizer": "fast_run",
-    "save_dtype": "",
-    "algebra": "exact",
-    "compile": True,
-    "verify": False,
-    "cache": True,
-    "cache_dir": "",
-    "conv_algorithm": "auto",
-    "conv_forward": "",
-    "conv_input": "",
-    "conv_weight": "",
-    "conv_exclude": "",
-    "lapack": "",
-    "seed": None,
-    "threads": 0,
-}
-_CONVOLVE = (
-    "implicit_gemm", "direct", "unfold", "fft", "reference",
-    "auto", "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change",
-)
-#: What settings may be.
-CHOICES = {
-    "conv_algorithm": _CONVOLVE,
-    **dict.fromkeys(("conv_forward", "conv_input", "conv_weight"), ("", *_CONVOLVE)),
-    "default_float": ("float16", "float32", "float64"),
-    "symbolic_float": ("float16", "float32", "float64"),
-    "algebra": ("exact", "real"),
-    "optimizer": ("None", "fast_compile", "fast_run"),
-    "save_dtype": ("", "float16", "bfloat16", "float32"),
-}
-
-
-def _checked(name: str, value: Any) -> Any:
-    if name not in _DEFAULTS:
-        raise AttributeError(f"config has no setting {name!r}; there are {sorted(_DEFAULTS)}")
-    if name.endswith("_float"):
-        value = np.dtype(value).name
-    if name == "optimizer" and value is None:
-        value = "None"
-    if name == "threads" and (not isinstance(value, int) or value < 0):
-        raise ValueError(f"config.threads must be a number of threads or 0, not {value!r}")
-    if name in CHOICES and value not in CHOICES[name]:
-        raise ValueError(f"config.{name} must be one of {CHOICES[name]}, not {value!r}")
-    return value
+def cache_home() -> str:
+    """Where XDG_CACHE_HOME says that caches lie; empty where it says nothing, or no full path."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return home if os.path.isabs(home) else ""
 
 
 class Lent:
@@ -158,7 +86,10 @@ class Config:
         True checks the program after each pass of the scheduler, and that it computes little twice:
         for tests of the compiler, which take some longer then.
     cache, cache_dir : bool, str
-        Use of the compile cache on disk, and its folder ("" means the platform's cache folder).
+        Use of the compile cache on disk, and its folder, with ``~`` for the home folder ("" means
+        ``agnesi`` in XDG_CACHE_HOME or the platform's folder of caches).  The code in it runs as
+        your own, so a folder or file that others may write is not read: ``python -m agnesi cache
+        show`` tells.
     conv_algorithm : str
         How convolutions are computed: "auto", "implicit_gemm", "direct", "unfold", "fft",
         "reference", or a policy: "guess_once", "guess_on_shape_change", "time_once",
@@ -193,10 +124,10 @@ class Config:
     _float_dtype: np.dtype | None
 
     def __init__(self) -> None:
-        values = dict(_DEFAULTS)
-        for name, variable, parse in _VARIABLES:
+        values = dict(DEFAULTS)
+        for name, variable, parse in VARIABLES:
             if variable in os.environ:
-                values[name] = _checked(name, parse(os.environ[variable]))
+                values[name] = checked(name, parse(os.environ[variable]))
         self.__dict__["_values"] = values
         self.__dict__["_blocks"] = {}
         self._tell()
@@ -221,11 +152,11 @@ class Config:
             return self.__dict__["_values"][name]
         except KeyError:
             raise AttributeError(
-                f"config has no setting {name!r}; there are {sorted(_DEFAULTS)}"
+                f"config has no setting {name!r}; there are {sorted(DEFAULTS)}"
             ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        value = _checked(name, value)
+        value = checked(name, value)
         here = _HERE.get()
         if here is not None and name in here:  # the end of the block undoes it
             here[name] = value
@@ -269,7 +200,7 @@ class Settings(Block, ContextDecorator):
     _mine: dict[str, Any] | None = None
 
     def __init__(self, **settings: Any) -> None:
-        self._settings = {name: _checked(name, value) for name, value in settings.items()}
+        self._settings = {name: checked(name, value) for name, value in settings.items()}
         self._before: dict[str, Any] | None = None
 
     def _recreate_cm(self) -> Settings:

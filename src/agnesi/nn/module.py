@@ -80,6 +80,9 @@ class Module:
         """Run ``forward``; the types are those of ``forward``."""
         return self.forward(*args, **keywords)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
+
     # -- attributes -----------------------------------------------------------------------
     if not TYPE_CHECKING:
 

@@ -39,6 +39,9 @@ class Body:
         self._hash: int | None = None
         self._runner: Runner | None = None
 
+    def __reduce__(self) -> Any:
+        return Body, (self.graph,)  # all else goes by the identity of its nodes
+
     @property
     def inputs(self) -> tuple[Node, ...]:
         """The graph's free variables."""

@@ -1,98 +1,107 @@
 """Files of compiled code on disk: found by content, checked at load, safe between processes.
 
 Every entry is one file, written under a unique temporary name and moved into place, so a reader
-sees all of it or nothing; what is damaged all the same fails its checksum and counts as absent.
+sees all of it or nothing.  Its checksum binds it to its name, which is a digest of everything that
+it depends on: what is damaged, or lies under another entry's name, counts as absent and is removed.
+A folder or a file that somebody else may have written is not read (:mod:`.cachefolder`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import stat
-import sys
 import time
 
 # Public as hashlib.blake2b; importing that name from there loads OpenSSL too, several milliseconds.
 from _blake2 import blake2b
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TypeVar
 
 from agnesi.core.config import config
+from agnesi.runtime.cachefolder import MAX_ENTRY, Folder, file_objection
 
-FORMAT = b"agnesi-cache-1\n"
+T = TypeVar("T")
+
+_FAMILY = b"agnesi-cache-"
+FORMAT = _FAMILY + b"2\n"
 SUFFIX = ".agn"
+_TEMPORARY = ".tmp"
 _DIGEST = 32
 _DAY = 86400.0
 _PRUNE_EVERY = 32
+_TOLD = 20  # files of which a report says why they are not read
 
 limit_bytes = 512 << 20
 _puts = 0
 
 
-def directory() -> str:
-    """The folder of the cache: the setting ``cache_dir`` or the platform's place for caches."""
-    if config.cache_dir:
-        return str(config.cache_dir)
-    if sys.platform == "win32":
-        base = os.path.join(os.path.expanduser("~"), "AppData", "Local")
-    elif sys.platform == "darwin":
-        base = os.path.join(os.path.expanduser("~"), "Library", "Caches")
-    else:
-        base = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "agnesi")
-
-
-def key(*parts: str) -> str:
-    """The name of an entry: a digest of everything that its content depends on."""
-    digest = blake2b(FORMAT, digest_size=_DIGEST)
+def digest(*parts: str | bytes) -> str:
+    """A digest of texts that differs wherever one of them does."""
+    found = blake2b(FORMAT, digest_size=_DIGEST)
     for part in parts:
-        data = part.encode()
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
+        data = part.encode() if isinstance(part, str) else part
+        found.update(len(data).to_bytes(8, "little"))
+        found.update(data)
+    return found.hexdigest()
+
+
+def key(kind: str, *parts: str) -> str:
+    """The name of an entry: its kind, and a digest of everything that its content depends on."""
+    return f"{kind}-{digest(kind, *parts)}"
 
 
 def get(name: str) -> bytes | None:
-    """The content of an entry; None if it is absent, damaged, or the cache is off."""
-    folder = _usable(create=False)
-    if folder is None:
+    """The content of an entry; None if it is absent, damaged, not trusted, or the cache is off."""
+    if not config.cache:
         return None
-    path = os.path.join(folder, name + SUFFIX)
+    file = name + SUFFIX
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-            modified = os.fstat(file.fileno()).st_mtime
+        with Folder() as folder:
+            data, found = folder.read(file)
+            body = _checked(name, data)
+            if body is None:
+                folder.remove(file)
+            elif abs(time.time() - found.st_mtime) > _DAY:  # the clock may have been wrong
+                folder.touch(file)
+            return body
     except OSError:
         return None
-    head = len(FORMAT) + _DIGEST
-    body = data[head:]
-    if data[:head] != FORMAT + blake2b(body, digest_size=_DIGEST).digest():
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+
+
+def load(name: str, decode: Callable[[bytes], T]) -> T | None:
+    """What ``decode`` makes of an entry; one that it fails at is removed and counts as absent."""
+    body = get(name)
+    if body is None:
         return None
-    if time.time() - modified > _DAY:
-        with contextlib.suppress(OSError):
-            os.utime(path)
-    return body
+    try:
+        return decode(body)
+    except Exception:
+        remove(name)
+        return None
 
 
 def put(name: str, body: bytes) -> None:
     """Store an entry; a cache that cannot be written is no error."""
     global _puts
-    folder = _usable(create=True)
-    if folder is None:
+    data = _head(name, body) + body
+    if not config.cache or len(data) > MAX_ENTRY:
         return
-    temporary = os.path.join(folder, f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
-        with open(temporary, "xb") as file:
-            file.write(FORMAT + blake2b(body, digest_size=_DIGEST).digest() + body)
-        os.replace(temporary, os.path.join(folder, name + SUFFIX))
+        with Folder(create=True) as folder:
+            folder.write(name + SUFFIX, data)
+            if _puts % _PRUNE_EVERY == 0:
+                _prune(folder, limit_bytes)
     except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
         return
-    if _puts % _PRUNE_EVERY == 0:
-        _prune(folder, limit_bytes)
     _puts += 1
+
+
+def remove(name: str) -> None:
+    """Remove an entry, if it is there."""
+    try:
+        with Folder() as folder:
+            folder.remove(name + SUFFIX)
+    except OSError:
+        return
 
 
 def clear() -> int:
@@ -104,58 +113,90 @@ def clear() -> int:
     >>> diskcache.clear() >= 0
     True
     """
-    folder = _usable(create=False)
-    removed = 0
-    for entry in _entries(folder) if folder else ():
-        with contextlib.suppress(OSError):
-            os.unlink(entry.path)
-            removed += entry.name.endswith(SUFFIX)
-    return removed
-
-
-def _usable(*, create: bool) -> str | None:
-    """The folder, if the cache is on and nobody else can have put files there."""
     if not config.cache:
-        return None
-    folder = directory()
+        return 0
     try:
-        if create:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-        found = os.stat(folder)
+        with Folder() as folder:
+            names = [name for name, _ in folder.entries(SUFFIX, _TEMPORARY)]
+            return sum(folder.remove(name) and name.endswith(SUFFIX) for name in names)
     except OSError:
-        return None
-    if not stat.S_ISDIR(found.st_mode):
-        return None
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
-        return None
-    return folder
+        return 0
 
 
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+def report() -> str:
+    """What the cache holds, as text: its folder, entries by kind, and what is not read, and why."""
+    if not config.cache:
+        return "the cache is off (AGNESI_CACHE, ag.config.cache)"
+    sizes: dict[str, list[int]] = defaultdict(list)
+    refused = []
     try:
-        with os.scandir(folder) as found:
-            yield from (e for e in found if e.name.endswith((SUFFIX, ".tmp")))
-    except OSError:
-        return
+        with Folder() as folder:
+            for file, found in sorted(folder.entries(SUFFIX)):
+                kind, why = "", file_objection(found)
+                if not why:
+                    kind, why = _kind(folder, file)
+                if why:
+                    refused.append(f"  {file}: {why}")
+                else:
+                    sizes[kind].append(found.st_size)
+            lines = [f"folder: {folder.path}"]
+    except FileNotFoundError as error:
+        return f"folder: {error.filename}, which is not there yet"
+    except OSError as error:
+        return f"not used: {error}"
+    lines += [_told("entries", [n for found in sizes.values() for n in found])
+              + f", limit {limit_bytes / 1e6:.1f} MB"]
+    lines += [_told("  " + kind, found) for kind, found in sorted(sizes.items())]
+    if refused:
+        lines += [f"not read, and replaced by the next that is made: {len(refused)}",
+                  *refused[:_TOLD], *(["  ..."] if len(refused) > _TOLD else [])]
+    return "\n".join(lines)
 
 
-def _prune(folder: str, limit: int) -> None:
+def _told(what: str, sizes: list[int]) -> str:
+    return f"{what}: {len(sizes)}, {sum(sizes) / 1e6:.1f} MB"
+
+
+def _kind(folder: Folder, file: str) -> tuple[str, str]:
+    """The kind of an entry, and why it is not read."""
+    try:
+        data, _ = folder.read(file)
+    except OSError as error:
+        return "", error.strerror or str(error)
+    if data.startswith(_FAMILY) and not data.startswith(FORMAT):
+        return "of other versions", ""
+    name = file.removesuffix(SUFFIX)
+    whole = _checked(name, data) is not None
+    return name.partition("-")[0], "" if whole else "it is damaged, or another entry's"
+
+
+def _head(name: str, body: bytes) -> bytes:
+    """What an entry begins with: its format, and a checksum of all that it is."""
+    return FORMAT + bytes.fromhex(digest(name, body))
+
+
+def _checked(name: str, data: bytes) -> bytes | None:
+    """The body of an entry of this name; None if that is not what the data are."""
+    size = len(FORMAT) + _DIGEST
+    body = data[size:]
+    return body if data[:size] == _head(name, body) else None
+
+
+def _prune(folder: Folder, limit: int) -> None:
     """Remove forgotten temporary files, and the oldest entries beyond the limit."""
     now, total, files = time.time(), 0, []
-    for entry in _entries(folder):
-        with contextlib.suppress(OSError):
-            found = entry.stat()
-            if entry.name.endswith(".tmp"):
-                if now - found.st_mtime > _DAY:
-                    os.unlink(entry.path)
-                continue
-            total += found.st_size
-            files.append((found.st_mtime, found.st_size, entry.path))
+    for name, found in folder.entries(SUFFIX, _TEMPORARY):
+        if name.endswith(_TEMPORARY):
+            if abs(now - found.st_mtime) > _DAY:
+                folder.remove(name)
+            continue
+        total += found.st_size
+        # One that is of the future is not worth more than those just used.
+        files.append((min(found.st_mtime, now), found.st_size, name))
     if total <= limit:
         return
-    for _, size, path in sorted(files):
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-            total -= size
+    for _, size, name in sorted(files):
+        folder.remove(name)
+        total -= size
         if total <= limit * 3 // 4:
             return

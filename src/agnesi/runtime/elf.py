@@ -58,8 +58,10 @@ class Image:
 
 def load(data: bytes, resolve: Callable[[str], int]) -> Image:
     """Load an object; ``resolve`` gives the addresses of symbols that it does not define."""
-    if not SUPPORTED or data[:6] != b"\x7fELF\x02\x01" or data[16:20] != b"\x01\x00\x3e\x00":
-        raise UnsupportedError("not a relocatable x86-64 ELF object on x86-64 Linux")
+    if not SUPPORTED:
+        raise UnsupportedError("this is not Linux on x86-64")
+    if data[:6] != b"\x7fELF\x02\x01" or data[16:20] != b"\x01\x00\x3e\x00":
+        raise ValueError("not a relocatable x86-64 ELF object")
     return _Loader(data, resolve).run()
 
 

@@ -76,14 +76,19 @@ def target() -> Target:
     """
     identity = _identity()
     name = diskcache.key("target", identity, *_versions()) if identity else ""
-    known = diskcache.get(name) if name else None
+    known = diskcache.load(name, _described) if name else None
     if known is not None:
-        cpu, features, *numbers = known.decode().split("\n")
-        return Target(cpu, features, *map(int, numbers))
+        return known
     found = _ask_llvm()
     if name:
         diskcache.put(name, "\n".join(map(str, vars(found).values())).encode())
     return found
+
+
+def _described(text: bytes) -> Target:
+    """The target that was kept as text."""
+    cpu, features, *numbers = text.decode().split("\n")
+    return Target(cpu, features, *map(int, numbers))
 
 
 class Code:
@@ -180,32 +185,43 @@ def load(text: str, *, optimize: int = 1, ahead: Ahead | None = None) -> Code:
     42
     """
     name = _key("program", text, optimize)
-    packed = diskcache.get(name)
-    if packed is None:
-        parts = ahead.units(text) if ahead else units.split(text, optimize)
-        objects = _objects(parts, optimize, ahead)
-        diskcache.put(name, units.pack(objects))
-    else:
-        objects = units.unpack(packed)
+    code = diskcache.load(name, lambda packed: _code(text, optimize, units.unpack(packed)))
+    if code is not None:
+        return code
+    parts = ahead.units(text) if ahead else units.split(text, optimize)
+    names = [_key("unit", part.name, optimize) if part.name else "" for part in parts]
+    found = [diskcache.get(unit) if unit else None for unit in names]
+    made = _complete(parts, found, optimize, ahead)
+    try:
+        code = _code(text, optimize, made)
+    except Exception:
+        if not any(found):
+            raise
+        made = _complete(parts, [None] * len(parts), optimize)  # what came from disk is no code
+        code = _code(text, optimize, made)
+        found = [None] * len(parts)
+    for unit, before, (_, data) in zip(names, found, made, strict=True):
+        if unit and before is None:
+            diskcache.put(unit, data)
+    diskcache.put(name, units.pack(made))
+    return code
+
+
+def _code(text: str, optimize: int, objects: Sequence[tuple[str, bytes]]) -> Code:
+    """A module's objects, linked."""
     try:
         return Code(text, optimize, _load_images(objects, optimize))
     except elf.UnsupportedError:
         return Code(text, optimize, [llvm.Loaded([data for _, data in objects], text)])
 
 
-def _objects(parts: Sequence[units.Unit], optimize: int,
-             ahead: Ahead | None) -> list[tuple[str, bytes]]:
-    """The objects of a program's units; shared units have files of their own."""
-    names = [_key("unit", part.name, optimize) if part.name else "" for part in parts]
-    found = [diskcache.get(name) if name else None for name in names]
-    missing = [i for i, data in enumerate(found) if data is None]
-    wanted = [parts[i].text for i in missing]
-    made = ahead.team.objects(wanted) if ahead else compile_objects(wanted, optimize)
-    for i, data in zip(missing, made, strict=True):
-        found[i] = data
-        if names[i]:
-            diskcache.put(names[i], data)
-    return [(part.name, data or b"") for part, data in zip(parts, found, strict=True)]
+def _complete(parts: Sequence[units.Unit], found: Sequence[bytes | None], optimize: int,
+              ahead: Ahead | None = None) -> list[tuple[str, bytes]]:
+    """The objects of a program's units; those that were not found are compiled."""
+    wanted = [part.text for part, data in zip(parts, found, strict=True) if data is None]
+    made = iter(ahead.team.objects(wanted) if ahead else compile_objects(wanted, optimize))
+    return [(part.name, next(made) if data is None else data)
+            for part, data in zip(parts, found, strict=True)]
 
 
 def _load_images(objects: Sequence[tuple[str, bytes]], optimize: int) -> list[elf.Image]:

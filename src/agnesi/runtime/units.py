@@ -188,7 +188,7 @@ class _Cutter:
             bodies = ["define " + f.text(known)[len(_PREFIX) :] for f in functions]
             return head + "\n".join(bodies)
 
-        name = "u" + diskcache.key(text("unit"))[:32]
+        name = "u" + diskcache.digest(text("unit"))[:32]
         new = name not in self.units
         self.units[name] = Unit(name, text(name))
         for function in functions:
@@ -211,7 +211,7 @@ def pack(objects: Sequence[tuple[str, bytes]]) -> bytes:
 
 
 def unpack(data: bytes) -> list[tuple[str, bytes]]:
-    """What :func:`pack` packed."""
+    """What :func:`pack` packed; a ValueError if it did not pack this."""
     objects, at = [], 0
     while at < len(data):
         label = int.from_bytes(data[at : at + 4], "little")
@@ -219,6 +219,8 @@ def unpack(data: bytes) -> list[tuple[str, bytes]]:
         at += 8
         objects.append((data[at : at + label].decode(), data[at + label : at + label + size]))
         at += label + size
+    if at != len(data) or not objects or objects[-1][0]:  # the last unit has no name
+        raise ValueError("not the objects of a program")
     return objects
 
 

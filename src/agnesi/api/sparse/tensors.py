@@ -91,6 +91,9 @@ class SparseTensor:
             raise retold(error, type(self).__name__, (data, indices, indptr, shape)) from None
         self.shape = tuple(shape)
 
+    def __reduce__(self) -> Any:
+        return self._made, (self.data, self.indices, self.indptr, self.shape)
+
     @classmethod
     def _made(cls, data: Tensor, indices: Tensor, indptr: Tensor, shape: Any) -> Any:
         """Of parts that are known to fit."""

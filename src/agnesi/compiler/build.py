@@ -1,0 +1,97 @@
+"""Which build of the library this is, by the contents of its files.
+
+Builds that are reproducible give their files equal sizes and times, so only contents tell them
+apart; and equal contents are the same build wherever and whenever it was installed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from functools import cache
+
+from agnesi.core import STARTED
+from agnesi.runtime import diskcache
+
+_SETTLED = 2.0
+"""Seconds after which a file that changes again gets another time, whatever the file system."""
+_SECOND = 10**9
+Files = list[tuple[str, os.stat_result]]
+
+
+@cache
+def build() -> str:
+    """A digest of the library's files; empty where they may not be those that this process runs.
+
+    To read them all takes longer than to ask for their status, so the digest is kept in the cache
+    under that.
+    """
+    top = os.path.dirname(os.path.dirname(__file__))
+    try:
+        files = _files(top)
+        status = [_status(file) for file in files]
+        changed = max(found.st_ctime_ns for _, found in files) / _SECOND
+        if STARTED < changed < time.time():  # exchanged behind modules that are loaded
+            return ""
+        name = diskcache.key("build", top, *status) if _are_told_apart(files) else ""
+        known = diskcache.load(name, _digest) if name else None
+        if known is None:
+            known = _read(top, files)
+            if status != [_status(file) for file in _files(top)]:
+                return ""
+            if name and time.time() - changed > _SETTLED:
+                diskcache.put(name, known.encode())
+        return known
+    except OSError:
+        return ""
+
+
+def _files(top: str) -> Files:
+    """Names within the library, and status, of all its files but compiled Python."""
+    folders, found = [""], []
+    for folder in folders:
+        with os.scandir(os.path.join(top, folder)) as entries:
+            for entry in entries:
+                name = os.path.join(folder, entry.name)
+                if not entry.is_dir():
+                    found.append((name, entry.stat()))
+                elif entry.name != "__pycache__":
+                    folders.append(name)
+    return sorted(found)
+
+
+def _status(file: tuple[str, os.stat_result]) -> str:
+    name, found = file
+    return (f"{name} {found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns} "
+            f"{found.st_ctime_ns}")
+
+
+def _are_told_apart(files: Files) -> bool:
+    """Whether files of equal status have equal contents.
+
+    Programs cannot set the time of the last change of status, so where it has fractions of a second
+    it is the one at which the file was written here.  In images of file systems it is what the
+    build says, in whole seconds, and on Windows that of the file's creation.
+    """
+    return sys.platform != "win32" and all(found.st_ctime_ns % _SECOND for _, found in files)
+
+
+def _digest(kept: bytes) -> str:
+    """The digest in an entry."""
+    text = kept.decode()
+    if len(bytes.fromhex(text)) * 2 != len(diskcache.digest()):
+        raise ValueError("not a digest")
+    return text
+
+
+def _read(top: str, files: Files) -> str:
+    """The digest of names and contents."""
+    parts: list[str | bytes] = []
+    for name, found in files:
+        descriptor = os.open(os.path.join(top, name), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            parts += [name, os.read(descriptor, found.st_size + 1)]
+        finally:
+            os.close(descriptor)
+    return diskcache.digest(*parts)

@@ -1,0 +1,111 @@
+"""The settings there are: their environment variables, what they are at first, and may be."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def _flag(text: str) -> bool:
+    return text.lower() not in ("", "0", "false", "no", "off")
+
+
+def _openmp_bound(text: str) -> int:
+    """``OMP_NUM_THREADS`` may hold a number for each level of nesting; the first counts."""
+    first = text.split(",")[0].strip()
+    return int(first) if first.isdigit() else 0
+
+
+def _folder(value: Any) -> str:
+    """A folder by its full path, so that it stays the same when the working folder changes.
+
+    What needs a home or a working folder that is not there stays as it is: no full path.
+    """
+    try:
+        text = os.fsdecode(value)
+        if b"\0" in os.fsencode(text):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ValueError(f"config.cache_dir must be the path of a folder, not {value!r}") from None
+    found = os.path.expanduser(text)
+    with contextlib.suppress(OSError):
+        return os.path.abspath(found) if found and not found.startswith("~") else found
+    return found
+
+
+#: Settings, their environment variables and how to read them; a later row wins.
+VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
+    ("default_float", "AGNESI_DEFAULT_FLOAT", str),
+    ("symbolic_float", "AGNESI_SYMBOLIC_FLOAT", str),
+    ("optimizer", "AGNESI_OPTIMIZER", str),
+    ("save_dtype", "AGNESI_SAVE_DTYPE", str),
+    ("algebra", "AGNESI_ALGEBRA", str),
+    ("compile", "AGNESI_COMPILE", _flag),
+    ("verify", "AGNESI_VERIFY", _flag),
+    ("cache", "AGNESI_CACHE", _flag),
+    ("cache_dir", "AGNESI_CACHE_DIR", str),
+    ("conv_algorithm", "AGNESI_CONV_ALGORITHM", str),
+    ("conv_forward", "AGNESI_CONV_FORWARD", str),
+    ("conv_input", "AGNESI_CONV_INPUT", str),
+    ("conv_weight", "AGNESI_CONV_WEIGHT", str),
+    ("conv_exclude", "AGNESI_CONV_EXCLUDE", str),
+    ("lapack", "AGNESI_LAPACK", str),
+    ("seed", "AGNESI_SEED", int),
+    ("threads", "OMP_NUM_THREADS", _openmp_bound),
+    ("threads", "AGNESI_NUM_THREADS", int),
+)
+#: What settings are where nobody says anything.
+DEFAULTS: dict[str, Any] = {
+    "default_float": "float32",
+    "symbolic_float": "float64",
+    "optimizer": "fast_run",
+    "save_dtype": "",
+    "algebra": "exact",
+    "compile": True,
+    "verify": False,
+    "cache": True,
+    "cache_dir": "",
+    "conv_algorithm": "auto",
+    "conv_forward": "",
+    "conv_input": "",
+    "conv_weight": "",
+    "conv_exclude": "",
+    "lapack": "",
+    "seed": None,
+    "threads": 0,
+}
+_CONVOLVE = (
+    "implicit_gemm", "direct", "unfold", "fft", "reference",
+    "auto", "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change",
+)
+#: What settings may be.
+CHOICES = {
+    "conv_algorithm": _CONVOLVE,
+    **dict.fromkeys(("conv_forward", "conv_input", "conv_weight"), ("", *_CONVOLVE)),
+    "default_float": ("float16", "float32", "float64"),
+    "symbolic_float": ("float16", "float32", "float64"),
+    "algebra": ("exact", "real"),
+    "optimizer": ("None", "fast_compile", "fast_run"),
+    "save_dtype": ("", "float16", "bfloat16", "float32"),
+}
+
+
+def checked(name: str, value: Any) -> Any:
+    """The value of a setting as it is kept; an error where it cannot have that value."""
+    if name not in DEFAULTS:
+        raise AttributeError(f"config has no setting {name!r}; there are {sorted(DEFAULTS)}")
+    if name.endswith("_float"):
+        value = np.dtype(value).name
+    if name == "optimizer" and value is None:
+        value = "None"
+    if name == "cache_dir":
+        value = _folder(value)
+    if name == "threads" and (not isinstance(value, int) or value < 0):
+        raise ValueError(f"config.threads must be a number of threads or 0, not {value!r}")
+    if name in CHOICES and value not in CHOICES[name]:
+        raise ValueError(f"config.{name} must be one of {CHOICES[name]}, not {value!r}")
+    return value

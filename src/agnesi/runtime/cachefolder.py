@@ -1,0 +1,216 @@
+"""The folder of the cache on disk, and which of its files are to be trusted.
+
+What lies there runs as the user's own code.  So the folder is opened once and everything else is
+found relative to it: nobody can exchange it in between.  What is looked at is the opened file, not
+what its name led to a moment before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from agnesi.core.config import cache_home, config
+from agnesi.core.undo import Block
+
+MAX_ENTRY = 128 << 20
+"""Bytes of the largest file that is read or written."""
+_RELATIVE = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody writes to would be waited for
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH  # where there are access lists, the group's are theirs
+_AT_SECURE = 23
+
+
+class DistrustError(OSError):
+    """What a folder or file is not used for, as text."""
+
+
+def path() -> str:
+    """The folder: the setting ``cache_dir``, or the platform's place for caches.
+
+    Raises
+    ------
+    DistrustError
+        If there is none.
+    """
+    folder = config.cache_dir
+    if not folder:
+        if sys.platform == "win32":
+            place = os.path.join("~", "AppData", "Local")
+        else:
+            place = os.path.join("~", *(["Library", "Caches"] if sys.platform == "darwin"
+                                        else [".cache"]))
+        folder = os.path.join(cache_home() or os.path.expanduser(place), "agnesi")
+    if not os.path.isabs(folder):  # as it is where nobody knows the home folder
+        raise DistrustError(f"there is no folder {folder}: name one in AGNESI_CACHE_DIR")
+    return str(folder)
+
+
+def objection(found: os.stat_result) -> str:
+    """Why somebody else may have written what has this status; empty if nobody can have."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    if found.st_uid != os.geteuid():
+        return f"it belongs to user {found.st_uid}, and this process to user {os.geteuid()}"
+    if found.st_mode & _OTHERS_WRITE:
+        return f"others may write it (mode {stat.S_IMODE(found.st_mode):o})"
+    return ""
+
+
+def file_objection(found: os.stat_result) -> str:
+    """The same of a file, and why it is no entry at all."""
+    if not stat.S_ISREG(found.st_mode):
+        return "it is no regular file"
+    if found.st_size > MAX_ENTRY:
+        return f"it is larger than {MAX_ENTRY >> 20} MB"
+    if found.st_nlink > 1:
+        return "it has another name, too (a hard link)"
+    return objection(found)
+
+
+def is_privileged() -> bool:
+    """Whether this process has rights that whoever started it may not have."""
+    if hasattr(os, "getresuid"):
+        return len({*os.getresuid()}) > 1 or len({*os.getresgid()}) > 1 or _started_privileged()
+    return hasattr(os, "geteuid") and (os.getuid(), os.getgid()) != (os.geteuid(), os.getegid())
+
+
+@functools.cache
+def _started_privileged() -> bool:
+    """Whether the kernel said so when it started the program (also for capabilities of files)."""
+    try:
+        with open("/proc/self/auxv", "rb") as file:
+            told = dict(struct.iter_unpack("@LL", file.read()))
+    except (OSError, struct.error):
+        return False
+    return bool(told.get(_AT_SECURE))
+
+
+class Folder(Block):
+    """The opened folder, as a ``with`` block.
+
+    Raises
+    ------
+    DistrustError
+        At the beginning of the block, if others may have put files there.
+    OSError
+        If it is not there, and ``create`` does not ask for it or it cannot be made.
+    """
+
+    def __init__(self, *, create: bool = False) -> None:
+        self._descriptor: int | None = None
+        self._create = create
+
+    def begin(self) -> Folder:
+        if is_privileged():
+            raise DistrustError("this process has more rights than its user")
+        self.path = path()
+        if self._create:
+            _make(self.path)
+        if _RELATIVE:
+            self._descriptor = self._opened()
+        # Without descriptors of folders (Windows), those of users are private.
+        found = os.stat(self.path if self._descriptor is None else self._descriptor)
+        if why := objection(found):
+            raise DistrustError(f"{self.path}: {why}")
+        return self
+
+    def end(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _opened(self) -> int:
+        try:
+            return os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
+        except NotADirectoryError:
+            kind = "a symbolic link" if os.path.islink(self.path) else "no folder"
+            raise DistrustError(f"{self.path} is {kind}") from None
+
+    def _place(self, name: str) -> str:
+        return os.path.join(self.path, name) if self._descriptor is None else name
+
+    def _open(self, name: str, flags: int) -> int:
+        descriptor = os.open(name, flags | _NO_LINK | _NO_WAIT, 0o600, dir_fd=self._descriptor)
+        if flags & os.O_CREAT and hasattr(os, "fchmod"):
+            with contextlib.suppress(OSError):
+                os.fchmod(descriptor, 0o600)  # whatever the umask takes away
+        return descriptor
+
+    def read(self, name: str) -> tuple[bytes, os.stat_result]:
+        """The content of a file that nobody else can have written, and its status.
+
+        Raises
+        ------
+        OSError
+            If it is not there, or a :class:`DistrustError`.
+        """
+        with io.FileIO(self._place(name), "rb", opener=self._open) as file:
+            found = os.fstat(file.fileno())
+            if why := file_objection(found):
+                raise DistrustError(why)
+            data = file.read(found.st_size) or b""
+            while len(data) < found.st_size and (more := file.read(found.st_size - len(data))):
+                data += more
+        return data, found
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a file in place as a whole, whatever is there."""
+        temporary = f"{name}.{os.urandom(8).hex()}.tmp"
+        try:
+            with io.FileIO(self._place(temporary), "xb", opener=self._open) as file:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest):]
+            os.replace(self._place(temporary), self._place(name),
+                       src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        except BaseException:
+            self.remove(temporary)
+            raise
+
+    def remove(self, name: str) -> bool:
+        """Remove a file; whether it was there and could be removed."""
+        try:
+            os.unlink(self._place(name), dir_fd=self._descriptor)
+        except OSError:
+            return False
+        return True
+
+    def touch(self, name: str) -> None:
+        """Let a file count as just used."""
+        with contextlib.suppress(OSError):
+            os.utime(self._place(name), dir_fd=self._descriptor, **_NOT_THROUGH_LINKS)
+
+    def entries(self, *suffixes: str) -> Iterator[tuple[str, os.stat_result]]:
+        """Names and status of the files with these ends."""
+        with contextlib.suppress(OSError), os.scandir(
+                self.path if self._descriptor is None else self._descriptor) as found:
+            for entry in found:
+                if entry.name.endswith(suffixes):
+                    with contextlib.suppress(OSError):
+                        yield entry.name, entry.stat(follow_symlinks=False)
+
+
+_NOT_THROUGH_LINKS: dict[str, Any] = (
+    {"follow_symlinks": False} if os.utime in os.supports_follow_symlinks else {})
+
+
+def _make(folder: str) -> None:
+    """Make a folder and those above it, for this user alone, whatever the umask takes away."""
+    above = os.path.dirname(folder)
+    if above != folder and not os.path.isdir(above):
+        _make(above)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        return
+    if os.stat(folder).st_mode & 0o700 != 0o700:
+        os.chmod(folder, 0o700)

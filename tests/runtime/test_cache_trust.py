@@ -1,0 +1,290 @@
+"""Files and folders that somebody else may have written are not read, and the report tells why."""
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from agnesi.core.config import config
+from agnesi.runtime import cachefolder, diskcache
+
+NAME = diskcache.key("program", "x")
+FILE = NAME + diskcache.SUFFIX
+WHOLE = diskcache._head(NAME, b"body") + b"body"
+
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no such users")
+
+
+def entry(path, data=WHOLE):
+    path.write_bytes(data)
+    path.chmod(0o600)
+
+
+def link(path):
+    entry(path.with_suffix(".elsewhere"))
+    path.symlink_to(path.with_suffix(".elsewhere"))
+
+
+def second_name(path):
+    entry(path)
+    os.link(path, path.with_suffix(".second"))
+
+
+def holes(path):
+    entry(path)
+    os.truncate(path, 1 << 40)
+
+
+def open_to(mode):
+    def made(path):
+        entry(path)
+        path.chmod(mode)
+
+    return made
+
+
+KINDS = {
+    "a pipe": (os.mkfifo, "no regular file"),
+    "a link to a device": (lambda path: path.symlink_to("/dev/zero"), "no regular file"),
+    "a link": (link, "no regular file"),
+    "a folder": (os.mkdir, "no regular file"),
+    "a terabyte of holes": (holes, "larger than 128 MB"),
+    "another name": (second_name, "a hard link"),
+    "open to all": (open_to(0o666), "others may write it (mode 666)"),
+    "open to its group": (open_to(0o620), "others may write it (mode 620)"),
+    "for nobody": (open_to(0o000), None),
+    "damaged": (lambda path: entry(path, WHOLE[:-1]), "damaged"),
+}
+
+
+@posix
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_that_are_not_to_be_read(fresh_cache, kind):
+    """None of them hangs, fills memory or is read; what can be replaced is."""
+    make, why = KINDS[kind]
+    fresh_cache.mkdir(mode=0o700)
+    make(fresh_cache / FILE)
+    if why is not None:
+        told = diskcache.report()
+        assert f"  {FILE}: " in told and why in told.splitlines()[-1]
+        assert diskcache.get(NAME) is None
+    diskcache.put(NAME, b"again")
+    assert diskcache.get(NAME) == (None if kind == "a folder" else b"again")
+    if kind != "a folder":
+        assert (fresh_cache / FILE).stat().st_mode & 0o777 == 0o600
+        assert "not read" not in diskcache.report()
+    diskcache.clear()
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_the_umask_does_not_matter(fresh_cache, umask):
+    before = os.umask(umask)
+    try:
+        diskcache.put(NAME, b"body")
+    finally:
+        os.umask(before)
+    assert fresh_cache.stat().st_mode & 0o777 == 0o700
+    assert (fresh_cache / FILE).stat().st_mode & 0o777 == 0o600
+    assert diskcache.get(NAME) == b"body"
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
+def test_folders_that_others_may_write_are_not_used(fresh_cache, mode):
+    diskcache.put(NAME, b"body")
+    fresh_cache.chmod(mode)
+    assert diskcache.get(NAME) is None
+    diskcache.put(NAME, b"other")
+    assert f"others may write it (mode {mode:o})" in diskcache.report()
+    fresh_cache.chmod(0o755)
+    assert diskcache.get(NAME) == b"body"
+
+
+@posix
+def test_a_folder_that_is_a_link_is_not_used(fresh_cache):
+    diskcache.put(NAME, b"body")
+    path = fresh_cache.parent / "link"
+    path.symlink_to(fresh_cache)
+    with config(cache_dir=path):
+        assert diskcache.get(NAME) is None
+        assert "is a symbolic link" in diskcache.report()
+
+
+@posix
+def test_a_folder_that_is_exchanged_while_it_is_read(fresh_cache, monkeypatch):
+    """What is behind the opened folder counts, not what its name leads to meanwhile."""
+    diskcache.put(NAME, b"body")
+    check = cachefolder.objection
+
+    def exchange(found):
+        why = check(found)
+        moved = fresh_cache.with_name("moved")
+        if not moved.exists():
+            fresh_cache.rename(moved)
+            fresh_cache.mkdir()
+            entry(fresh_cache / FILE, diskcache._head(NAME, b"planted") + b"planted")
+        return why
+
+    monkeypatch.setattr(cachefolder, "objection", exchange)
+    assert diskcache.get(NAME) == b"body"
+
+
+@posix
+def test_access_lists_count_as_the_group(fresh_cache):
+    diskcache.put(NAME, b"body")
+    acl = bytes.fromhex(  # version 2; owner rw, user 54321 rw, group none, mask rw, others none
+        "02000000 0100 0600 ffffffff 0200 0600 31d40000 0400 0000 ffffffff"
+        "1000 0600 ffffffff 2000 0000 ffffffff")
+    try:
+        os.setxattr(fresh_cache / FILE, "system.posix_acl_access", acl)
+    except (OSError, AttributeError):
+        pytest.skip("this file system has no access lists")
+    assert diskcache.get(NAME) is None
+    assert "others may write it" in diskcache.report()
+    diskcache.put(NAME, b"body")
+    assert diskcache.get(NAME) == b"body"
+
+
+@posix
+@pytest.mark.parametrize("ids", [(0, 1, 1), (1, 1, 0), (1, 0, 1)])
+def test_privileged_processes_have_no_cache(fresh_cache, monkeypatch, ids):
+    diskcache.put(NAME, b"body")
+    if not hasattr(os, "getresuid"):
+        pytest.skip("this system does not tell saved ids")
+    for name in ("getresuid", "getresgid"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, lambda: ids)
+            assert diskcache.get(NAME) is None
+            assert "more rights than its user" in diskcache.report()
+    monkeypatch.setattr(cachefolder, "_started_privileged", lambda: True)
+    assert diskcache.get(NAME) is None
+
+
+@posix
+def test_a_full_disk_leaves_nothing_behind(fresh_cache):
+    diskcache.put(NAME, b"body")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        diskcache.put(NAME, bytes(100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in fresh_cache.iterdir()] == [FILE]
+    assert diskcache.get(NAME) == b"body"
+
+
+def test_entries_that_are_too_large_are_not_kept(fresh_cache, monkeypatch):
+    monkeypatch.setattr(diskcache, "MAX_ENTRY", 1000)
+    diskcache.put(NAME, bytes(1000))
+    assert not fresh_cache.exists()
+
+
+def test_an_interrupted_write_leaves_nothing_behind(fresh_cache, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    diskcache.put(NAME, b"body")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            diskcache.put(NAME, b"other")
+    assert [path.name for path in fresh_cache.iterdir()] == [FILE]
+
+
+@posix
+def test_without_descriptors_left_all_is_absent(fresh_cache):
+    """As in a process that has as many files open as it may."""
+    diskcache.put(NAME, b"body")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for left in (0, 1):
+        taken = [os.open(os.devnull, os.O_RDONLY)]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 1 + left, before[1]))
+        try:
+            assert diskcache.get(NAME) is None
+            diskcache.put(NAME, b"other")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            os.close(taken[0])
+    assert diskcache.get(NAME) == b"body"
+
+
+def test_a_wrong_clock(fresh_cache):
+    """Entries of the future are as old as those just used, and files left there go, too."""
+    diskcache.put(NAME, b"body")
+    ahead = fresh_cache.stat().st_mtime + 10 * 365 * diskcache._DAY
+    os.utime(fresh_cache / FILE, (ahead, ahead))
+    left = fresh_cache / "left.tmp"
+    left.touch()
+    os.utime(left, (ahead, ahead))
+    assert diskcache.get(NAME) == b"body"
+    assert (fresh_cache / FILE).stat().st_mtime < ahead - diskcache._DAY
+    with cachefolder.Folder() as folder:
+        diskcache._prune(folder, 1 << 30)
+    assert not left.exists()
+
+
+def test_a_folder_that_is_renamed_and_removed_while_in_use(fresh_cache):
+    """Threads read and write; each finds the entry, or none."""
+    wrong = []
+    stop = threading.Event()
+
+    def use():
+        while not stop.is_set():
+            diskcache.put(NAME, b"body")
+            found = diskcache.get(NAME)
+            if found not in (None, b"body"):
+                wrong.append(found)
+
+    def run():
+        with config(cache_dir=fresh_cache):
+            try:
+                use()
+            except BaseException as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for i in range(30):
+        moved = fresh_cache.with_name(f"moved{i}")
+        try:
+            fresh_cache.rename(moved)
+            (moved / FILE).unlink(missing_ok=True)
+        except OSError:
+            continue
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_report_tells_what_is_there(fresh_cache):
+    assert diskcache.report() == f"folder: {fresh_cache}, which is not there yet"
+    diskcache.put(NAME, bytes(2_000_000))
+    diskcache.put(diskcache.key("recipe", "y"), bytes(300_000))
+    entry(fresh_cache / ("0" * 64 + diskcache.SUFFIX), b"agnesi-cache-1\n" + bytes(99_985))
+    assert diskcache.report().splitlines() == [
+        f"folder: {fresh_cache}", "entries: 3, 2.4 MB, limit 536.9 MB",
+        "  of other versions: 1, 0.1 MB", "  program: 1, 2.0 MB", "  recipe: 1, 0.3 MB"]
+    for i in range(diskcache._TOLD + 1):
+        entry(fresh_cache / f"program-{i}{diskcache.SUFFIX}")
+    told = diskcache.report().splitlines()
+    assert f"not read, and replaced by the next that is made: {diskcache._TOLD + 1}" in told
+    assert told[-1] == "  ..." and len(told) == 5 + 1 + diskcache._TOLD + 1
+
+
+def test_the_shell_shows_and_clears(fresh_cache):
+    def told(what):
+        command = [sys.executable, "-m", "agnesi", "cache", what]
+        environment = {**os.environ, "AGNESI_CACHE_DIR": str(fresh_cache),
+                       "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True,
+                              check=True).stdout.strip()
+
+    diskcache.put(NAME, b"body")
+    assert told("show") == diskcache.report()
+    assert told("clear") == "1 entries removed"
